@@ -144,9 +144,10 @@ def _check(options: argparse.Namespace) -> None:
     _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))
     if not options.no_timing:
         from aflite_assets.command_line.preview.estimate import estimate_cost
+        from aflite_assets.command_line.preview.known_sizes import last_seconds
 
-        device = DeviceSettings(options.device)
-        estimate = estimate_cost(spec, raw.examples, plan, device=device, log=_progress)
+        device, last = DeviceSettings(options.device), last_seconds(spec, store)
+        estimate = estimate_cost(spec, raw.examples, plan, device=device, log=_progress, last=last)
         _section(estimate_section(estimate))
 
 

@@ -15,7 +15,7 @@ from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.command_line.preview.data_preview import ChallengePreview, ChallengePreviews, DataPreview
-from aflite_assets.command_line.preview.estimate import CostEstimate, Work
+from aflite_assets.command_line.preview.estimate import CostEstimate
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.preview.weak_models import PlannedWeakModel
 from aflite_assets.command_line.terminal import duration, escaped, indented, table, truncate_escaped
@@ -183,22 +183,26 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
     """Yield a line per stage and model, the total, and how reliable it is."""
     yield f"estimated cost on this machine ({estimate.device}, {os.cpu_count()} CPU cores)"
     head = ("stage", "what", "work", "estimate")
-    rows = [(line.stage, line.what, _work(line.work), _seconds(line.seconds)) for line in estimate.lines]
+    rows = [(line.stage, line.what, _work(line.counts), _seconds(line.seconds)) for line in estimate.lines]
     least = "at least " if estimate.not_measured else ""
     larger = "" if estimate.sizes_known else " and leaves larger train sets, on which models take more steps"
     yield from (f"  {line}" for line in table([head, *rows, ("total", "", "", least + duration(estimate.seconds))]))
     for line in estimate.lines:
         if line.note:
             yield from indented(f"{line.stage} of {line.what}: {line.note}")
-    at_once = max(line.at_once for line in estimate.lines)
-    if at_once > 1:
+    if estimate.at_once > 1:
         yield from indented(
-            f"Small evaluators train side by side, in {at_once} processes of one thread and up to 1 GiB each; "
+            f"Small evaluators train side by side, in {estimate.at_once} processes of one thread and up to 1 GiB each; "
             "a run starts no more of them than cores are free and memory suffices for."
         )
     for line in estimate.not_measured:
         yield from indented(
             f"not measured: {line.stage} of {line.what}, the model is not here; a run downloads it first"
+        )
+    if estimate.last:
+        yield from indented(
+            "What stands as the last run of a stage is how long it took when its current result was made. A run now "
+            "finds that result, which takes no time."
         )
     yield from indented(
         f"Measured in {duration(estimate.measuring_seconds)}. Expect a factor of two either way: what else runs on the "
@@ -469,11 +473,8 @@ def _cells(plan: RunPlan) -> str:
     return f"{count(plan.cells)} = {' + '.join([grid, *([alone] if plan.full_alone else [])])}"
 
 
-def _work(work: tuple[Work, ...]) -> str:
-    return " + ".join(
-        f"{counted(part.count, part.unit)}" + ("" if part.seconds is None else f" x {duration(part.seconds)}")
-        for part in work
-    )
+def _work(counts: Mapping[str, int]) -> str:
+    return " + ".join(counted(number, unit) for unit, number in counts.items())
 
 
 def _seconds(seconds: float | None) -> str:

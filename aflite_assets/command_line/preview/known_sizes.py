@@ -1,4 +1,7 @@
-"""Sizes that current results tell of a run before it, such as how many train rows the filters keep. Nothing is made."""
+"""What current results tell of a run before it: how many train rows the filters keep, how long stages took.
+
+Nothing is made.
+"""
 
 from statistics import fmean
 
@@ -8,7 +11,7 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.pipeline import STAGES
 
-_FILTER = "filtered_sets"
+_FILTER, _GRID, _WEIGHTS = "filtered_sets", "evaluator_models", "weights:"
 
 
 def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
@@ -19,6 +22,26 @@ def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
     result = found_result(_FILTER, spec, store)
     summary = {} if result is None else result.summary
     return {name: round(fmean(_kept_in_runs(facts))) for name, facts in summary.items()}
+
+
+def last_seconds(spec: DatasetSpec, store: ResultStore) -> dict[str, float]:
+    """Seconds that each stage took when its current result was made, where a run would find that result.
+
+    A grid of evaluators in which only some cells were trained then, and the others found, has none.
+    """
+    took = {
+        one.stage: one.seconds for one in plan_dataset(spec, store).stages if one.current and one.seconds is not None
+    }
+    if _GRID in took and not _all_trained(store.current(_GRID, spec.name)):
+        del took[_GRID]
+    return took
+
+
+def _all_trained(grid: PublishedResult) -> bool:
+    """Whether every training of the grid was made with it; one that several cells share is one."""
+    cells = {part.key for name, part in grid.parts.items() if not name.startswith(_WEIGHTS)}
+    fitted = grid.summary["fitted"]
+    return isinstance(fitted, int) and fitted >= len(cells)
 
 
 def found_result(stage: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult | None:

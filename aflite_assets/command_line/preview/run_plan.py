@@ -67,6 +67,11 @@ class RunPlan:
     sampled_rows: int | None = None
 
     @property
+    def full(self) -> int:
+        """Rows of the train set that is called full."""
+        return next(train_set.rows for train_set in self.train_sets if train_set.name == "full")
+
+    @property
     def embedded_rows(self) -> int:
         """Rows that every encoder turns into features."""
         return self.filtered_from - self.warmup_rows + sum(self.rows.values()) - self.rows["train"]
@@ -180,6 +185,12 @@ def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
     """Pool rows that enter an iteration when every slice is full."""
     left = round(plan.settings.target_size * plan.pool_rows / plan.train_pool_rows)
     return max(plan.pool_rows - iteration * plan.settings.slice_size, left)
+
+
+def scored_rows(plan: RunPlan) -> int:
+    """Rows that enter the most iterations; those that are only scored go at the rate of the pool."""
+    pools = [pool_in_iteration(plan, iteration) for iteration in range(plan.most_iterations)]
+    return round(sum(pool + plan.scored_rows * pool / plan.pool_rows for pool in pools))
 
 
 def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:

@@ -1,10 +1,8 @@
 """The counts of an estimate are those of the run that follows; its times are only seen to add up."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +10,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.command_line.preview import estimate as cost_estimate
-from aflite_assets.command_line.preview import filter_timing, model_timing
+from aflite_assets.command_line.preview import timing
+from aflite_assets.command_line.preview.check_text import estimate_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, Work, estimate_cost
+from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, estimate_cost
+from aflite_assets.command_line.preview.known_sizes import last_seconds
 from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.timing import ClassicalSpeed, Speeds
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.settings import ImageModelSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-START_SECONDS, FEW_ROWS_SECONDS = cost_estimate.start_seconds, cost_estimate.few_rows_seconds
 NETWORK: dict[str, Any] = {
     "kind": "timm_image",
     "architecture": "test_resnet",
@@ -51,10 +50,8 @@ DIGITS: dict[str, Any] = {
 def quick() -> Iterator[None]:
     """Measurements too short to be right, long enough to be made."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (model_timing, filter_timing):
-            patch.setattr(module, "ENOUGH_SECONDS", 0.001)
-        patch.setattr(cost_estimate, "start_seconds", lambda: 2.5)
-        patch.setattr(cost_estimate, "few_rows_seconds", lambda: 1.5)
+        patch.setattr(timing, "ENOUGH_SECONDS", 0.001)
+        patch.setattr(timing, "start_seconds", lambda: 2.8)
         yield
 
 
@@ -82,8 +79,13 @@ def digits() -> Foreseen:
 
 
 @pytest.fixture(scope="module")
-def digits_run(digits: Foreseen, tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
-    return run_pipeline(digits.spec, store=ResultStore(tmp_path_factory.mktemp("digits")))
+def digits_store(tmp_path_factory: pytest.TempPathFactory) -> ResultStore:
+    return ResultStore(tmp_path_factory.mktemp("digits"))
+
+
+@pytest.fixture(scope="module")
+def digits_run(digits: Foreseen, digits_store: ResultStore) -> dict[str, StoredResult]:
+    return run_pipeline(digits.spec, store=digits_store)
 
 
 def _cells(results: dict[str, StoredResult]) -> list[dict[str, Any]]:
@@ -93,16 +95,15 @@ def _cells(results: dict[str, StoredResult]) -> list[dict[str, Any]]:
 
 def _work(estimate: CostEstimate, stage: str, what: str) -> dict[str, int]:
     (line,) = (line for line in estimate.lines if (line.stage, line.what) == (stage, what))
-    return {work.unit: work.count for work in line.work}
+    return dict(line.counts)
 
 
 def test_one_network_is_measured_once(digits: Foreseen) -> None:
     # It stands as encoder and, with other epochs, as evaluator.
     assert digits.measured == [
-        "measuring all stages on few rows",
         "measuring the start of a process",
-        "measuring the scan for cues",
         "measuring training and prediction of timm_image",
+        "measuring the scan for cues",
         "measuring the filter's classifiers",
         "measuring fits of linear",
     ]
@@ -123,7 +124,7 @@ def test_a_model_for_distances_is_trained_once_on_all_train_rows(digits: Foresee
         "step": net.epochs * -(-rows["train"] // net.batch_size),
         "row": sum(rows.values()),
     }
-    assert foreseen.measured == digits.measured
+    assert sorted(foreseen.measured) == sorted(digits.measured)
 
 
 def test_a_run_has_the_sizes_foreseen(digits: Foreseen, digits_run: dict[str, StoredResult]) -> None:
@@ -219,78 +220,72 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
 
 def test_a_run_starts_one_process(digits: Foreseen) -> None:
     first, second, third = digits.estimate.lines[:3]
-    assert (first.stage, first.what, first.seconds) == ("all stages", "their process", 2.5)
-    assert (second.stage, second.what, second.seconds) == ("all stages", "what any data need", 1.5)
-    assert (third.what, third.work[0].count) == ("models when first used", 1)
-    assert third.work[0].seconds is not None
-    assert third.work[0].seconds > 0
+    assert (first.stage, first.what, first.seconds) == ("all stages", "their process", 2.8)
+    assert (second.what, second.counts) == ("what any data need", {"stage": len(STAGES)})
+    assert second.seconds == pytest.approx(2.8 * cost_estimate.ANY_DATA)
+    assert (third.what, third.counts) == ("models when first used", {"start": 1})
+    assert (third.seconds or 0) > 0
 
 
 def test_small_evaluators_share_the_cores_where_there_is_enough_to_do(
-    circles_spec: DatasetSpec, monkeypatch: pytest.MonkeyPatch
+    digits: Foreseen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cost_estimate, "processes_at_once", lambda: 8)
     monkeypatch.setattr(cost_estimate, "workers_with_memory", lambda most: min(most, 3))
-    work = (cost_estimate.Work(10, "fit", 3.0),)
-    lines = [
-        cost_estimate.CostLine(stage, what, work)
-        for stage, what in (
-            ("filtered_sets", "linear"), ("evaluator_models", "linear"), ("evaluator_models", "linear (leaning)"),
-            ("evaluator_models", "a checkpoint"),
-        )
-    ]  # fmt: skip
-    shared = cost_estimate._side_by_side(circles_spec, lines)
-    assert [line.seconds for line in shared] == [30.0, 10.0, 10.0, 30.0]
-    few = [replace(line, work=(cost_estimate.Work(1, "fit", 3.0),)) for line in lines]
-    assert cost_estimate._side_by_side(circles_spec, few) == few
+    monkeypatch.setattr(Speeds, "_time_classical", lambda speeds, settings: ClassicalSpeed(1000, 30.0, 0.0, 0.0, False))
+    shared = _foreseen(digits.spec)
+    cells = {line.what: line for line in shared.estimate.lines if line.stage == "evaluator_models"}
+    assert shared.estimate.at_once == 3
+    assert cells["linear"].seconds == pytest.approx(30.0 * cells["linear"].counts["fit"] / 3)
+    monkeypatch.setattr(cost_estimate, "WORTH", 1e6)
+    alone = _foreseen(digits.spec)
+    cells = {line.what: line for line in alone.estimate.lines if line.stage == "evaluator_models"}
+    assert alone.estimate.at_once == 1
+    assert cells["linear"].seconds == pytest.approx(30.0 * cells["linear"].counts["fit"])
 
 
-def test_all_stages_are_really_run_on_few_rows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_sum_is_of_what_could_be_measured() -> None:
+    whole, part = CostLine("a", "b", {"step": 3}, 2.0), CostLine("a", "b", {"step": 3}, None)
+    estimate = CostEstimate((whole, part), "cpu", 1.0)
+    assert estimate.seconds == 2.0
+    assert estimate.not_measured == (part,)
+
+
+def test_stages_that_a_run_would_find_have_their_last_seconds(
+    digits: Foreseen, digits_store: ResultStore, digits_run: object
 ) -> None:
-    """What the process runs, here in this one, which has the libraries loaded."""
-    monkeypatch.setattr(sys, "argv", ["-c", json.dumps(cost_estimate.FEW_ROWS_SPEC)])
-    made: list[str] = []
-    run_stage = pipeline.run_stage
-
-    def noted(name: str, *arguments: Any, **options: Any) -> StoredResult:
-        made.append(name)
-        return run_stage(name, *arguments, **options)
-
-    monkeypatch.setattr(pipeline, "run_stage", noted)
-    exec(cost_estimate.FEW_ROWS, {})
-    assert 0.1 < float(capsys.readouterr().out.split()[-1]) < 300
-    assert made == list(STAGES)
-
-
-def test_few_rows_are_run_in_a_process_that_has_loaded_the_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost_estimate, "LIBRARIES", "loaded = 2.5")
-    monkeypatch.setattr(cost_estimate, "FEW_ROWS", "import sys, json; print(json.loads(sys.argv[1])['name'], loaded)")
-    assert FEW_ROWS_SECONDS() == 2.5
-    monkeypatch.setattr(cost_estimate, "FEW_ROWS", "import sys; sys.exit(1)")
-    with pytest.raises(subprocess.CalledProcessError):
-        FEW_ROWS_SECONDS()
-
-
-def test_what_a_stage_loads_is_there() -> None:
-    loaded: dict[str, Any] = {}
-    exec(cost_estimate.LIBRARIES, loaded)
-    assert {"mlflow", "torch", "aflite_assets"} <= set(loaded)
+    last = last_seconds(digits.spec, digits_store)
+    made = {name: digits_store.current(name, "few_digits").manifest["provenance"]["seconds"] for name in STAGES}
+    assert last == made
+    data = preview_data(digits.spec)
+    logged: list[str] = []
+    on_cpu = DeviceSettings("cpu")
+    estimate = estimate_cost(digits.spec, data.raw.examples, digits.plan, device=on_cpu, log=logged.append, last=last)
+    assert logged == ["measuring the start of a process"]
+    assert estimate.seconds == pytest.approx(2.8 + sum(made.values()))
+    assert estimate.last == tuple(STAGES)
+    assert "how long it took when its current result was made" in " ".join(
+        "\n".join(estimate_section(estimate)).split()
+    )
+    # Another seed: the stages before the controls have theirs, the evaluators and what follows are measured.
+    other = parse_spec({**DIGITS, "seeds": [3, 4]})
+    known = last_seconds(other, digits_store)
+    assert {"warmup_models", "embeddings", "filtered_sets"} <= set(known)
+    assert not {"evaluator_models", "analysis", "benchmark_report"} & set(known)
+    estimate = estimate_cost(other, data.raw.examples, digits.plan, device=on_cpu, log=logged.append, last=known)
+    stages = [line.stage for line in estimate.lines if line.what != "its last run"]
+    assert stages == ["all stages"] * 3 + ["evaluator_models"] * 3
+    assert logged[1:] == [
+        "measuring the start of a process", "measuring training and prediction of timm_image",
+        "measuring fits of linear",
+    ]  # fmt: skip
 
 
-def test_a_process_is_really_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost_estimate, "LIBRARIES", "import time; time.sleep(0.2)")
-    assert 0.2 < START_SECONDS() < 60
-    monkeypatch.setattr(cost_estimate, "LIBRARIES", "import a_module_that_is_not_there")
-    with pytest.raises(subprocess.CalledProcessError):
-        START_SECONDS()
-
-
-def test_a_line_without_all_its_parts_has_no_seconds() -> None:
-    whole = CostLine("a", "b", (Work(3, "step", 0.5), Work(2, "row", 0.25)))
-    part = CostLine("a", "b", (Work(3, "step", None), Work(2, "row", 0.25)))
-    assert (whole.seconds, part.seconds) == (2.0, None)
-    assert CostEstimate((whole, part), "cpu", 1.0).seconds == 2.0
+def test_a_grid_of_which_cells_were_found_has_no_last_seconds(digits_store: ResultStore, digits_run: object) -> None:
+    more = parse_spec({**DIGITS, "seeds": [3, 4]})
+    grid = run_pipeline(more, store=digits_store)["evaluator_models"].result
+    assert 0 < grid.summary["fitted"] < len({part.key for part in grid.parts.values()})
+    assert set(STAGES) - set(last_seconds(more, digits_store)) == {"evaluator_models"}
 
 
 def test_later_stages_are_counted_apart_from_the_training_that_they_share() -> None:
@@ -302,14 +297,14 @@ def test_later_stages_are_counted_apart_from_the_training_that_they_share() -> N
     assert rows == 1348
     (line,) = (line for line in foreseen.estimate.lines if line.what == "net_others")
     models = len(foreseen.plan.train_sets)
-    assert {work.unit: work.count for work in line.work} == {
+    assert line.counts == {
         "model": models, "step": models * (3 + 1) * -(-rows // 16), "row": models * (40 + 30),
     }  # fmt: skip
     assert foreseen.measured.count("measuring training and prediction of timm_image") == 1
 
 
 def test_the_scan_is_counted_with_the_rows_of_every_set(digits: Foreseen) -> None:
-    assert _work(digits.estimate, "cue_scan", "all properties") == {"start": 1, "row": 150 + 40 + 30}
+    assert _work(digits.estimate, "cue_scan", "all properties") == {"row": 150 + 40 + 30}
     scan = next(line for line in digits.estimate.lines if line.stage == "cue_scan")
     assert scan.seconds is not None
     assert 0 < scan.seconds < 60

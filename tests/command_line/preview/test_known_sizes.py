@@ -106,7 +106,7 @@ def test_of_several_runs_of_the_filter_the_mean_is_taken(tmp_path: Path) -> None
     ("known", "more"), [(False, " and leaves larger train sets, on which models take"), (True, "")]
 )
 def test_an_estimate_says_what_it_was_counted_with(known: bool, more: str) -> None:
-    estimate = CostEstimate((CostLine("each stage", "its process", ()),), "cpu", 1.0, sizes_known=known)
+    estimate = CostEstimate((CostLine("each stage", "its process", {}, 1.0),), "cpu", 1.0, sizes_known=known)
     text = " ".join("\n".join(estimate_section(estimate)).split())
     assert ("leaves larger train sets" in text) is bool(more)
     assert f"a filter that stops by its threshold does fewer iterations{more}" in text

@@ -15,6 +15,7 @@ from aflite_assets.command_line.preview.run_plan import (
     most_iterations,
     plan_run,
     pool_in_iteration,
+    scored_rows,
 )
 from aflite_assets.errors import DataError
 from aflite_assets.specs.models.settings import LinearModelSpec, TrainingSpec
@@ -187,3 +188,19 @@ def test_evaluators_that_go_on_with_forgettable_rows_run_on_full_alone() -> None
     )
     assert plan.cells == (2 * 8 + 2) * 3
     assert len(_forgetting({"bow": {"forgettable": 0.0}}).train_sets) == 6
+
+
+def test_scored_rows_are_those_of_every_iteration() -> None:
+    # Pools of 1000, 800, 600, 500 rows, in the end once more to score what is kept.
+    content: dict[str, Any] = {
+        "name": "planned",
+        "source": {"format": "digits"},
+        "representations": {"given": {"kind": "identity"}},
+        "evaluators": {"linear": {"kind": "linear"}},
+        "filter": {"n_partitions": 4, "target_size": 500, "train_size": 100, "slice_size": 200},
+    }
+    for policy, entering in (("kept", 1000), ("scored", 1200)):
+        content["filter"]["evaluation_rows"] = policy
+        plan = plan_run(parse_spec(content), {"train": 1000, "test": 200}, challenge_rows={}, warmup_rows=0)
+        assert plan.most_iterations == 4
+        assert scored_rows(plan) == (1000 + 800 + 600 + 500) * entering // 1000

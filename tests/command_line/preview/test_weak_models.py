@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.command_line.preview import estimate as cost_estimate
-from aflite_assets.command_line.preview import filter_timing, model_timing
+from aflite_assets.command_line.preview import timing
 from aflite_assets.command_line.preview.data_preview import DataPreview, preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.estimate import CostEstimate, TimingCache, estimate_cost
+from aflite_assets.command_line.preview.estimate import CostEstimate, estimate_cost
 from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.timing import NeuralSpeed, Speeds
 from aflite_assets.command_line.preview.weak_models import plan_weak_models
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
@@ -72,10 +72,8 @@ def measured() -> list[str]:
 def estimate(data: DataPreview, plan: RunPlan, measured: list[str]) -> Iterator[CostEstimate]:
     """From measurements too short to be right."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (model_timing, filter_timing):
-            patch.setattr(module, "ENOUGH_SECONDS", 0.001)
-        patch.setattr(cost_estimate, "start_seconds", lambda: 2.5)
-        patch.setattr(cost_estimate, "few_rows_seconds", lambda: 1.5)
+        patch.setattr(timing, "ENOUGH_SECONDS", 0.001)
+        patch.setattr(timing, "start_seconds", lambda: 2.5)
         yield estimate_cost(SPEC, data.raw.examples, plan, device=CPU, log=measured.append)
 
 
@@ -91,7 +89,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def _work(estimate: CostEstimate, stage: str, what: str) -> dict[str, int]:
     (line,) = (line for line in estimate.lines if (line.stage, line.what) == (stage, what))
-    return {work.unit: work.count for work in line.work}
+    return dict(line.counts)
 
 
 def _cells(results: dict[str, StoredResult]) -> list[dict[str, Any]]:
@@ -123,7 +121,7 @@ def test_cut_rows_are_planned_as_many_as_the_smaller_set() -> None:
 
 def test_an_evaluators_own_training_is_not_counted_twice(plan: RunPlan, estimate: CostEstimate) -> None:
     (own,) = (line for line in estimate.lines if (line.stage, line.what) == ("forgettable_sets", "own"))
-    assert (own.work, own.seconds) == ((), 0.0)
+    assert (own.counts, own.seconds) == ({}, 0.0)
     assert own.note == "the first training of net, which is counted with evaluator_models"
     rows = {train_set.name: train_set.rows for train_set in plan.train_sets}
     assert _work(estimate, "evaluator_models", "net") == {
@@ -162,7 +160,12 @@ def test_a_batch_that_depends_on_the_rows_is_that_of_the_whole_train_split(
     data: DataPreview, plan: RunPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[int] = []
-    monkeypatch.setattr(cost_estimate, "measure_neural", lambda settings, *_, **__: batches.append(settings.batch_size))
+
+    def noted(speeds: Speeds, settings: Any) -> NeuralSpeed:
+        batches.append(settings.batch_size)
+        return NeuralSpeed(1.0, 1.0, 1.0)
+
+    monkeypatch.setattr(Speeds, "_time_neural", noted)
     larger = replace(plan, rows={**plan.rows, "train": 60_000})
-    TimingCache(data.raw.examples, larger, CPU, lambda line: None).neural(plan.weak_models["bow"].settings)
+    Speeds(data.raw.examples, larger, CPU, lambda line: None).neural(plan.weak_models["bow"].settings)
     assert batches == [256]

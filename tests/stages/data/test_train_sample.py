@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.command_line.preview import estimate as cost_estimate
-from aflite_assets.command_line.preview import filter_timing, model_timing
+from aflite_assets.command_line.preview import timing
 from aflite_assets.command_line.preview.check_text import plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.estimate import SAMPLE_NOTE, estimate_cost
+from aflite_assets.command_line.preview.estimate import estimate_cost
+from aflite_assets.command_line.preview.trainings import SAMPLE_NOTE
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError, ModelError
@@ -437,10 +437,8 @@ def test_another_sample_makes_what_follows_anew(
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measurements too short to be right, long enough to be made."""
-    for module in (model_timing, filter_timing):
-        monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
-    monkeypatch.setattr(cost_estimate, "start_seconds", lambda: 2.5)
-    monkeypatch.setattr(cost_estimate, "few_rows_seconds", lambda: 1.5)  # `test_estimate` runs them
+    monkeypatch.setattr(timing, "ENOUGH_SECONDS", 0.001)
+    monkeypatch.setattr(timing, "start_seconds", lambda: 2.5)  # `test_timing` starts one
 
 
 def test_the_estimate_counts_every_size(quick: None) -> None:
@@ -450,7 +448,7 @@ def test_the_estimate_counts_every_size(quick: None) -> None:
     estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=lambda line: None)
     (line,) = (line for line in estimate.lines if line.stage == "train_sample")
     steps = sum(-(-rows // 32) for rows in (100, 200, 300, 400, 500, 600))
-    assert {work.unit: work.count for work in line.work} == {
+    assert line.counts == {
         "model": 6 * 2, "step": 2 * 2 * steps, "row": 6 * 2 * 100,
     }  # fmt: skip
     assert (line.what, line.note) == ("siamese_bag", SAMPLE_NOTE)
@@ -470,6 +468,6 @@ def test_fits_of_a_model_without_seeds_are_counted(quick: None) -> None:
     plan = preview_plan(spec, data, preview_challenges(spec, data))
     estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=lambda line: None)
     (line,) = (line for line in estimate.lines if line.stage == "train_sample")
-    assert [(work.unit, work.count) for work in line.work] == [("fit", 6)]
+    assert line.counts == {"fit": 6}
     sampled = [one for one in plan.train_sets if one.name == "sampled"]
     assert [(one.representation, one.trained_before) for one in sampled] == [("small", False), ("other", True)]

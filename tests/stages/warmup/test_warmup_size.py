@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.command_line.preview import estimate as cost_estimate
-from aflite_assets.command_line.preview import filter_timing, model_timing
+from aflite_assets.command_line.preview import timing
 from aflite_assets.command_line.preview.check_text import estimate_section, plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.estimate import AUTO_NOTE, estimate_cost
+from aflite_assets.command_line.preview.estimate import estimate_cost
+from aflite_assets.command_line.preview.trainings import AUTO_NOTE
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError, ModelError
@@ -288,10 +288,8 @@ def test_drawing_for_a_plan_trains_nothing(monkeypatch: pytest.MonkeyPatch, stor
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measurements too short to be right, long enough to be made."""
-    for module in (model_timing, filter_timing):
-        monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
-    monkeypatch.setattr(cost_estimate, "start_seconds", lambda: 2.5)
-    monkeypatch.setattr(cost_estimate, "few_rows_seconds", lambda: 1.5)  # `test_estimate` runs them
+    monkeypatch.setattr(timing, "ENOUGH_SECONDS", 0.001)
+    monkeypatch.setattr(timing, "start_seconds", lambda: 2.5)  # `test_timing` starts one
 
 
 def test_the_estimate_counts_what_the_curve_trains(made: tuple[ResultStore, Any, list[str]], quick: None) -> None:
@@ -305,13 +303,13 @@ def test_the_estimate_counts_what_the_curve_trains(made: tuple[ResultStore, Any,
     folder = result.path.parent / "parts"
     summaries = [PublishedResult("warmup_split", "templates", key, folder / key).summary for key in points]
     assert (curve.what, curve.note) == ("small", AUTO_NOTE)
-    assert {work.unit: work.count for work in curve.work} == {
+    assert curve.counts == {
         "model": 4,
         "step": sum(summary["steps"] for summary in summaries),
         "row": 4 * 100,
     }
     # The encoder is counted with the most rows.
-    assert {work.unit: work.count for work in encoder.work} == {"model": 1, "step": 4 * 14}
+    assert encoder.counts == {"model": 1, "step": 4 * 14}
     assert plan.warmup_rows == 320 + 100
     text = "\n".join(plan_section(spec, data, plan))
     assert "warm-up      at most 420 rows of 2,000 train rows (auto: a sample of 40, 80, 160, 320, and 100 held" in text

@@ -1,0 +1,259 @@
+"""How fast models, the filter and the scan are on this machine: each is timed once, on few of a dataset's rows.
+
+What is multiplied by these speeds is in `estimate`. A model whose weights are not here has no speed: None.
+"""
+
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import numpy as np
+
+from aflite_assets.algorithm import score_rows
+from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.rows import rows_at
+from aflite_assets.data.sampling import stratified_sample
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.families import classical_family
+from aflite_assets.processors import available_cores
+from aflite_assets.scan.scan import ScanSettings, scan_examples
+from aflite_assets.specs.models.kinds import ClassicalModelSpec, EncoderSpec, NeuralModelSpec, OneStageSpec
+from aflite_assets.specs.models.settings import (
+    IdentityEncoderSpec,
+    LinearModelSpec,
+    MaxPpmiSpec,
+    RbfSvmSpec,
+    SurfaceEncoderSpec,
+)
+
+Timing = TypeVar("Timing")
+
+ENOUGH_SECONDS = 1.5
+"""A training is timed with as many steps as take so long, fits on more and more rows until one takes twice as long."""
+
+MOST_STEPS, FEW_ROWS, SMALLEST_FIT = 128, 8, 64
+
+GROWTH = {LinearModelSpec: (1.0, 2.0), RbfSvmSpec: (1.5, 3.0), MaxPpmiSpec: (1.0, 2.0)}
+"""Between which powers of the train rows a fit's time is taken to grow; measured within these."""
+
+ASSUMED_WIDTH = 768
+"""Width of an encoder that could not be measured: that of the base size of most text encoders."""
+
+MOST_FEATURES, MOST_ROWS = 2**25, 50_000
+"""Numbers, and rows, of the features that the filter is timed on at most."""
+
+MOST_SCANNED = {"text": 1_500, "features": 3_000, "image": 300}
+"""Rows that are scanned to time the scan, by kind of input."""
+
+LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_assets.models.evaluators"
+"""Libraries that the process of a stage loads before it does anything."""
+
+
+@dataclass(frozen=True)
+class NeuralSpeed:
+    """Seconds per `model` built or loaded, `step` of the optimiser and `row` predicted or encoded.
+
+    `first`: of a training on a few rows, the first in this process, which loads libraries and compiles.
+    """
+
+    model: float
+    step: float
+    row: float
+    first: float = 0.0
+
+
+@dataclass(frozen=True)
+class ClassicalSpeed:
+    """Seconds of a fit on `rows` train rows, growing as their power `growth`; `row` predicted by that fit.
+
+    Where a prediction uses train rows, as a support vector machine does, `row` grows with these too (`row_grows`).
+    """
+
+    rows: int
+    fit: float
+    growth: float
+    row: float
+    row_grows: bool
+
+    def seconds(self, train_rows: int, test_rows: int) -> float:
+        """Seconds of one fit and its predictions."""
+        ratio = train_rows / self.rows
+        return self.fit * ratio**self.growth + test_rows * self.row * (ratio if self.row_grows else 1)
+
+
+class Speeds:
+    """Speeds on one dataset's rows; `log` gets a line for each measurement."""
+
+    def __init__(self, raw: Examples, plan: RunPlan, device: DeviceSettings, log: Callable[[str], None]) -> None:
+        self._raw, self._plan, self._device, self._log = raw, plan, device, log
+        self._train = raw.in_split("train")
+        outside = np.flatnonzero(raw.table["split"].to_numpy(zero_copy_only=False) != "train")
+        self._tests = Examples(rows_at(raw.table, outside), raw.label_names)
+        self._measured: dict[tuple[str, Any], Any] = {}
+
+    def start(self) -> float:
+        """Seconds until a process of its own is ready for a stage that computes something."""
+        return self._once(("the start of a process", None), start_seconds)
+
+    def scan(self) -> float:
+        """Seconds of the scan for cues for each row of any set that is looked at."""
+        self._log("measuring the scan for cues")
+        rows = sample(self._train, MOST_SCANNED[self._train.modality])
+        for scanned in (sample(rows, max(len(rows) // 10, 1)), rows):  # the first loads libraries
+            started = time.perf_counter()
+            scan_examples(scanned, settings=ScanSettings(threads=available_cores()), seed=0)
+        return (time.perf_counter() - started) / len(rows)
+
+    def neural(self, settings: NeuralModelSpec) -> NeuralSpeed | None:
+        """Training and prediction of a neural model, with batches as large as on the whole train split."""
+        settings = settings.for_rows(self._plan.rows["train"])
+        if not weights_are_here(settings):
+            return None
+        key = (f"training and prediction of {settings.kind}", timing_key(settings))
+        return self._once(key, lambda: self._time_neural(settings))
+
+    def classical(self, settings: ClassicalModelSpec) -> ClassicalSpeed:
+        """Fits and predictions of a scikit-learn model."""
+        key = (f"fits of {settings.kind}", settings.model_dump_json())
+        return self._once(key, lambda: self._time_classical(settings))
+
+    def filter(self, encoder: EncoderSpec) -> tuple[float, int]:
+        """Seconds of an iteration of the filter for each row that enters it, and the rows that it was timed with.
+
+        They are the dataset's own features, or random ones as wide as this encoder's.
+        """
+        width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
+        return self._once(("the filter's classifiers", width), lambda: self._time_filter(width))
+
+    def _width(self, encoder: NeuralModelSpec | SurfaceEncoderSpec) -> int:
+        from aflite_assets.models.classifiers import new_classifier
+        from aflite_assets.models.encoders import NeuralEncoder
+        from aflite_assets.models.global_state import isolated_random_state
+
+        if isinstance(encoder, SurfaceEncoderSpec) or not weights_are_here(encoder):
+            return ASSUMED_WIDTH
+        few = sample(self._train, FEW_ROWS)
+        with isolated_random_state(0):
+            return NeuralEncoder(new_classifier(encoder, few, _no_log), self._device).encode(few).features.shape[1]
+
+    def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
+        """Time one step, once a few rows have loaded and compiled everything, and then as many as take long enough."""
+        short, rows = settings.model_copy(update={"epochs": 1, "early_stopping": None}), settings.batch_size
+        first, _ = self._timed(short, FEW_ROWS, FEW_ROWS)
+        wall, metrics = self._timed(short, rows, rows)
+        steps = min(math.ceil(ENOUGH_SECONDS / metrics["seconds"]), MOST_STEPS)
+        if steps > 1:
+            rows *= steps
+            short = short.model_copy(update={"epochs": math.ceil(rows / len(self._train))})
+            wall, metrics = self._timed(short, rows, rows)
+        training, prediction = metrics["seconds"], metrics["prediction_seconds"]
+        row = prediction / min(rows, len(self._tests))
+        return NeuralSpeed(max(wall - training - prediction, 0.0), training / metrics["steps"], row, first)
+
+    def _time_classical(self, settings: ClassicalModelSpec) -> ClassicalSpeed:
+        """Fit on more and more rows until it takes some seconds or all are used, then predict as many."""
+        self._timed(settings, 2 * FEW_ROWS, 0)
+        most, (low, high) = len(self._train), GROWTH[type(settings)]
+        rows = min(SMALLEST_FIT, most)
+        seconds, growth = self._timed(settings, rows, 0)[0], low
+        while rows < most and seconds < 2 * ENOUGH_SECONDS:
+            more = min(2 * rows, most)
+            after, _ = self._timed(settings, more, 0)
+            growth = min(max(math.log(after / seconds) / math.log(more / rows), low), high)
+            rows, seconds = more, after
+        tested = min(rows, len(self._tests))
+        row = max(self._timed(settings, rows, tested)[0] - seconds, 0.0) / tested
+        return ClassicalSpeed(rows, seconds, growth, row, classical_family(settings).predictions_grow)
+
+    def _timed(self, settings: OneStageSpec, rows: int, tested: int) -> tuple[float, Mapping[str, float]]:
+        """Train on so many rows and predict so many others; return the seconds of all and the model's own metrics."""
+        from aflite_assets.models.evaluators import evaluate
+
+        train, tests = sample(self._train, rows), {"test": sample(self._tests, tested)} if tested else {}
+        with TemporaryDirectory() as folder:
+            started = time.perf_counter()
+            done = evaluate(settings, train, tests, seed=0, device=self._device, scratch=Path(folder), log=_no_log)
+            return time.perf_counter() - started, done.metrics
+
+    def _time_filter(self, width: int | None) -> tuple[float, int]:
+        """Time an iteration after one that compiles, with the planned share of training rows."""
+        plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
+        rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURES // wide))
+        if width is None:
+            drawn = np.random.default_rng(0).permutation(len(self._raw))[:rows]
+            features, labels = self._raw.features[drawn], self._raw.labels[drawn]
+        else:
+            features, labels = encoder_like_features(rows, width, len(self._raw.label_names), seed=0)
+        trained = round(plan.settings.train_size * min(1.0, len(labels) / plan.pool_rows))
+        groups = self._train.groups
+        # A mean may lie over train_size where the smallest groups do not.
+        group = 1 if groups is None else min(round(len(groups) / len(np.unique(groups))), plan.settings.train_size)
+        settings = replace(plan.settings, train_size=min(max(trained, group, 2), len(labels) - group))
+        numbered = np.arange(len(labels)) // group if group > 1 else None
+        for _ in range(2):
+            started = time.perf_counter()
+            score_rows(features, labels, settings=settings, seed=0, groups=numbered)
+        return (time.perf_counter() - started) / len(labels), len(labels)
+
+    def _once(self, key: tuple[str, Any], measure: Callable[[], Timing]) -> Timing:
+        if key not in self._measured:
+            self._log(f"measuring {key[0]}")
+            self._measured[key] = measure()
+        timing: Timing = self._measured[key]
+        return timing
+
+
+def start_seconds() -> float:
+    """Until a process of its own is ready for a stage that computes something."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-P", "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    return time.perf_counter() - started
+
+
+def timing_key(settings: NeuralModelSpec) -> str:
+    """Equal for models that cost the same per step and row: everything but how long and how hard they are trained."""
+    return settings.model_dump_json(exclude={"epochs", "learning_rate", "weight_decay", "warmup_share"})
+
+
+def weights_are_here(settings: Any) -> bool:
+    """Whether a text model's weights need no download: a folder, or files in the hub's cache."""
+    named = getattr(settings, "contextual", None) or getattr(settings, "checkpoint", None)
+    if not hasattr(settings, "revision") or named is None or Path(named).is_dir():
+        return True
+    from huggingface_hub import try_to_load_from_cache
+
+    names = [f"{stem}{end}" for stem in ("model.safetensors", "pytorch_model.bin") for end in ("", ".index.json")]
+    revision = settings.revision or "main"
+    return any(isinstance(try_to_load_from_cache(named, name, revision=revision), str) for name in names)
+
+
+def sample(examples: Examples, rows: int) -> Examples:
+    """About so many rows with the classes' shares, the same ones each time; all where there are no more."""
+    if rows >= len(examples):
+        return examples
+    drawn = stratified_sample(examples.labels, None, rows, rng=np.random.default_rng(0))
+    return Examples(rows_at(examples.table, drawn), examples.label_names)
+
+
+def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features rows x width float32 as a trained encoder gives them, and their labels int64.
+
+    The classes lie around points of a space of as many dimensions, with most of the variance; the rest is noise of all
+    directions. On these logistic regression takes as long as on real encoders' features.
+    """
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(rows) % n_classes)
+    inside = 1.5 * np.eye(n_classes)[labels] + rng.normal(size=(rows, n_classes))
+    along = inside @ rng.normal(size=(n_classes, width)) / math.sqrt(n_classes)
+    return (0.5 * (along + 0.3 * rng.normal(size=(rows, width)))).astype(np.float32), labels
+
+
+def _no_log(_: str) -> None:
+    return None

@@ -1,0 +1,110 @@
+"""What a run trains, and what each model is asked about: counts that follow from `run_plan`. Nothing is timed here."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aflite_assets.command_line.preview.run_plan import RunPlan, fits
+from aflite_assets.command_line.preview.weak_models import ASSUMED_SHARE, rows_of
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.kinds import NeuralModelSpec, OneStageSpec
+from aflite_assets.specs.models.settings import FineTunedSpec, UntrainedSpec
+from aflite_assets.specs.recipes import Recipe, recipes_of
+from aflite_assets.specs.sources import CHOICE_FORMATS
+from aflite_assets.stages.evaluation.leaning_sets import MOST_CANDIDATES, TRAININGS, most_rows_of_set
+from aflite_assets.stages.shared.model_families import leaning_evaluator
+
+GRID = "evaluator_models"
+AUTO_NOTE = "the learning curve of warmup.size auto; what follows is counted as if it chose the largest sample"
+SAMPLE_NOTE = "as if every size were tried; what follows is counted as if the largest sample were chosen"
+
+_OWN_TRAINING = "the first training of {}, which is counted with evaluator_models"
+_LEANING = f"at most, with {MOST_CANDIDATES} properties that go with the label"
+_ASSUMED = (
+    f"forgettable rows taken to be {100 * ASSUMED_SHARE:g} % of full, which only a run can tell; "
+    "a later check has the number"
+)
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """Trainings of one model in a stage: the train rows of each, and how many others each is `asked` about.
+
+    `steps`: of all of them, where they are not those of the model's own epochs on `sizes`. `note`: what was assumed.
+    """
+
+    stage: str
+    what: str
+    settings: OneStageSpec
+    sizes: Sequence[int]
+    asked: int = 0
+    note: str = ""
+    steps: int | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many models a neural model has, steps of their optimisers, and rows that they are asked about."""
+        assert isinstance(self.settings, NeuralModelSpec)
+        own = sum(steps_of(self.settings, rows) for rows in self.sizes)
+        models, steps = len(self.sizes), own if self.steps is None else self.steps
+        counts = {"model": models, "step": steps, "row": models * self.asked}
+        return {unit: count for unit, count in counts.items() if count}
+
+
+def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
+    """Yield all that a run trains or asks, stage by stage, with the controls that may not be needed."""
+    if spec.sample is not None and plan.sample is not None:
+        model, sizes = spec.sample.model, [*plan.sample.samples] * spec.sample.repeats
+        yield Trainings("train_sample", model.kind, model, sizes, plan.sample.held_back, SAMPLE_NOTE)
+    for name, encoder in spec.representations.items():
+        if isinstance(encoder, UntrainedSpec):
+            continue
+        if plan.curve is not None:
+            yield Trainings("warmup_split", name, encoder, plan.curve.samples, plan.curve.held_back, AUTO_NOTE)
+        yield Trainings("warmup_models", name, encoder, [plan.warmup_rows])
+        yield Trainings("embeddings", name, encoder, [0], plan.embedded_rows)
+    natural = sum(plan.rows.values()) - plan.rows["train"]
+    for name, weak in plan.weak_models.items():
+        note = "" if weak.evaluator is None else _OWN_TRAINING.format(weak.evaluator)
+        yield Trainings("forgettable_sets", name, weak.settings, [plan.full] * weak.trainings, natural, note)
+    yield from _grid(spec, plan)
+    far = spec.distance_encoder
+    if far is not None and not isinstance(far, UntrainedSpec):
+        yield Trainings("bias_evidence", "distance_encoder", far, [plan.rows["train"]], sum(plan.rows.values()))
+
+
+def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
+    """Yield the evaluators' cells, and the trainings that ask whether one leans on properties, of which rows decide."""
+    tested, recipes = sum(plan.test_rows.values()), recipes_of(spec.evaluators)
+    for name, evaluator in spec.evaluators.items():
+        if isinstance(evaluator, FineTunedSpec):
+            yield _later_stages(name, recipes[name], plan, tested)
+            continue
+        counted = [(train_set.rows, fits(evaluator, train_set, plan.seeds)) for train_set in plan.train_sets]
+        yield Trainings(GRID, name, evaluator, [rows for rows, count in counted for _ in range(count)], tested)
+    asked = leaning_evaluator(spec.representations, spec.evaluators)
+    if asked is None or spec.source.format in CHOICE_FORMATS:
+        return
+    settings, rows = spec.evaluators[asked], most_rows_of_set(plan.full, plan.evaluators, plan.seeds)
+    assert not isinstance(settings, FineTunedSpec)  # such an evaluator is not asked
+    yield Trainings(GRID, f"{asked} (leaning)", settings, [rows] * 2 * TRAININGS * MOST_CANDIDATES, tested, _LEANING)
+
+
+def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trainings:
+    """Return the later stages alone: the first is trained once, for the evaluator that the recipe starts from."""
+    models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets_of(name))
+    unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]
+    notes = [f"without the stages on {', '.join(unread)}, which could not be read"] if unread else []
+    if any(plan.weak_models[one.weak_model].assumed for one in recipe.forgettable):
+        notes.append(_ASSUMED)
+    each = 0
+    for stage in recipe.stages:
+        weak = stage.forgettable
+        rows = plan.fine_tune_rows.get(stage.rows, 0) if weak is None else rows_of(weak, plan.weak_models)
+        each += steps_of(stage.settings, rows)
+    return Trainings(GRID, name, recipe.settings, [0] * models, tested, "; ".join(notes), models * each)
+
+
+def steps_of(settings: NeuralModelSpec, rows: int) -> int:
+    """Return the steps of one training on so many rows."""
+    return settings.epochs * math.ceil(rows / settings.for_rows(rows).batch_size)

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import StoreError
-from aflite_assets.results import Draft, ResultKey, ResultStore
-from aflite_assets.results import store as store_module
+from aflite_assets.results import Draft, ResultKey, ResultStore, drafts
 from aflite_assets.results.damage import find_damage
 
 
@@ -112,7 +111,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(
         return {}
 
     if moment != "write":
-        monkeypatch.setattr(store_module, moment, full)
+        monkeypatch.setattr(drafts, moment, full)
     with pytest.raises(
         StoreError, match=r"of 'digits' was not published: .* \(No space left on device\); free some space, or set"
     ):

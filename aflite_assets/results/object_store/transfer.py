@@ -87,8 +87,26 @@ def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple
     return tuple(problem for problem in problems if problem is not None)
 
 
-def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: bytes) -> None:
-    """Make `result.folder` hold what the manifest `body` of the result at `place` names; what does so already stays.
+def changed_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return which files of the result at `place` have other content than its manifest says, by reading all of it."""
+    return tuple(
+        f"the content of {name} has changed"
+        for name, digest in manifest["files"].items()
+        if not _has_hash(bucket, f"{place}/{manifest[ATTEMPT]}/{name}", digest)
+    )
+
+
+def _has_hash(bucket: Bucket, name: str, digest: str) -> bool:
+    try:
+        return bucket.sha256(name) == digest
+    except LostObjectsError:
+        return False
+
+
+def fetch_result(bucket: Bucket, result: PublishedResult, place: str, manifest: Mapping[str, Any], body: bytes) -> None:
+    """Make `result.folder` hold what the manifest of the result at `place` names; what does so already stays.
+
+    `body`: the manifest as it is stored.
 
     A folder that has another manifest, or files of other content, is fetched anew. One process of this machine fetches
     at a time; files are written aside and compared with their hashes first.
@@ -100,7 +118,6 @@ def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: byte
     with fetching(result.folder):
         if _is_whole(result, body):
             return
-        manifest = parse_json(body)
         aside = result.folder.parent / FETCHING / f"{result.key}-{uuid.uuid4().hex[:8]}"
         try:
             aside.mkdir()

@@ -27,14 +27,6 @@ class Look(Enum):
 
 
 @dataclass(frozen=True)
-class StoredRecord:
-    """A small object: its bytes, none where they contradict the server's own checksum, and its version there."""
-
-    body: bytes
-    version: str
-
-
-@dataclass(frozen=True)
 class StoredObject:
     """An object of a listing: its name, bytes and last change (UTC, by the store's clock)."""
 
@@ -66,8 +58,8 @@ class Backend(Protocol):
     def now(self) -> datetime | None:
         """Return the time by the clock that all writers share (UTC); None where a lock keeps writers apart."""
 
-    def read(self, name: str) -> StoredRecord | None:
-        """Return a small object, or None where there is none.
+    def read(self, name: str) -> bytes | None:
+        """Return a small object's content, or None where there is none.
 
         Raises:
             ValueError: it is too large, or nothing that can be read.

@@ -91,14 +91,14 @@ def _joined(result: PublishedResult, found: tuple[str, ...], own: Own) -> Damage
     return Damage(result, tuple(reasons), tuple(parts)) if reasons else None
 
 
-def _own(result: PublishedResult, *, ignore_cache: bool) -> tuple[str, ...] | None:
-    return own_damage(result, ignore_cache=ignore_cache) if result.path.is_dir() else None
-
-
 def own_damage(result: PublishedResult, *, ignore_cache: bool = False) -> tuple[str, ...]:
     """Return what is wrong with a result's own files, without its parts; nothing if there is no folder."""
+    return _own(result, ignore_cache=ignore_cache) or ()
+
+
+def _own(result: PublishedResult, *, ignore_cache: bool) -> tuple[str, ...] | None:
     if not result.path.is_dir():
-        return ()
+        return None
     problem = manifest_damage(result)
     return (problem,) if problem is not None else tuple(_changed_files(result, ignore_cache=ignore_cache))
 

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from aflite_assets.errors import StoreAccessError, StoreError, StoreUnreachableError, UnsupportedStoreError
@@ -11,12 +12,7 @@ from aflite_assets.results.folder_store.mounts import lock_problem
 from aflite_assets.results.keys import is_digest
 from aflite_assets.results.locks import is_free, read_holder, writing_now
 from aflite_assets.results.object_store.backend import ObjectBackend
-from aflite_assets.results.object_store.inspection import (
-    Leftover,
-    local_copies,
-    unfinished_uploads,
-    unread_objects,
-)
+from aflite_assets.results.object_store.inspection import Leftover, unfinished_uploads, unread_objects
 from aflite_assets.results.object_store.transfer import FETCHING, discard, fetching_now
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.prune import TRASH
@@ -107,7 +103,9 @@ def _half_fetched(home: Path, fix: bool) -> Iterator[Problem]:
 
 def _copies(store: ResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
     """Yield what is wrong with this machine's copies of an object store."""
-    for copy in local_copies(store.root):
+    here = ResultStore(store.root)
+    copies = [here.results(*of, parts=parts) for *of, _ in here.partitions() for parts in (False, True)]
+    for copy in chain.from_iterable(copies):
         reasons = own_damage(copy, ignore_cache=deep)
         if reasons:
             if fix:

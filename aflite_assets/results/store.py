@@ -4,24 +4,22 @@
 <root>/<asset>/<partition>/parts/<key>/      published parts, which a result names in its manifest
 <root>/<asset>/<partition>/current.json      the key that downstream reads
 <root>/<asset>/<partition>/.work/<key>/      what an unfinished writer left: draft/ is never read, scratch/ is
-                                             for writers that resume
+                                             for writers that resume, ready/ is whole and only not published yet
 <root>/<asset>/<partition>/.damaged/         results and parts that no longer held what was published
 <root>/<asset>/<partition>/.seen/            when each file was last seen whole, so that it is not hashed again
 <root>/refreshes, pins, .locks, .trash       records of whole runs, what prune spares, locks of datasets, its trash
 <root>/format.json                           the version of all this
 """
 
-import errno
 import json
 import logging
 import math
-import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,29 +34,76 @@ from aflite_assets.errors import (
 from aflite_assets.results import locks
 from aflite_assets.results.backend import Backend, Log, Look
 from aflite_assets.results.damage import Damage
-from aflite_assets.results.drafts import Draft, StoredResult, Write, write_result
 from aflite_assets.results.files import folder_hashes, json_bytes, parse_json, write_json
 from aflite_assets.results.folder_store.backend import FolderBackend
 from aflite_assets.results.keys import ResultKey, current_digest, is_digest
 from aflite_assets.results.manifests import load_manifest
+from aflite_assets.results.publishing import explain_full_disk, explain_obstacle, whole_folder, write_manifest
 from aflite_assets.results.records import DAMAGED as DAMAGED
 from aflite_assets.results.records import MANIFEST, WORK, PublishedResult
 
 FORMAT = 1
 """Version of folders and manifests; a store of a later one is refused."""
 CURRENT, FORMAT_FILE = "current.json", "format.json"
-READY = "ready"
-"""Folder below `.work/<key>` with a result that is whole and only not published yet."""
 RESERVED = ("refreshes", "pins")
 NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 _FORMAT_BODY = (json.dumps({"format": FORMAT}) + "\n").encode()
 _MOST_SHOWN = 100
 """Characters of a damaged file's content in a message."""
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_OBSTACLES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 _log = logging.getLogger(__name__)
 _format_seen: dict[str, float] = {}
 """When the format of a place was last right, by the clock of this process."""
+
+
+Summary = Mapping[str, Any]
+Write = Callable[["Draft"], Summary]
+
+
+@dataclass(frozen=True)
+class StoredResult:
+    """A result, and whether it was found (`cached`) or made; `damage`: that of the one that it replaced, if any."""
+
+    result: PublishedResult
+    cached: bool
+    damage: Damage | None = None
+
+
+@dataclass
+class Draft:
+    """Draft that a writer fills: files in `path` are published; `scratch` outlives a killed writer of the same key."""
+
+    store: "ResultStore"
+    asset: str
+    partition: str
+    key: ResultKey
+    path: Path
+    scratch: Path
+    log: Log
+    provenance: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, PublishedResult] = field(default_factory=dict)
+
+    @property
+    def target(self) -> Path:
+        """Where a result, other than a part, will stand once it is published."""
+        return self.store.root / self.asset / self.partition / self.key.digest
+
+    def part(self, name: str, key: ResultKey, write: Write) -> StoredResult:
+        """Add a part with a key of its own: found if it was published before, made and published now if not."""
+        obtained = self.store.get_or_create_part(self.asset, self.partition, key, write, log=self.log)
+        self.parts[name] = obtained.result
+        return obtained
+
+    def add_published_part(self, name: str, key: ResultKey) -> PublishedResult | None:
+        """Add a part that was published before, and return it; None if there is none."""
+        part = self.store.find_part_or_set_aside(self.asset, self.partition, key, log=self.log)
+        if part is not None:
+            self.parts[name] = part
+        return part
+
+    def order_parts(self, names: Iterable[str]) -> None:
+        """Put the parts into this order, in whichever they were made by several threads; others stay before them."""
+        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
 
 
 def _no_log(_: str) -> None:
@@ -119,11 +164,9 @@ class ResultStore:
 
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
         """Return the published result of a key, or None; a damaged one counts as absent, see `damage`."""
-        return self._find(asset, partition, self._home(asset, partition) / key.digest)
-
-    def find_part(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
-        """Return the published part of a key, or None; a damaged one counts as absent."""
-        return self._find(asset, partition, self._part_folder(asset, partition, key))
+        self.check_format()
+        there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
+        return there if there is not None and self.backend.damage(there, Look.FOUND) is None else None
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
         """Return what is wrong with the published result of a key; None if it is whole or not there."""
@@ -157,7 +200,7 @@ class ResultStore:
         name = self._name(self._home(asset, partition) / CURRENT)
         try:
             mark = self.backend.read(name)
-            return None if mark is None else current_digest(parse_json(mark.body))
+            return None if mark is None else current_digest(parse_json(mark))
         except (OSError, ValueError) as error:
             raise StoreError(
                 f"{self.place}/{name} cannot be read ({error}); materialise {asset} of {partition!r} again"
@@ -175,7 +218,7 @@ class ResultStore:
             StoreError: the folder cannot be written.
         """
         home = self._home(asset, partition)
-        with _explain_full_disk(f"{asset} of {partition!r}", home), self._locked(home):
+        with explain_full_disk(f"{asset} of {partition!r}", home), self._locked(home):
             asked = self.backend.now()
             then = f"{asset} of {partition!r} will be computed again"
             existing, damage = self._reusable(asset, partition, home / key.digest, then, log)
@@ -278,11 +321,11 @@ class ResultStore:
             return
         expected = f'write {{"format": {FORMAT}}} into it if this version of aflite-assets made the store'
         try:
-            record = self.backend.read(FORMAT_FILE)
-            content = None if record is None else parse_json(record.body)
+            body = self.backend.read(FORMAT_FILE)
+            content = None if body is None else parse_json(body)
         except (OSError, ValueError) as error:
             raise StoreError(f"{self.place}/{FORMAT_FILE} cannot be read ({error}); {expected}") from None
-        if record is None:
+        if body is None:
             return
         written = content.get("format") if isinstance(content, dict) else None
         if type(written) is not int or written < 1:
@@ -315,11 +358,6 @@ class ResultStore:
             result = self._listed(asset, partition, place / key) if is_digest(key) else None
             if result is not None:
                 yield result
-
-    def _find(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
-        self.check_format()
-        there = self.backend.published(asset, partition, folder)
-        return there if there is not None and self.backend.damage(there, Look.FOUND) is None else None
 
     def _listed(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
         there = self.backend.published(asset, partition, folder)
@@ -367,7 +405,7 @@ class ResultStore:
     @contextmanager
     def _locked(self, home: Path) -> Iterator[None]:
         self.check_format()
-        with locks.writing(home), _explain_obstacle(home):
+        with locks.writing(home), explain_obstacle(home):
             self.backend.prepare(FORMAT_FILE, _FORMAT_BODY)
             yield
 
@@ -405,12 +443,17 @@ class ResultStore:
     ) -> PublishedResult:
         work = self._home(asset, partition) / WORK / key.digest
         # It stays where publishing fails, so that the work is not done again.
-        ready = work / READY / key.digest
+        ready = work / "ready" / key.digest
         if self._can_be_published(asset, partition, ready):
             log(f"{asset} of {partition!r} was computed before but not published: {ready} is published now")
         else:
             shutil.rmtree(ready.parent, ignore_errors=True)
-            write_result(Draft(self, asset, partition, key, work / "draft", work / "scratch", log), write, ready)
+            draft = Draft(self, asset, partition, key, work / "draft", work / "scratch", log)
+            with whole_folder(draft.path, draft.scratch, ready=ready):
+                summary = write(draft)
+                write_manifest(
+                    draft.path, asset, partition, key, parts=draft.parts, summary=summary, provenance=draft.provenance
+                )
         result = self.backend.publish(ready, PublishedResult(asset, partition, key.digest, target), log)
         shutil.rmtree(work, ignore_errors=True)
         return result
@@ -428,34 +471,6 @@ class ResultStore:
             return all(there is not None and there.data_version == part["data_version"] for there, part in found)
         except (OSError, ValueError, KeyError, TypeError, DamagedManifestError):
             return False
-
-
-@contextmanager
-def _explain_full_disk(result: str, home: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        raise StoreError(
-            f"{result} was not published: no space is left for {home} ({error.strerror}); free some space, or set "
-            "AFLITE_HOME to a folder on a larger disk, and try again"
-        ) from error
-
-
-@contextmanager
-def _explain_obstacle(home: Path) -> Iterator[None]:
-    """Name what lies where the store needs a folder or file of its own; other errors pass."""
-    try:
-        yield
-    except OSError as error:
-        named = error.filename2 or error.filename
-        if error.errno not in _OBSTACLES or not str(named).startswith(f"{home}{os.sep}"):
-            raise
-        raise StoreError(
-            f"{home.parent.name} of {home.name!r} cannot be stored: {named} is in the way ({error.strerror}); move it "
-            "away and try again"
-        ) from error
 
 
 def _asked(mark: bytes) -> datetime:

@@ -1,7 +1,6 @@
 """Results in a folder: published by one rename, found damaged by their files, set aside by another rename."""
 
 import errno
-import hashlib
 import os
 import shutil
 import threading
@@ -12,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from aflite_assets.results.backend import Log, Look, StoredObject, StoredRecord
+from aflite_assets.results.backend import Log, Look, StoredObject
 from aflite_assets.results.damage import Damage, find_damage, forget, record_verified
 from aflite_assets.results.files import files_below, flush_entry, read_small, write_bytes
 from aflite_assets.results.records import DAMAGED, WORK, PublishedResult
@@ -37,13 +36,12 @@ class FolderBackend:
     def now(self) -> None:
         """Return None: the lock of an asset's folder keeps writers apart."""
 
-    def read(self, name: str) -> StoredRecord | None:
-        """Return a small file; its version is its hash."""
+    def read(self, name: str) -> bytes | None:
+        """Return a small file's content."""
         try:
-            body = read_small(self.root / name)
+            return read_small(self.root / name)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return StoredRecord(body, hashlib.sha256(body).hexdigest())
 
     def exists(self, name: str) -> bool:
         """Whether there is a file of this name."""
@@ -72,8 +70,8 @@ class FolderBackend:
             there = self.read(name)
         except (OSError, ValueError):
             there = None
-        if there is not None and unless(there.body):
-            return there.body
+        if there is not None and unless(there):
+            return there
         self.put(name, body)
         return None
 

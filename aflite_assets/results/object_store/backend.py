@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError
-from aflite_assets.results.backend import Log, Look, StoredObject, StoredRecord
+from aflite_assets.results.backend import Log, Look, StoredObject
 from aflite_assets.results.damage import Damage, damage_with_parts
 from aflite_assets.results.object_store.address import StoreAddress
 from aflite_assets.results.object_store.bucket import Bucket, bucket_of
@@ -67,9 +67,10 @@ class ObjectBackend:
         """Return the server's time, to the second."""
         return self.bucket.now()
 
-    def read(self, name: str) -> StoredRecord | None:
-        """Return a small object; its version is its ETag."""
-        return self.bucket.get(name)
+    def read(self, name: str) -> bytes | None:
+        """Return a small object's content, none where it contradicts the server's own checksum."""
+        record = self.bucket.get(name)
+        return None if record is None else record.body
 
     def exists(self, name: str) -> bool:
         """Whether there is an object of this name."""
@@ -98,7 +99,7 @@ class ObjectBackend:
             there = self.bucket.get(name)
             if there is not None and unless(there.body):
                 return there.body
-            if self.bucket.put_new(name, body) if there is None else self.bucket.put_over(name, body, there.version):
+            if self.bucket.put_new(name, body) if there is None else self.bucket.put_over(name, body, there.etag):
                 return None
         raise StoreUnreachableError(
             f"{self.place}/{name} is being written by other machines; what it was to name was published, so try again"
@@ -143,9 +144,9 @@ class ObjectBackend:
         own = _own(result)
         name = f"{own.name}/{MANIFEST}"
         there = self.bucket.get(name)
-        if there is not None and not (there.body == own.stored and self.bucket.delete_same(name, there.version)):
+        if there is not None and not (there.body == own.stored and self.bucket.delete_same(name, there.etag)):
             return None
-        discard(own)
+        discard(own.copy)
         return "withdrawn"
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
@@ -161,7 +162,7 @@ class ObjectBackend:
             log(f"another machine published {self.place}/{place} first: its result is used")
             return there
         result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self, body)
-        keep_copy(ready, result, body)
+        keep_copy(ready, result.copy, body)
         return result
 
     def _in_the_way(self, result: ObjectResult) -> LostObjectsError:

@@ -20,16 +20,16 @@ from aflite_assets.errors import (
     StoreUnreachableError,
     UnsupportedStoreError,
 )
-from aflite_assets.results.backend import StoredObject, StoredRecord
+from aflite_assets.results.backend import StoredObject
 from aflite_assets.results.object_store.address import StoreAddress
 
 PART_BYTES = 16 << 20
 """Files of more bytes travel in parts of this size."""
 _BLOCK = 1 << 20
 _TRIES = 8
-"""Codes of a conditional write that collides with another one."""
+"""Tries of a conditional write that collides with another one."""
 _DOWNLOADS = 3
-"""Errors of content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
+"""Tries to read content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
 _RIGHTS = (
     "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and for `aflite doctor` "
     "s3:ListBucketMultipartUploads"
@@ -45,6 +45,14 @@ _Read = TypeVar("_Read")
 
 class _OtherContentError(LostObjectsError):
     """An object's content contradicts the checksum that the server keeps of it."""
+
+
+@dataclass(frozen=True)
+class StoredRecord:
+    """A small object: its bytes, none where they contradict the server's own checksum, and its ETag."""
+
+    body: bytes
+    etag: str
 
 
 @dataclass(frozen=True)

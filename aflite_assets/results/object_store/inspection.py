@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 
 from aflite_assets.results.backend import StoredObject
-from aflite_assets.results.keys import DIGEST, is_digest
+from aflite_assets.results.keys import DIGEST
 from aflite_assets.results.object_store.backend import ObjectBackend
 from aflite_assets.results.object_store.transfer import ATTEMPT, read_manifest
-from aflite_assets.results.records import MANIFEST, PublishedResult
+from aflite_assets.results.records import MANIFEST
 
 LEFT_AFTER = timedelta(days=1)
 """So long nothing new may arrive of a try to publish before it counts as given up: its machine may still work on it."""
@@ -61,17 +60,7 @@ def unfinished_uploads(backend: ObjectBackend, now: datetime) -> Iterator[Leftov
             )
 
 
-def local_copies(root: Path) -> Iterator[PublishedResult]:
-    """Yield this machine's copies of results and parts."""
-    for manifest in sorted([*root.glob(f"*/*/*/{MANIFEST}"), *root.glob(f"*/*/parts/*/{MANIFEST}")]):
-        folder = manifest.parent
-        if is_digest(folder.name):
-            asset, partition = folder.relative_to(root).parts[:2]
-            yield PublishedResult(asset, partition, folder.name, folder)
-
-
 def _named_attempt(backend: ObjectBackend, place: str) -> str | None:
     """Return the try that the manifest of a place names; None where there is none that can be used."""
-    record = backend.read(f"{place}/{MANIFEST}")
-    manifest = None if record is None else read_manifest(record.body, place)
+    manifest = read_manifest(backend.read(f"{place}/{MANIFEST}") or b"", place)
     return None if manifest is None else str(manifest[ATTEMPT])

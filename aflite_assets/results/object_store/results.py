@@ -40,6 +40,11 @@ class ObjectResult(PublishedResult):
         return self.folder.relative_to(self.source.root).as_posix()
 
     @property
+    def copy(self) -> PublishedResult:
+        """The copy on this machine, which may not be there, or hold something else."""
+        return PublishedResult(self.asset, self.partition, self.key, self.folder)
+
+    @property
     def path(self) -> Path:
         """The folder with the files in it, fetched now if need be.
 
@@ -88,4 +93,4 @@ class ObjectResult(PublishedResult):
 
     def fetch(self) -> None:
         """Make this machine's copy whole; see `fetch_result`."""
-        fetch_result(self.source.bucket, self, self.name, self.manifest, self.stored or b"")
+        fetch_result(self.source.bucket, self.copy, self.name, self.manifest, self.stored or b"")

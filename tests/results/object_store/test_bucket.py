@@ -37,9 +37,9 @@ def test_conditional_writes(here: ResultStore) -> None:
     assert objects.put_new("mark", b"1")  # as after an answer that got lost
     one = objects.get("mark")
     assert one is not None
-    assert objects.put_over("mark", b"3", one.version)
-    assert not objects.put_over("mark", b"4", one.version)
-    assert not objects.put_over("none", b"4", one.version)
+    assert objects.put_over("mark", b"3", one.etag)
+    assert not objects.put_over("mark", b"4", one.etag)
+    assert not objects.put_over("none", b"4", one.etag)
     two = objects.get("mark")
     assert two is not None
     assert (two.body, objects.get("none"), objects.exists("mark"), objects.exists("mar")) == (b"3", None, True, False)
@@ -52,11 +52,11 @@ def test_an_object_that_changed_since_it_was_read_is_not_removed(here: ResultSto
     two = bucket(here).get("mark")
     assert one is not None
     assert two is not None
-    assert not bucket(here).delete_same("mark", one.version)
+    assert not bucket(here).delete_same("mark", one.etag)
     assert bucket(here).exists("mark")
-    assert bucket(here).delete_same("mark", two.version)
+    assert bucket(here).delete_same("mark", two.etag)
     assert not bucket(here).exists("mark")
-    assert bucket(here).delete_same("mark", two.version)
+    assert bucket(here).delete_same("mark", two.etag)
 
 
 @pytest.mark.parametrize("collisions", [2, 8])
@@ -112,7 +112,7 @@ def test_large_files_travel_in_parts(here: ResultStore, tmp_path: Path) -> None:
     content = bucket(here).get("large")
     assert content is not None
     assert (tmp_path / "large").stat().st_size > 3 * PART_BYTES
-    assert content.version.endswith('-4"')  # 50 MB in parts of 16 MiB
+    assert content.etag.endswith('-4"')  # 50 MB in parts of 16 MiB
     digest = bucket(here).download("large", tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "large").read_bytes()
     assert bucket(here).sha256("large") == digest
@@ -256,7 +256,7 @@ def test_content_that_contradicts_the_servers_checksum_is_lost(here: ResultStore
         bucket(here).sha256("rows")
     small = bucket(here).get("rows")
     assert small is not None
-    assert (small.body, small.version) == (b"", '"781e5e245d69b566979b86e28d23f2c7"')
+    assert (small.body, small.etag) == (b"", '"781e5e245d69b566979b86e28d23f2c7"')
 
 
 @pytest.mark.parametrize(

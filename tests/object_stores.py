@@ -98,7 +98,7 @@ def address(s3_environment: str, monkeypatch: pytest.MonkeyPatch) -> str:
         pass
     bucket_of(parsed)._client.create_bucket(Bucket=parsed.bucket)
     backend_module._writable.discard(parsed)
-    store_module._format_seen.pop(text, None)
+    store_module._format_seen.clear()
     monkeypatch.setenv("AFLITE_STORE", text)
     return text
 

@@ -51,8 +51,8 @@ _FORMAT_BODY = (json.dumps({"format": FORMAT}) + "\n").encode()
 _MOST_SHOWN = 100
 """Characters of a damaged file's content in a message."""
 _log = logging.getLogger(__name__)
-_format_seen: dict[str, float] = {}
-"""When the format of a place was last right, by the clock of this process."""
+_format_seen: dict["ResultStore", float] = {}
+"""When the format of a store was last right, by the clock of this process."""
 
 
 Summary = Mapping[str, Any]
@@ -317,7 +317,7 @@ class ResultStore:
         Raises:
             StoreError: with both versions, or with what `format.json` holds.
         """
-        if time.monotonic() - _format_seen.get(self.place, -math.inf) < self.backend.format_seconds:
+        if time.monotonic() - _format_seen.get(self, -math.inf) < self.backend.format_seconds:
             return
         expected = f'write {{"format": {FORMAT}}} into it if this version of aflite-assets made the store'
         try:
@@ -337,7 +337,7 @@ class ResultStore:
                 f"the results in {self.place} are of store format {written}, which a later version of aflite-assets "
                 f"wrote; this version reads formats up to {FORMAT}: update it, or set AFLITE_HOME to another folder"
             )
-        _format_seen[self.place] = time.monotonic()
+        _format_seen[self] = time.monotonic()
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
         """Every asset's partition that has results: asset, partition and folder, in the order of names."""

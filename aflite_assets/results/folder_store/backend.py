@@ -14,7 +14,7 @@ from typing import ClassVar
 from aflite_assets.results.backend import Log, Look, StoredObject
 from aflite_assets.results.damage import Damage, find_damage, forget, record_verified
 from aflite_assets.results.files import files_below, flush_entry, read_small, write_bytes
-from aflite_assets.results.records import DAMAGED, WORK, PublishedResult
+from aflite_assets.results.records import DAMAGED, MANIFEST, WORK, PublishedResult
 
 # Parts of one result are made by threads.
 _setting_aside = threading.Lock()
@@ -85,8 +85,10 @@ class FolderBackend:
         return PublishedResult(asset, partition, folder.name, folder) if folder.is_dir() else None
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
-        """Return what is wrong with a result and its parts; nothing is looked at for one that is only `LISTED`."""
-        return None if look is Look.LISTED else find_damage(result)
+        """Return what is wrong with a result and its parts; of one only `LISTED`, whether its manifest is gone."""
+        if look is not Look.LISTED:
+            return find_damage(result)
+        return None if (result.folder / MANIFEST).is_file() else Damage(result, (f"{MANIFEST} is gone",))
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
         """Return `find_damage`; `deep` hashes files that look unchanged too."""

@@ -87,6 +87,25 @@ def test_a_part_whose_files_the_bucket_lost_is_made_again(
     ]
 
 
+@pytest.mark.parametrize(("left", "lost"), [(None, "rows.txt is gone"), (b"o", "rows.txt has 1 bytes instead of 3")])
+def test_a_result_whose_files_the_bucket_lost_is_made_again_by_its_stage(
+    here: ResultStore, there: ResultStore, left: bytes | None, lost: str
+) -> None:
+    made = make(here, "one")
+    rows = f"embeddings/digits/{made.key}/{made.manifest['attempt']}/rows.txt"
+    bucket(here).delete([rows])
+    if left is not None:
+        bucket(here).put(rows, left)
+    lines: list[str] = []
+    again = there.get_or_create("embeddings", "digits", key(), write_text("one"), log=lines.append)
+    assert (again.cached, again.result.data_version) == (False, made.data_version)
+    assert again.damage is not None
+    assert again.damage.reasons == (lost,)
+    place = f"{here.place}/embeddings/digits/{made.key}"
+    assert lines == [f"{place} is damaged ({lost}): withdrawn; embeddings of 'digits' will be computed again"]
+    assert there.get_or_create("embeddings", "digits", key(), write_text("two")).cached
+
+
 def test_an_unusable_part_is_withdrawn_and_what_was_published_again_is_not(
     here: ResultStore, there: ResultStore, names: Names
 ) -> None:

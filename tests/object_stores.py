@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.results.object_store import store as store_module
+from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
+from aflite_assets.results import store as store_module
+from aflite_assets.results.damage import Damage
+from aflite_assets.results.object_store import backend as backend_module
 from aflite_assets.results.object_store.address import parse_address
-from aflite_assets.results.object_store.bucket import bucket_of
-from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store.bucket import Bucket, bucket_of
 from aflite_assets.results.opening import open_store
 from tests.waiting import within
 
@@ -95,38 +97,47 @@ def address(s3_environment: str, monkeypatch: pytest.MonkeyPatch) -> str:
     with urllib.request.urlopen(urllib.request.Request(f"{s3_environment}/moto-api/reset", method="POST")):
         pass
     bucket_of(parsed)._client.create_bucket(Bucket=parsed.bucket)
-    store_module._writable.discard(parsed)
-    store_module._format_seen.pop(parsed, None)
+    backend_module._writable.discard(parsed)
+    store_module._format_seen.clear()
     monkeypatch.setenv("AFLITE_STORE", text)
     return text
 
 
 @pytest.fixture
-def machine(address: str, tmp_path: Path) -> Callable[[str], ObjectResultStore]:
+def machine(address: str, tmp_path: Path) -> Callable[[str], ResultStore]:
     """The store as the machine of a name sees it, each with copies of its own."""
 
-    def of(name: str) -> ObjectResultStore:
-        store = open_store(tmp_path / name)
-        assert isinstance(store, ObjectResultStore)
-        return store
-
-    return of
+    return lambda name: open_store(tmp_path / name)
 
 
 @pytest.fixture
-def here(machine: Callable[[str], ObjectResultStore]) -> ObjectResultStore:
+def here(machine: Callable[[str], ResultStore]) -> ResultStore:
     return machine("here")
 
 
 @pytest.fixture
-def there(machine: Callable[[str], ObjectResultStore]) -> ObjectResultStore:
+def there(machine: Callable[[str], ResultStore]) -> ResultStore:
     return machine("there")
 
 
 @pytest.fixture
-def names(here: ObjectResultStore) -> Callable[[], list[str]]:
+def names(here: ResultStore) -> Callable[[], list[str]]:
     """The names of all objects below the store's prefix."""
-    return lambda: [each.name for each in here.bucket.objects()]
+    return lambda: [each.name for each in bucket(here).objects()]
+
+
+def backend(store: ResultStore) -> ObjectBackend:
+    assert isinstance(store.backend, ObjectBackend)
+    return store.backend
+
+
+def bucket(store: ResultStore) -> Bucket:
+    return backend(store).bucket
+
+
+def withdraw(store: ResultStore, result: PublishedResult) -> bool:
+    """Take a result away as one that is damaged; whether that was done."""
+    return store.set_aside(Damage(result, ("a test",)))
 
 
 def key(**fields: Any) -> ResultKey:
@@ -149,14 +160,14 @@ def with_part(text: str) -> Any:
     return write
 
 
-def make(store: ObjectResultStore, text: str = "one", *, asset: str = "embeddings", **fields: Any) -> PublishedResult:
+def make(store: ResultStore, text: str = "one", *, asset: str = "embeddings", **fields: Any) -> PublishedResult:
     return store.get_or_create(asset, "digits", key(**fields), write_text(text)).result
 
 
 @contextmanager
-def listening(store: ObjectResultStore, event: str, hear: Callable[..., None]) -> Iterator[None]:
+def listening(store: ResultStore, event: str, hear: Callable[..., None]) -> Iterator[None]:
     """Hear of a store's requests, or change them on their way, while the block runs."""
-    events = store.bucket._client.meta.events
+    events = bucket(store)._client.meta.events
     events.register(event, hear)
     try:
         yield
@@ -164,7 +175,7 @@ def listening(store: ObjectResultStore, event: str, hear: Callable[..., None]) -
         events.unregister(event, hear)
 
 
-def put_with_other_checksum(store: ObjectResultStore, name: str, body: bytes) -> None:
+def put_with_other_checksum(store: ResultStore, name: str, body: bytes) -> None:
     """Have the server keep a checksum that is not the content's, as where its disk changed the content."""
 
     def forge(request: Any, **_: Any) -> None:
@@ -172,4 +183,4 @@ def put_with_other_checksum(store: ObjectResultStore, name: str, body: bytes) ->
         request.headers["x-amz-checksum-crc32"] = "AAAAAA=="
 
     with listening(store, "before-sign.s3.PutObject", forge):
-        store.bucket.put(name, body)
+        bucket(store).put(name, body)

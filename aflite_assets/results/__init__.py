@@ -1,6 +1,7 @@
 """The result store: keys, atomic publishing, manifests, locks, the current version. Nothing about AFLite."""
 
 from aflite_assets.results.keys import ResultKey
-from aflite_assets.results.store import Draft, PublishedResult, ResultStore, StoredResult
+from aflite_assets.results.records import PublishedResult
+from aflite_assets.results.store import Draft, ResultStore, StoredResult
 
 __all__ = ["Draft", "PublishedResult", "ResultKey", "ResultStore", "StoredResult"]

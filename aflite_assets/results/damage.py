@@ -14,13 +14,14 @@ milliseconds of publication, because clocks of file systems tick that coarsely. 
 import logging
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.errors import DamagedManifestError
+from aflite_assets.errors import DamagedManifestError, LostObjectsError
 from aflite_assets.results.files import file_sha256, read_json, write_json
 from aflite_assets.results.manifests import HASH, manifest_hash
 from aflite_assets.results.records import MANIFEST, PublishedResult
@@ -35,6 +36,7 @@ _LARGE = 1 << 30
 _unwritten: dict[Path, dict[str, Any]] = {}
 """Notes that could not be written, by their paths."""
 _log = logging.getLogger(__name__)
+Own = Callable[[PublishedResult], tuple[str, ...] | None]
 
 
 @dataclass(frozen=True)
@@ -57,18 +59,32 @@ def find_damage(result: PublishedResult, *, ignore_cache: bool = False) -> Damag
     Files that look as they did when their hash was last right are hashed only with `ignore_cache`. A missing folder is
     not damage.
     """
-    if not result.path.is_dir():
-        return None
-    problem = manifest_damage(result)
-    if problem is not None:  # its parts are unknown too
-        return Damage(result, (problem,))
-    parts, reasons = [], _changed_files(result, ignore_cache=ignore_cache)
-    for name, part in result.parts.items():
-        part_damage = find_damage(part, ignore_cache=ignore_cache)
-        if part_damage is not None:
-            parts.append(part_damage)
-            reasons += [f"part {name}: {reason}" for reason in part_damage.reasons]
-        elif not part.path.is_dir():
+    return damage_with_parts(result, partial(_own, ignore_cache=ignore_cache))
+
+
+def damage_with_parts(result: PublishedResult, own: Own) -> Damage | None:
+    """Return what is wrong with a result or with a part that it names, or None if nothing is or it is not there.
+
+    `own`: what is wrong with a result's own manifest and files, a phrase each; None where there is no result.
+    """
+    found = own(result)
+    return None if found is None else _joined(result, found, own)
+
+
+def _joined(result: PublishedResult, found: tuple[str, ...], own: Own) -> Damage | None:
+    """Return what is wrong with a result, of whose own files that is known, and with its parts."""
+    try:
+        named = result.parts
+    except (DamagedManifestError, LostObjectsError):  # its parts are unknown too
+        return Damage(result, found)
+    parts, reasons = [], list(found)
+    for name, part in named.items():
+        found_there = own(part)
+        of_part = None if found_there is None else _joined(part, found_there, own)
+        if of_part is not None:
+            parts.append(of_part)
+            reasons += [f"part {name}: {reason}" for reason in of_part.reasons]
+        elif found_there is None:
             reasons.append(f"part {name} is missing")
         elif part.data_version != result.manifest["parts"][name]["data_version"]:
             reasons.append(f"part {name} was computed again with other content")
@@ -77,8 +93,12 @@ def find_damage(result: PublishedResult, *, ignore_cache: bool = False) -> Damag
 
 def own_damage(result: PublishedResult, *, ignore_cache: bool = False) -> tuple[str, ...]:
     """Return what is wrong with a result's own files, without its parts; nothing if there is no folder."""
+    return _own(result, ignore_cache=ignore_cache) or ()
+
+
+def _own(result: PublishedResult, *, ignore_cache: bool) -> tuple[str, ...] | None:
     if not result.path.is_dir():
-        return ()
+        return None
     problem = manifest_damage(result)
     return (problem,) if problem is not None else tuple(_changed_files(result, ignore_cache=ignore_cache))
 

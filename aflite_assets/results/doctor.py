@@ -3,21 +3,22 @@
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from aflite_assets.errors import StoreAccessError, StoreError, StoreUnreachableError, UnsupportedStoreError
-from aflite_assets.results.damage import Damage, find_damage, own_damage
+from aflite_assets.results.damage import Damage, own_damage
+from aflite_assets.results.folder_store.mounts import lock_problem
 from aflite_assets.results.keys import is_digest
 from aflite_assets.results.locks import is_free, read_holder, writing_now
-from aflite_assets.results.mounts import lock_problem
-from aflite_assets.results.object_store.inspection import examine_bucket, local_copies
-from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store.inspection import Leftover, unfinished_uploads, unread_objects
 from aflite_assets.results.object_store.transfer import FETCHING, discard, fetching_now
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.prune import TRASH
-from aflite_assets.results.records import PublishedResult
+from aflite_assets.results.records import WORK
 from aflite_assets.results.refresh_records import read_refreshes, recorded_partitions
-from aflite_assets.results.store import WORK, ResultStore
+from aflite_assets.results.store import ResultStore
 
 
 @dataclass(frozen=True)
@@ -44,68 +45,73 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     except StoreError as error:
         yield Problem("store format", str(error), "until then no command may use this store")
         return
-    if isinstance(store, ObjectResultStore):
-        yield from _bucket(store, deep, fix)
-        yield from _copies(store, deep, fix)
-        yield from _locks(store, fix)
-        return
     unlocked = lock_problem(store.root)
-    if unlocked is not None:
+    if unlocked is not None and not store.keeps_copies:
         remedy = "let only one machine write there, mount it with locks, or use an object store (docs/object_store.md)"
         yield Problem("locks", unlocked, remedy)
-    for asset, partition, home in store.partitions():
-        with writing_now(home) as free:
-            if not free:
-                continue
-            yield from _half_written(home, fix)
-        for damage in _damaged(store, asset, partition, deep):
-            if fix:
-                store.set_aside(damage)
-            what = f"{damage.result.path}: {damage.files}"
-            yield Problem("damaged result", what, f"materialise {asset} of {partition} again", fix)
-        yield from _current(store, asset, partition)
-    yield from _records(store)
-    yield from _locks(store, fix)
-    yield from _trash(store, fix)
-
-
-def _bucket(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
-    """Return what is wrong in an object store; in a sound one, what nothing reads is reported only when it is a day
-    old.
-    """
-    for finding in examine_bucket(store, deep=deep):
-        mended = fix and finding.mend is not None and finding.mend()
-        # What is damaged there is found by every run until it is withdrawn.
-        first = (
-            f"run `aflite doctor{' --deep' if deep else ''} --fix`, then "
-            if finding.kind == "damaged result" and not fix
-            else ""
-        )
-        yield Problem(finding.kind, finding.what, f"{first}{finding.remedy}", mended)
-
-
-def _copies(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
-    """Yield what is wrong with this machine's copies of an object store, and what writers and readers here left."""
+    busy = set()
     for _, _, home in ResultStore(store.root).partitions():
         with writing_now(home) as free:
             if free:
                 yield from _half_written(home, fix)
-        for left in sorted([*home.glob(f"{FETCHING}/*-*"), *home.glob(f"parts/{FETCHING}/*-*")]):
-            with fetching_now(left) as free:
-                if free and left.is_dir():
-                    if fix:
-                        shutil.rmtree(left)
-                    yield Problem(
-                        "half-fetched folder", f"{left} was left by a reader that ended early", "nothing reads it", fix
-                    )
-    for copy in local_copies(store.root):
+            else:
+                busy.add(home)
+        yield from _half_fetched(home, fix)
+    # What is damaged in an object store is found by every run until it is withdrawn.
+    first = f"run `aflite doctor{' --deep' if deep else ''} --fix`, then " if store.keeps_copies and not fix else ""
+    for asset, partition, home in store.partitions():
+        if home in busy:
+            continue
+        for damage in _damaged(store, asset, partition, deep):
+            mended = fix and store.set_aside(damage)
+            what = f"{store.place}/{damage.result.folder.relative_to(store.root).as_posix()}: {damage.files}"
+            yield Problem("damaged result", what, f"{first}materialise {asset} of {partition} again", mended)
+        yield from _current(store, asset, partition)
+    if isinstance(store.backend, ObjectBackend):
+        yield from _unread(store, store.backend, fix)
+        yield from _copies(store, deep, fix)
+    else:
+        yield from _records(store)
+        yield from _trash(store, fix)
+    yield from _locks(store, fix)
+
+
+def _unread(store: ResultStore, backend: ObjectBackend, fix: bool) -> Iterator[Problem]:
+    """Yield what nothing reads in an object store, once nothing was added to it for a day."""
+    now = backend.now()
+
+    def found() -> Iterator[Leftover]:
+        for asset, partition, _ in store.partitions():
+            yield from unread_objects(backend, f"{asset}/{partition}/", now)
+        yield from unfinished_uploads(backend, now)
+
+    for leftover in found():
+        if fix:
+            leftover.remove()
+        yield Problem(leftover.kind, leftover.what, "nothing reads it, and it takes up space", fix)
+
+
+def _half_fetched(home: Path, fix: bool) -> Iterator[Problem]:
+    for left in sorted([*home.glob(f"{FETCHING}/*-*"), *home.glob(f"parts/{FETCHING}/*-*")]):
+        with fetching_now(left) as free:
+            if free and left.is_dir():
+                if fix:
+                    shutil.rmtree(left)
+                what = f"{left} was left by a reader that ended early"
+                yield Problem("half-fetched folder", what, "nothing reads it", fix)
+
+
+def _copies(store: ResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
+    """Yield what is wrong with this machine's copies of an object store."""
+    here = ResultStore(store.root)
+    copies = [here.results(*of, parts=parts) for *of, _ in here.partitions() for parts in (False, True)]
+    for copy in chain.from_iterable(copies):
         reasons = own_damage(copy, ignore_cache=deep)
         if reasons:
             if fix:
                 discard(copy)
-            yield Problem(
-                "damaged copy", f"{copy.folder}: {'; '.join(reasons)}", "it is fetched again at the next read", fix
-            )
+            what = f"{copy.folder}: {'; '.join(reasons)}"
+            yield Problem("damaged copy", what, "it is fetched again at the next read", fix)
 
 
 def _half_written(home: Path, fix: bool) -> Iterator[Problem]:
@@ -126,15 +132,14 @@ def _half_written(home: Path, fix: bool) -> Iterator[Problem]:
 
 def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iterator[Damage]:
     """Results with their parts, then parts that no result names; a folder without a manifest is damaged too."""
-    home, reported = store.root / asset / partition, set()
-    for place in (home, home / "parts"):
-        for folder in sorted(place.iterdir()) if place.is_dir() else []:
-            if is_digest(folder.name) and folder not in reported:
-                result = PublishedResult(asset, partition, folder.name, folder)
-                damage = find_damage(result, ignore_cache=deep)
-                if damage is not None:
-                    reported |= {part.result.path for part in damage.parts}
-                    yield damage
+    examine, reported, home = store.backend.examiner(deep=deep), set(), store.root / asset / partition
+    for place, prefix in ((home, f"{asset}/{partition}/"), (home / "parts", f"{asset}/{partition}/parts/")):
+        for key in store.backend.folders(prefix):
+            there = store.backend.published(asset, partition, place / key) if is_digest(key) else None
+            damage = None if there is None or there.folder in reported else examine(there)
+            if damage is not None:
+                reported |= {part.result.folder for part in damage.parts}
+                yield damage
 
 
 def _current(store: ResultStore, asset: str, partition: str) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -36,9 +36,8 @@ def folder_sizes(folder: Path) -> dict[str, int]:
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
 
-def folder_size(folder: Path) -> int:
-    """Bytes of all files below a folder; files that disappear meanwhile are left out."""
-    total = 0
+def files_below(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Every file below a folder and what its entry says; files that disappear meanwhile are left out."""
     waiting = [str(folder)]
     while waiting:
         try:
@@ -47,10 +46,9 @@ def folder_size(folder: Path) -> int:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
                     else:
-                        total += entry.stat(follow_symlinks=False).st_size
-        except FileNotFoundError:
+                        yield Path(entry.path), entry.stat(follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
             continue
-    return total
 
 
 def flush_folder(folder: Path) -> None:
@@ -65,11 +63,24 @@ def flush_folder(folder: Path) -> None:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a JSON file in one step: a reader sees the old content or the new, never a part."""
+    write_bytes(path, json_bytes(value))
+
+
+def json_bytes(value: Mapping[str, Any]) -> bytes:
+    """Return a value as it stands in a JSON file of a store.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()
+
+
+def write_bytes(path: Path, body: bytes) -> None:
+    """Replace a small file in one step, as `write_json` does."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        with aside.open("w", encoding="utf-8") as stream:
-            json.dump(value, stream, indent=2, allow_nan=False)
-            stream.write("\n")
+        with aside.open("wb") as stream:
+            stream.write(body)
             stream.flush()
             os.fsync(stream.fileno())
         aside.replace(path)

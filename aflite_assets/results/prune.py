@@ -20,9 +20,9 @@ from aflite_assets.results.damage import forget, manifest_damage
 from aflite_assets.results.files import flush_entry
 from aflite_assets.results.locks import unread, writing_now
 from aflite_assets.results.pins import read_pins
-from aflite_assets.results.records import PublishedResult
+from aflite_assets.results.records import DAMAGED, WORK, PublishedResult
 from aflite_assets.results.refresh_records import newest_distinct, read_refreshes, recorded_partitions
-from aflite_assets.results.store import DAMAGED, WORK, ResultStore
+from aflite_assets.results.store import ResultStore
 
 KEEP = 3
 """Refreshes of a dataset that are kept by default."""

@@ -10,6 +10,8 @@ from aflite_assets.errors import DamagedManifestError, StoreError
 from aflite_assets.results.manifests import load_manifest
 
 MANIFEST = "manifest.json"
+DAMAGED, WORK = ".damaged", ".work"
+"""Folders beside results: those that no longer held what was published, and what unfinished writers left."""
 
 
 @dataclass(frozen=True)

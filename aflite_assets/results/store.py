@@ -4,66 +4,59 @@
 <root>/<asset>/<partition>/parts/<key>/      published parts, which a result names in its manifest
 <root>/<asset>/<partition>/current.json      the key that downstream reads
 <root>/<asset>/<partition>/.work/<key>/      what an unfinished writer left: draft/ is never read, scratch/ is
-                                             for writers that resume
+                                             for writers that resume, ready/ is whole and only not published yet
 <root>/<asset>/<partition>/.damaged/         results and parts that no longer held what was published
 <root>/<asset>/<partition>/.seen/            when each file was last seen whole, so that it is not hashed again
 <root>/refreshes, pins, .locks, .trash       records of whole runs, what prune spares, locks of datasets, its trash
 <root>/format.json                           the version of all this
 """
 
-import errno
 import json
 import logging
-import os
+import math
 import re
 import shutil
-import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from aflite_assets.errors import StoreError
-from aflite_assets.results import locks
-from aflite_assets.results.damage import Damage, find_damage, forget, record_verified
-from aflite_assets.results.files import (
-    flush_entry,
-    flush_folder,
-    folder_hashes,
-    folder_size,
-    folder_sizes,
-    parse_json,
-    read_json,
-    read_small,
-    write_json,
+from aflite_assets.errors import (
+    DamagedManifestError,
+    StoreAccessError,
+    StoreError,
+    StoreUnreachableError,
+    UnsupportedStoreError,
 )
+from aflite_assets.results import locks
+from aflite_assets.results.backend import Backend, Log, Look
+from aflite_assets.results.damage import Damage
+from aflite_assets.results.files import folder_hashes, json_bytes, parse_json, write_json
+from aflite_assets.results.folder_store.backend import FolderBackend
 from aflite_assets.results.keys import ResultKey, current_digest, is_digest
-from aflite_assets.results.manifests import content_version, environment, sealed, without_nan
-from aflite_assets.results.records import MANIFEST, PublishedResult
+from aflite_assets.results.manifests import load_manifest
+from aflite_assets.results.publishing import explain_full_disk, explain_obstacle, whole_folder, write_manifest
+from aflite_assets.results.records import DAMAGED as DAMAGED
+from aflite_assets.results.records import MANIFEST, WORK, PublishedResult
 
 FORMAT = 2
 """Version of folders, manifests and keys; a store of another one is refused."""
-DAMAGED, WORK = ".damaged", ".work"
 CURRENT, FORMAT_FILE = "current.json", "format.json"
 RESERVED = ("refreshes", "pins")
 NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
+_FORMAT_BODY = (json.dumps({"format": FORMAT}) + "\n").encode()
 _MOST_SHOWN = 100
 """Characters of a damaged file's content in a message."""
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_OBSTACLES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 _log = logging.getLogger(__name__)
-# Parts of one result are made by threads.
-_setting_aside = threading.Lock()
+_format_seen: dict["ResultStore", float] = {}
+"""When the format of a store was last right, by the clock of this process."""
+
 
 Summary = Mapping[str, Any]
 Write = Callable[["Draft"], Summary]
-Log = Callable[[str], None]
-
-
-def _no_log(_: str) -> None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -113,18 +106,34 @@ class Draft:
         self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
 
 
+def _no_log(_: str) -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class ResultStore:
-    """Results below one folder, shared by any number of processes on one machine."""
+    """Results that any number of processes share, in the folder `root`, or at `remote` with copies below `root`.
+
+    On an object store two machines that make the same result both work; one publishes it, and the other takes that.
+    """
 
     root: Path
-    keeps_copies: ClassVar[bool] = False
-    """Whether files are this machine's copies of what lies elsewhere."""
+    remote: Backend | None = None
+
+    @property
+    def backend(self) -> Backend:
+        """Where the results lie."""
+        return FolderBackend(self.root) if self.remote is None else self.remote
 
     @property
     def place(self) -> str:
         """Where the results lie, in words."""
-        return str(self.root)
+        return self.backend.place
+
+    @property
+    def keeps_copies(self) -> bool:
+        """Whether files are this machine's copies of what lies elsewhere."""
+        return self.backend.keeps_copies
 
     def needs_folder(self, command: str, *, instead: str) -> None:
         """Let commands through that walk the folder; a store without one refuses them, and says what to do `instead`.
@@ -132,40 +141,43 @@ class ResultStore:
         Raises:
             UnsupportedStoreError: the results lie in no folder.
         """
+        if self.keeps_copies:
+            raise UnsupportedStoreError(f"{command} does not work on the object store {self.place}; {instead}")
 
     def has(self, asset: str, partition: str, key: str) -> bool:
         """Whether a result of this key's digest is there, damaged or not."""
-        return (self.root / asset / partition / key / MANIFEST).is_file()
+        return self.backend.exists(f"{asset}/{partition}/{key}/{MANIFEST}")
 
     def size(self, partition: str) -> int:
         """Bytes of everything that is kept of a dataset."""
-        return sum(folder_size(folder) for folder in self.root.glob(f"*/{partition}") if folder.is_dir())
-
-    def bring_current(self, asset: str) -> None:
-        """Have the current results of an asset below `root`, where files are served from; in a folder they are."""
+        homes = [f"{name}/{partition}/" for name in self.backend.folders("")]
+        return sum(each.size for home in homes for each in self.backend.objects(home))
 
     def write_record(self, path: Path, fields: Mapping[str, Any]) -> None:
         """Write a record of JSON values whole or not at all, to a path below `root`.
 
         Raises:
             OSError: the folder cannot be written.
+            StoreError: the object store cannot be written.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, fields)
+        self.backend.put(self._name(path), json_bytes(fields))
 
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
         """Return the published result of a key, or None; a damaged one counts as absent, see `damage`."""
-        return self._whole(asset, partition, key, self._home(asset, partition) / key.digest)
+        self.check_format()
+        there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
+        return there if there is not None and self.backend.damage(there, Look.FOUND) is None else None
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
         """Return what is wrong with the published result of a key; None if it is whole or not there."""
-        return find_damage(PublishedResult(asset, partition, key.digest, self._home(asset, partition) / key.digest))
+        there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
+        return None if there is None else self.backend.damage(there, Look.FOUND)
 
     def current(self, asset: str, partition: str) -> PublishedResult:
         """Return the version of an asset's partition that downstream reads.
 
         Raises:
-            StoreError: nothing was published yet, or the folder named is gone.
+            StoreError: nothing was published yet, or the result named is gone.
         """
         home = self._home(asset, partition)
         key = self.current_key(asset, partition)
@@ -173,23 +185,26 @@ class ResultStore:
             raise StoreError(
                 f"{asset} of {partition!r} was never materialised below {self.place}; materialise it first"
             )
-        if not (home / key / MANIFEST).is_file():
-            raise StoreError(f"{asset} of {partition!r} has no current result any more: {home / key}; make it again")
-        return PublishedResult(asset, partition, key, home / key)
+        result = self._listed(asset, partition, home / key)
+        if result is None:
+            place = f"{self.place}/{self._name(home / key)}"
+            raise StoreError(f"{asset} of {partition!r} has no current result any more: {place}; materialise it again")
+        return result
 
     def current_key(self, asset: str, partition: str) -> str | None:
-        """Return the key of the version that downstream reads, None without one; its folder may be gone.
+        """Return the key of the version that downstream reads, None without one; its result may be gone.
 
         Raises:
             StoreError: the mark cannot be read.
         """
-        mark = self._home(asset, partition) / CURRENT
+        name = self._name(self._home(asset, partition) / CURRENT)
         try:
-            return current_digest(read_json(mark))
-        except FileNotFoundError:
-            return None
+            mark = self.backend.read(name)
+            return None if mark is None else current_digest(parse_json(mark))
         except (OSError, ValueError) as error:
-            raise StoreError(f"{mark} cannot be read ({error}); materialise {asset} of {partition!r} again") from None
+            raise StoreError(
+                f"{self.place}/{name} cannot be read ({error}); materialise {asset} of {partition!r} again"
+            ) from None
 
     def get_or_create(
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
@@ -203,11 +218,12 @@ class ResultStore:
             StoreError: the folder cannot be written.
         """
         home = self._home(asset, partition)
-        with _explain_full_disk(f"{asset} of {partition!r}", home), self._locked(home):
-            asked = self._moment(asset, partition)
-            existing, damage = self._found(asset, partition, key, log)
+        with explain_full_disk(f"{asset} of {partition!r}", home), self._locked(home):
+            asked = self.backend.now()
+            then = f"{asset} of {partition!r} will be computed again"
+            existing, damage = self._reusable(asset, partition, home / key.digest, then, log)
             result = existing or self._publish(asset, partition, key, home / key.digest, write, log)
-            self._make_current(result, asked=asked, log=log)
+            self._make_current(result, asked, log)
             shutil.rmtree(home / WORK, ignore_errors=True)  # what writers of other keys left unfinished
         return StoredResult(result, cached=existing is not None, damage=damage)
 
@@ -219,10 +235,6 @@ class ResultStore:
         folder = self._part_folder(asset, partition, key)
         return StoredResult(part or self._publish(asset, partition, key, folder, write, log), cached=part is not None)
 
-    def find_part(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
-        """Return the published part of a key, or None; a damaged one counts as absent."""
-        return self._whole(asset, partition, key, self._part_folder(asset, partition, key))
-
     def find_part_or_set_aside(
         self, asset: str, partition: str, key: ResultKey, *, log: Log = _no_log
     ) -> PublishedResult | None:
@@ -230,11 +242,8 @@ class ResultStore:
 
         Only for a writer of the asset, which holds its lock.
         """
-        part = PublishedResult(asset, partition, key.digest, self._part_folder(asset, partition, key))
-        damage = find_damage(part)
-        if damage is not None:
-            self._set_aside(damage, f"this part of {asset} of {partition!r} will be computed again", log)
-        return part if damage is None and part.path.is_dir() else None
+        then = f"this part of {asset} of {partition!r} will be computed again"
+        return self._reusable(asset, partition, self._part_folder(asset, partition, key), then, log)[0]
 
     def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _no_log) -> None:
         """Compare the files of results, and of their parts, with their hashes before something is made from them.
@@ -243,27 +252,47 @@ class ResultStore:
             StoreError: one is damaged; it was set aside, so that its stage makes it again when it is run next.
         """
         for result in inputs:
-            if find_damage(result) is None:
+            if self.backend.damage(result, Look.READ) is None:
                 continue
             name = f"{result.asset} of {result.partition!r}"
             with self._locked(self._home(result.asset, result.partition)):
-                damage = find_damage(result)  # another process may have mended it while we waited
-                if damage is not None:
-                    self._set_aside(damage, f"{reader} cannot be computed from it", log)
+                damage = self.backend.damage(result, Look.READ)  # another process may have mended it while we waited
+                away = damage is not None and self._set_aside(damage, f"{reader} cannot be computed from it", log)
             if damage is not None:
                 raise StoreError(
                     f"{reader} was not computed: {name}, which it reads, is damaged ({damage.files}) and was "
-                    f"set aside; materialise {result.asset} again, or the whole dataset"
+                    f"{'set aside' if away else 'published again meanwhile'}; materialise {result.asset} again, or "
+                    "the whole dataset"
                 )
 
-    def set_aside(self, damage: Damage, *, log: Log = _no_log) -> None:
-        """Move a damaged result or part out of the way, under its asset's lock; its stage makes it again when run."""
+    def set_aside(self, damage: Damage, *, log: Log = _no_log) -> bool:
+        """Take a damaged result or part out of the way, under its asset's lock; its stage makes it again when run.
+
+        Returns whether it did: what was published again meanwhile stays.
+        """
         with self._locked(self._home(damage.result.asset, damage.result.partition)):
-            self._set_aside(damage, "it is computed again when its stage runs", log)
+            return self._set_aside(damage, "it is computed again when its stage runs", log)
+
+    def bring_current(self, asset: str) -> None:
+        """Have the current results of an asset below `root`, where files are served from, and marks of no others.
+
+        One that is lost is left out, with a warning.
+
+        Raises:
+            StoreError: the object store cannot be reached, or refuses.
+        """
+        if not self.keeps_copies:
+            return
+        brought = {
+            home for name, partition, home in self.partitions() if name == asset and self._bring(asset, partition)
+        }
+        for mark in self.root.glob(f"{asset}/*/{CURRENT}"):
+            if mark.parent not in brought:
+                mark.unlink(missing_ok=True)
 
     @contextmanager
     def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
-        """Be the only run of a dataset, also across processes; the lock dies with its process.
+        """Be the only run of a dataset on this machine, also across processes; the lock dies with its process.
 
         `what`: how the holder is named to others, for one "aflite refresh". `wait`: seconds to wait for another run;
         negative: without limit, 0: not at all. A thread that holds the lock already does not wait.
@@ -288,14 +317,16 @@ class ResultStore:
         Raises:
             StoreError: with both versions, or with what `format.json` holds.
         """
+        if time.monotonic() - _format_seen.get(self, -math.inf) < self.backend.format_seconds:
+            return
         expected = f'write {{"format": {FORMAT}}} into it if this version of aflite-assets made the store'
         try:
-            body = self._format_body()
-            if body is None:
-                return
-            content = parse_json(body)
+            body = self.backend.read(FORMAT_FILE)
+            content = None if body is None else parse_json(body)
         except (OSError, ValueError) as error:
             raise StoreError(f"{self.place}/{FORMAT_FILE} cannot be read ({error}); {expected}") from None
+        if body is None:
+            return
         written = content.get("format") if isinstance(content, dict) else None
         if type(written) is not int or written < 1:
             text = json.dumps(content)
@@ -305,31 +336,58 @@ class ResultStore:
             by = "a later version wrote: update this one, or" if written > FORMAT else "a version before 0.2.0 wrote:"
             found = f"the results in {self.place} are of store format {written}, which {by}"
             raise StoreError(f"{found} set AFLITE_HOME to another folder")
+        _format_seen[self] = time.monotonic()
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
-        """Every asset's partition that has a folder: asset, partition and folder, in the order of names."""
-        for asset in sorted(_folders(self.root)):
-            homes = sorted(_folders(asset)) if NAME.fullmatch(asset.name) and asset.name not in RESERVED else []
-            yield from ((asset.name, home.name, home) for home in homes if NAME.fullmatch(home.name))
+        """Every asset's partition that has results: asset, partition and folder, in the order of names."""
+        for asset in self.backend.folders(""):
+            if NAME.fullmatch(asset) and asset not in RESERVED:
+                names = self.backend.folders(f"{asset}/")
+                yield from ((asset, name, self.root / asset / name) for name in names if NAME.fullmatch(name))
 
     def datasets(self) -> set[str]:
         """Return the names of the datasets that have results, or folders for them."""
         return {partition for _, partition, _ in self.partitions()}
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
-        """Every result below an asset's partition, or every part, damaged ones too; only folders with a manifest."""
+        """Every result of an asset's partition, or every part; damaged ones too, unless their manifest is none."""
         home = self._home(asset, partition)
-        for folder in sorted(_folders(home / "parts" if parts else home)):
-            if is_digest(folder.name) and (folder / MANIFEST).is_file():
-                yield PublishedResult(asset, partition, folder.name, folder)
+        place = home / "parts" if parts else home
+        for key in self.backend.folders(f"{self._name(place)}/"):
+            result = self._listed(asset, partition, place / key) if is_digest(key) else None
+            if result is not None:
+                yield result
+
+    def _listed(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
+        there = self.backend.published(asset, partition, folder)
+        return there if there is not None and self.backend.damage(there, Look.LISTED) is None else None
+
+    def _reusable(
+        self, asset: str, partition: str, folder: Path, then: str, log: Log
+    ) -> tuple[PublishedResult | None, Damage | None]:
+        """Return the published result of a place, and the damage for which one was set aside."""
+        there = self.backend.published(asset, partition, folder)
+        damage = None if there is None else self.backend.damage(there, Look.REUSED)
+        if damage is not None:
+            self._set_aside(damage, then, log)
+        return (there if damage is None else None), damage
+
+    def _bring(self, asset: str, partition: str) -> bool:
+        try:
+            if self.current_key(asset, partition) is None:
+                return False
+            result = self.current(asset, partition)
+            folder = result.path
+        except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
+            raise
+        except StoreError as error:
+            _log.warning("%s", error)
+            return False
+        write_json(folder.parent / CURRENT, {"key": result.key, "data_version": result.data_version})
+        return True
 
     def _part_folder(self, asset: str, partition: str, key: ResultKey) -> Path:
         return self._home(asset, partition) / "parts" / key.digest
-
-    def _whole(self, asset: str, partition: str, key: ResultKey, folder: Path) -> PublishedResult | None:
-        self.check_format()
-        result = PublishedResult(asset, partition, key.digest, folder)
-        return result if folder.is_dir() and find_damage(result) is None else None
 
     def _home(self, asset: str, partition: str) -> Path:
         for name in (asset, partition):
@@ -339,161 +397,88 @@ class ResultStore:
             raise StoreError(f"{asset!r} cannot name an asset: the store keeps its own records there")
         return self.root / asset / partition
 
+    def _name(self, path: Path) -> str:
+        """Return what a path below `root` is called in the backend."""
+        return path.relative_to(self.root).as_posix()
+
     @contextmanager
     def _locked(self, home: Path) -> Iterator[None]:
         self.check_format()
-        with locks.writing(home), _explain_obstacle(home):
-            self._prepare()
+        with locks.writing(home), explain_obstacle(home):
+            self.backend.prepare(FORMAT_FILE, _FORMAT_BODY)
             yield
 
-    def _format_body(self) -> bytes | None:
-        """Return the content of `format.json`, or None if there is no such file.
+    def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
+        """Make a result what downstream reads, unless another was `asked` for later by the store's clock."""
+        asset, partition = result.asset, result.partition
+        mark = {"key": result.key, "data_version": result.data_version}
+        if asked is not None:
+            mark["asked"] = asked.isoformat()
+        stays = self.backend.replace(
+            self._name(self._home(asset, partition) / CURRENT),
+            json_bytes(mark),
+            unless=lambda body: asked is not None and _asked(body) > asked,
+        )
+        # Two machines that made the same result at once agree about what is current.
+        if stays is not None and (key := current_digest(parse_json(stays))) != result.key:
+            log(f"another machine requested {asset} of {partition!r} later: its {key} remains current")
 
-        Raises:
-            OSError: it cannot be read.
-            ValueError: it cannot be a record of a store.
-        """
-        try:
-            return read_small(self.root / FORMAT_FILE)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-
-    def _prepare(self) -> None:
-        """Make the store ready to be written, under the lock of one asset's partition."""
-        if not (self.root / FORMAT_FILE).exists():
-            write_json(self.root / FORMAT_FILE, {"format": FORMAT})
-
-    def _moment(self, asset: str, partition: str) -> datetime:
-        """When a result was asked for, by the store's clock."""
-        return datetime.now(UTC)
-
-    def _found(
-        self, asset: str, partition: str, key: ResultKey, log: Log
-    ) -> tuple[PublishedResult | None, Damage | None]:
-        """Return the published result of a key, and the damage for which one was set aside."""
-        there = PublishedResult(asset, partition, key.digest, self._home(asset, partition) / key.digest)
-        damage = find_damage(there)
-        if damage is not None:
-            self._set_aside(damage, f"{asset} of {partition!r} will be computed again", log)
-        return (there if there.path.is_dir() else None), damage
-
-    def _make_current(self, result: PublishedResult, *, asked: datetime, log: Log) -> None:
-        mark = self._home(result.asset, result.partition) / CURRENT
-        write_json(mark, {"key": result.key, "data_version": result.data_version})
-
-    def _set_aside(self, damage: Damage, then: str, log: Log) -> None:
+    def _set_aside(self, damage: Damage, then: str, log: Log) -> bool:
         result = damage.result
-        home = self._home(result.asset, result.partition)
-        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        target = home / DAMAGED / f"{result.key}-{moment}"
         for part in damage.parts:
             self._set_aside(part, then, log)
-        with _setting_aside:
-            if find_damage(result) is None:
-                return  # another thread has set it aside meanwhile
-            target.parent.mkdir(exist_ok=True)
-            # Its files may be hard links to scratch files.
-            shutil.rmtree(home / WORK / result.key, ignore_errors=True)
-            result.path.rename(target)
-            os.utime(target)  # prune keeps it for a while from now on
-            forget(result)
-        line = f"{result.path} is damaged ({damage.files}): set aside as {target}; {then}"
+        how = self.backend.set_aside(result)
+        place = f"{self.place}/{self._name(result.folder)}"
+        if how is None:
+            _log.info("%s was mended or published again meanwhile, so it is kept", place)
+            return False
+        line = f"{place} is damaged ({damage.files}): {how}; {then}"
         _log.warning("%s", line)
         log(line)
+        return True
 
     def _publish(
         self, asset: str, partition: str, key: ResultKey, target: Path, write: Write, log: Log
     ) -> PublishedResult:
-        work = self._home(asset, partition) / ".work" / key.digest
-        draft = Draft(self, asset, partition, key, work / "draft", work / "scratch", log)
-        shutil.rmtree(draft.path, ignore_errors=True)
-        draft.path.mkdir(parents=True)
-        draft.scratch.mkdir(exist_ok=True)
-        try:
-            summary = write(draft)
-            write_json(draft.path / MANIFEST, _manifest(draft, summary))
-            flush_folder(draft.path)
-            result = self._place(draft, target)
-        except BaseException:  # interruptions too: no half-written draft stays
-            _discard(draft)
-            raise
+        work = self._home(asset, partition) / WORK / key.digest
+        # It stays where publishing fails, so that the work is not done again.
+        ready = work / "ready" / key.digest
+        if self._can_be_published(asset, partition, ready):
+            log(f"{asset} of {partition!r} was computed before but not published: {ready} is published now")
+        else:
+            shutil.rmtree(ready.parent, ignore_errors=True)
+            draft = Draft(self, asset, partition, key, work / "draft", work / "scratch", log)
+            with whole_folder(draft.path, draft.scratch, ready=ready):
+                summary = write(draft)
+                write_manifest(
+                    draft.path, asset, partition, key, parts=draft.parts, summary=summary, provenance=draft.provenance
+                )
+        result = self.backend.publish(ready, PublishedResult(asset, partition, key.digest, target), log)
         shutil.rmtree(work, ignore_errors=True)
         return result
 
-    def _place(self, draft: Draft, target: Path) -> PublishedResult:
-        """Publish a draft that is whole."""
-        target.parent.mkdir(exist_ok=True)
-        result = PublishedResult(draft.asset, draft.partition, draft.key.digest, target)
+    def _can_be_published(self, asset: str, partition: str, ready: Path) -> bool:
+        """Whether a folder is a result that was made and not published, of parts that are still what they were."""
         try:
-            draft.path.rename(target)
-        except OSError as error:
-            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or find_damage(result) is not None:
-                raise
-            # On a shared disk a folder that another machine has just published may be seen only now.
-            shutil.rmtree(draft.path)
-            draft.log(f"another machine published {target} first: its result is used")
-        flush_entry(target.parent)
-        shutil.rmtree(draft.scratch, ignore_errors=True)  # removing a file's other links changes its times
-        record_verified(result)
-        return result
+            manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
+            hashes = folder_hashes(ready)
+            del hashes[MANIFEST]
+            if hashes != manifest["files"]:
+                return False
+            parts = self._home(asset, partition) / "parts"
+            found = [(self._listed(asset, partition, parts / part["key"]), part) for part in manifest["parts"].values()]
+            return all(there is not None and there.data_version == part["data_version"] for there, part in found)
+        except (OSError, ValueError, KeyError, TypeError, DamagedManifestError):
+            return False
 
 
-@contextmanager
-def _explain_full_disk(result: str, home: Path) -> Iterator[None]:
+def _asked(mark: bytes) -> datetime:
+    """Return when what a mark names was asked for; the earliest time where it does not say so, or is none."""
+    earliest = datetime.min.replace(tzinfo=UTC)
     try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        raise StoreError(
-            f"{result} was not published: no space is left for {home} ({error.strerror}); free some space, or set "
-            "AFLITE_HOME to a folder on a larger disk, and try again"
-        ) from error
-
-
-@contextmanager
-def _explain_obstacle(home: Path) -> Iterator[None]:
-    """Name what lies where the store needs a folder or file of its own; other errors pass."""
-    try:
-        yield
-    except OSError as error:
-        named = error.filename2 or error.filename
-        if error.errno not in _OBSTACLES or not str(named).startswith(f"{home}{os.sep}"):
-            raise
-        raise StoreError(
-            f"{home.parent.name} of {home.name!r} cannot be stored: {named} is in the way ({error.strerror}); move it "
-            "away and try again"
-        ) from error
-
-
-def _discard(draft: Draft) -> None:
-    shutil.rmtree(draft.path, ignore_errors=True)
-    for folder in (draft.scratch, draft.scratch.parent):
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
-
-
-def _manifest(draft: Draft, summary: Summary) -> dict[str, Any]:
-    files = folder_hashes(draft.path)
-    parts = {name: {"key": part.key, "data_version": part.data_version} for name, part in draft.parts.items()}
-    return sealed(
-        {
-            "asset": draft.asset,
-            "partition": draft.partition,
-            "key": draft.key.digest,
-            "made_from": draft.key.as_json(),
-            "data_version": content_version(files, parts),
-            "files": files,
-            "sizes": folder_sizes(draft.path),
-            "parts": parts,
-            "summary": without_nan(summary),
-            "provenance": draft.provenance,
-            "environment": environment(),
-            "published": datetime.now(UTC).isoformat(timespec="seconds"),
-            "process": os.getpid(),
-        }
-    )
-
-
-def _folders(place: Path) -> list[Path]:
-    return [path for path in place.iterdir() if path.is_dir()] if place.is_dir() else []
+        fields = parse_json(mark)
+        current_digest(fields)
+        asked = datetime.fromisoformat(fields["asked"])
+    except (ValueError, KeyError, TypeError):  # written by hand
+        return earliest
+    return earliest if asked.tzinfo is None else asked

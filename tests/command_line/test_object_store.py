@@ -10,9 +10,9 @@ import pytest
 
 from aflite_assets.command_line.main import main
 from aflite_assets.command_line.serve import make_server
-from aflite_assets.results import Draft, ResultKey
-from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results import Draft, ResultKey, ResultStore
 from aflite_assets.results.opening import open_store
+from tests.object_stores import backend, bucket
 
 
 def report(draft: Draft) -> Mapping[str, Any]:
@@ -32,7 +32,7 @@ def report(draft: Draft) -> Mapping[str, Any]:
     ],
 )
 def test_commands_that_walk_a_folder_refuse(
-    here: ObjectResultStore,
+    here: ResultStore,
     arguments: list[str],
     message: str,
     capsys: pytest.CaptureFixture[str],
@@ -46,15 +46,15 @@ def test_commands_that_walk_a_folder_refuse(
     assert not Path("backups").exists()
 
 
-def test_the_doctor_looks_at_the_bucket(here: ObjectResultStore, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_looks_at_the_bucket(here: ResultStore, capsys: pytest.CaptureFixture[str]) -> None:
     result = here.get_or_create("benchmark_report", "digits", ResultKey("1", {}, {}), report).result
-    here.bucket.delete([f"benchmark_report/digits/{result.key}/{result.manifest['attempt']}/report.html"])
+    bucket(here).delete([f"benchmark_report/digits/{result.key}/{result.manifest['attempt']}/report.html"])
     assert main(["doctor", "--fix"]) == 1
     said = capsys.readouterr().out
     assert f"damaged result: {here.place}/benchmark_report/digits/{result.key}: report.html is gone - mended" in said
 
 
-def test_reports_made_elsewhere_are_served(here: ObjectResultStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_reports_made_elsewhere_are_served(here: ResultStore, caplog: pytest.LogCaptureFixture) -> None:
     result = here.get_or_create("benchmark_report", "digits", ResultKey("1", {}, {}), report).result
     store = open_store()
     assert store.root != here.root
@@ -74,17 +74,14 @@ def test_reports_made_elsewhere_are_served(here: ObjectResultStore, caplog: pyte
             assert f'href="/benchmark_report/digits/{result.key}/report.html">digits' in ask("/")[1]
             assert ask(f"/benchmark_report/digits/{result.key}/report.html") == (200, "<h1>made elsewhere</h1>")
             other = here.get_or_create("benchmark_report", "circles", ResultKey("1", {}, {}), report).result
-            here.bucket.put("benchmark_report/digits/current.json", b"{}")
+            bucket(here).put("benchmark_report/digits/current.json", b"{}")
             status, said = ask("/")
             assert (status, "digits" in said, f"/benchmark_report/circles/{other.key}/" in said) == (200, False, True)
             assert "current.json cannot be read" in caplog.text
-            here.bucket.delete(["benchmark_report/circles/current.json"])
+            bucket(here).delete(["benchmark_report/circles/current.json"])
             assert "circles" not in ask("/")[1]
-            here.bucket._client.delete_objects(
-                Bucket=here.address.bucket,
-                Delete={"Objects": [{"Key": f"{here.address.prefix}/{each.name}"} for each in here.bucket.objects()]},
-            )
-            here.bucket._client.delete_bucket(Bucket=here.address.bucket)
+            bucket(here).delete([each.name for each in bucket(here).objects()])
+            bucket(here)._client.delete_bucket(Bucket=backend(here).address.bucket)
             status, said = ask("/")
             assert (status, "answers NoSuchBucket" in said) == (502, True)
         finally:

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import StoreError
-from aflite_assets.results import Draft, ResultKey, ResultStore
-from aflite_assets.results import store as store_module
+from aflite_assets.results import Draft, ResultKey, ResultStore, publishing
 from aflite_assets.results.damage import find_damage
 
 
@@ -112,7 +111,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(
         return {}
 
     if moment != "write":
-        monkeypatch.setattr(store_module, moment, full)
+        monkeypatch.setattr(publishing, moment, full)
     with pytest.raises(
         StoreError, match=r"of 'digits' was not published: .* \(No space left on device\); free some space, or set"
     ):
@@ -151,6 +150,30 @@ def test_kill_between_write_and_rename_is_never_read_and_can_resume(store: Resul
     result = store.get_or_create("embeddings", "digits", key(a=1), resume).result
     assert result.file("rows.txt").read_text() == "7"
     assert not (result.path.parent / ".work" / result.key).exists()
+
+
+KILLED_PUBLISHER = KILLED_WRITER.replace(
+    "Path.rename = lambda self, target: os._exit(9)",
+    """rename = Path.rename
+Path.rename = lambda self, target: os._exit(9) if self.parent.name == "ready" else rename(self, target)""",
+)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_what_was_whole_when_its_process_was_killed_is_published_by_the_next(store: ResultStore, damaged: bool) -> None:
+    code = subprocess.run([sys.executable, "-c", KILLED_PUBLISHER, str(store.root)], check=False).returncode
+    assert code == 9
+    assert store.find("embeddings", "digits", key(a=1)) is None
+    (left,) = (store.root / "embeddings" / "digits").glob(".work/*/ready/*/rows.txt")
+    if damaged:
+        left.write_text("written after the kill")
+    lines: list[str] = []
+    obtained = store.get_or_create("embeddings", "digits", key(a=1), write_text("made again"), log=lines.append)
+    assert obtained.result.file("rows.txt").read_text() == ("made again" if damaged else "written before the kill")
+    said = f"embeddings of 'digits' was computed before but not published: {left.parent} is published now"
+    assert lines == ([] if damaged else [said])
+    assert find_damage(obtained.result, ignore_cache=True) is None
+    assert not (store.root / "embeddings" / "digits" / ".work").exists()
 
 
 def test_a_folder_that_another_machine_published_meanwhile_is_taken(store: ResultStore, tmp_path: Path) -> None:

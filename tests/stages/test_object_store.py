@@ -10,15 +10,14 @@ from aflite_assets.cluster import ClusterSettings
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.refresh.plan import plan_dataset
 from aflite_assets.results import ResultStore
-from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, _check_shared, run_pipeline
-from tests.object_stores import SECRET
+from tests.object_stores import SECRET, bucket
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_pipeline_on_an_object_store_is_the_one_in_a_folder(
-    first_walk: tuple[dict[str, Any], Path], machine: Callable[[str], ObjectResultStore]
+    first_walk: tuple[dict[str, Any], Path], machine: Callable[[str], ResultStore]
 ) -> None:
     content, folder = first_walk
     spec, local = parse_spec(content), ResultStore(folder / "results")
@@ -29,7 +28,7 @@ def test_a_pipeline_on_an_object_store_is_the_one_in_a_folder(
     assert {name: (obtained.result.key, obtained.result.data_version) for name, obtained in made.items()} == {
         name: (result.key, result.data_version) for name, result in expected.items()
     }
-    assert [each.name.count("/") for each in here.bucket.objects(f"refreshes/{spec.name}/")] == [2]
+    assert [each.name.count("/") for each in bucket(here).objects(f"refreshes/{spec.name}/")] == [2]
 
     assert plan_dataset(spec, there).up_to_date
     again = run_pipeline(spec, store=there)
@@ -40,14 +39,14 @@ def test_a_pipeline_on_an_object_store_is_the_one_in_a_folder(
     assert list(there.root.rglob("*.parquet")) == []  # nothing was read, so nothing was fetched
     report = there.current("benchmark_report", spec.name).file("report.html")
     assert report.read_bytes() == expected["benchmark_report"].file("report.html").read_bytes()
-    for each in here.bucket.objects():
-        stored = here.bucket.get(each.name)
+    for each in bucket(here).objects():
+        stored = bucket(here).get(each.name)
         assert stored is not None
         assert SECRET.encode() not in stored.body
 
 
 def test_a_cluster_of_other_machines_is_refused(
-    first_walk: tuple[dict[str, Any], Path], machine: Callable[[str], ObjectResultStore]
+    first_walk: tuple[dict[str, Any], Path], machine: Callable[[str], ResultStore]
 ) -> None:
     """Its nodes would not see this machine's copies; a cluster on this machine does."""
     here, cluster = machine("here"), ClusterSettings("ray", "10.0.0.1:6379")

@@ -20,15 +20,16 @@ from aflite_assets.errors import (
     StoreUnreachableError,
     UnsupportedStoreError,
 )
+from aflite_assets.results.backend import StoredObject
 from aflite_assets.results.object_store.address import StoreAddress
 
 PART_BYTES = 16 << 20
 """Files of more bytes travel in parts of this size."""
 _BLOCK = 1 << 20
 _TRIES = 8
-"""Codes of a conditional write that collides with another one."""
+"""Tries of a conditional write that collides with another one."""
 _DOWNLOADS = 3
-"""Errors of content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
+"""Tries to read content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
 _RIGHTS = (
     "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and for `aflite doctor` "
     "s3:ListBucketMultipartUploads"
@@ -47,20 +48,11 @@ class _OtherContentError(LostObjectsError):
 
 
 @dataclass(frozen=True)
-class Content:
+class StoredRecord:
     """A small object: its bytes, none where they contradict the server's own checksum, and its ETag."""
 
     body: bytes
     etag: str
-
-
-@dataclass(frozen=True)
-class StoredObject:
-    """An object of a listing: its name, bytes and last change (UTC, by the server's clock)."""
-
-    name: str
-    size: int
-    changed: datetime
 
 
 @dataclass(frozen=True)
@@ -139,22 +131,22 @@ class Bucket:
         told = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
         return parsedate_to_datetime(told).astimezone(UTC) if told else datetime.now(UTC).replace(microsecond=0)
 
-    def get(self, name: str) -> Content | None:
+    def get(self, name: str) -> StoredRecord | None:
         """Return a small object, or None where there is none of this name."""
         etag = ""
 
-        def whole() -> Content | None:
+        def whole() -> StoredRecord | None:
             nonlocal etag
             answer = self._found(name)
             if answer is None:
                 return None
             etag = str(answer["ETag"])
-            return Content(answer["Body"].read(), etag)
+            return StoredRecord(answer["Body"].read(), etag)
 
         try:
             return self._again(name, whole)
         except _OtherContentError:
-            return Content(b"", etag)
+            return StoredRecord(b"", etag)
 
     def exists(self, name: str) -> bool:
         """Whether there is an object of this name."""

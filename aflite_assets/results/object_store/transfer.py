@@ -14,7 +14,8 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,63 +88,77 @@ def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple
     return tuple(problem for problem in problems if problem is not None)
 
 
-def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: bytes) -> None:
-    """Make `result.folder` hold what the manifest `body` of the result at `place` names; what does so already stays.
+def changed_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return which files of the result at `place` have other content than its manifest says, by reading all of it."""
+    return tuple(
+        f"the content of {name} has changed"
+        for name, digest in manifest["files"].items()
+        if not _has_hash(bucket, f"{place}/{manifest[ATTEMPT]}/{name}", digest)
+    )
 
-    A folder that has another manifest, or files of other content, is fetched anew. One process of this machine fetches
-    at a time; files are written aside and compared with their hashes first.
+
+def _has_hash(bucket: Bucket, name: str, digest: str) -> bool:
+    try:
+        return bucket.sha256(name) == digest
+    except LostObjectsError:
+        return False
+
+
+def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Mapping[str, Any], body: bytes) -> None:
+    """Make a copy's folder hold what the manifest of the result at `place` names; what does so already stays.
+
+    `body`: the manifest as it is stored. A folder that has another one, or files of other content, is fetched anew. One
+    process of this machine fetches at a time; files are written aside and compared with their hashes first.
 
     Raises:
         LostObjectsError: the bucket no longer holds what the manifest names.
         StoreError: the folder cannot be written, or has another data version that a process is reading.
     """
-    with fetching(result.folder):
-        if _is_whole(result, body):
+    with fetching(copy.folder):
+        if _is_whole(copy, body):
             return
-        manifest = parse_json(body)
-        aside = result.folder.parent / FETCHING / f"{result.key}-{uuid.uuid4().hex[:8]}"
+        aside = _beside(copy)
         try:
             aside.mkdir()
             _download(bucket, manifest, f"{place}/{manifest[ATTEMPT]}", aside)
             (aside / MANIFEST).write_bytes(body)
-            _put_in_place(aside, result)
+            _put_in_place(aside, copy)
         except OSError as error:
             raise StoreError(
-                f"{bucket.address}/{place} cannot be fetched into {result.folder} ({error.strerror}); free some space "
+                f"{bucket.address}/{place} cannot be fetched into {copy.folder} ({error.strerror}); free some space "
                 "or make it writable, or set AFLITE_HOME to another folder"
             ) from error
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
 
-def keep_copy(folder: Path, result: PublishedResult, body: bytes) -> None:
+def keep_copy(folder: Path, copy: PublishedResult, body: bytes) -> None:
     """Make a folder that was published with the manifest `body` this machine's copy; where it cannot be, it is removed.
 
     The result is published by then, so that is only a warning.
     """
     try:
-        with fetching(result.folder):
-            if _is_whole(result, body):  # another process has fetched it meanwhile
+        with fetching(copy.folder):
+            if _is_whole(copy, body):  # another process has fetched it meanwhile
                 shutil.rmtree(folder)
                 return
             (folder / MANIFEST).write_bytes(body)
-            _put_in_place(folder, result)
+            _put_in_place(folder, copy)
     except (OSError, StoreError) as error:
         _log.warning(
-            "%s was published, but no local copy was kept, so it is fetched at the next read (%s)", result.folder, error
+            "%s was published, but no local copy was kept, so it is fetched at the next read (%s)", copy.folder, error
         )
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _put_in_place(whole: Path, result: PublishedResult) -> None:
-    """Give a folder that is whole a result's place, in one step; only within `fetching`.
+def _put_in_place(whole: Path, copy: PublishedResult) -> None:
+    """Give a folder that is whole a copy's place, in one step; only within `fetching`.
 
     Raises:
         StoreError: the place has another data version, and a process that reads it would mix the two.
     """
     flush_folder(whole)
-    copy = PublishedResult(result.asset, result.partition, result.key, result.folder)
-    with _unread(copy) as free:
+    with unread(copy.folder) if copy.folder.is_dir() else nullcontext(True) as free:
         if not free and _data_version(copy.folder) != _data_version(whole):
             raise StoreError(
                 f"{copy.folder} has an earlier version of {copy.asset} of {copy.partition!r}, which a process on "
@@ -155,36 +170,31 @@ def _put_in_place(whole: Path, result: PublishedResult) -> None:
     record_verified(copy)
 
 
-@contextmanager
-def _unread(copy: PublishedResult) -> Iterator[bool]:
-    if not copy.folder.is_dir():
-        yield True
-        return
-    with unread(copy.folder) as free:
-        yield free
-
-
 def _data_version(folder: Path) -> str | None:
-    """Return the attempt of a folder's manifest; None where it cannot be read."""
+    """Return what a folder's manifest says; None where it cannot be read."""
     try:
         return str(read_json(folder / MANIFEST)["data_version"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def discard(result: PublishedResult) -> None:
+def discard(copy: PublishedResult) -> None:
     """Remove this machine's copy of a result; a reader that has opened a file goes on reading it."""
-    with fetching(result.folder):
-        _discard(result)
+    with fetching(copy.folder):
+        _discard(copy)
 
 
-def _discard(result: PublishedResult) -> None:
-    if result.folder.is_dir():
-        (result.folder.parent / FETCHING).mkdir(exist_ok=True)
-        away = result.folder.parent / FETCHING / f"{result.key}-{uuid.uuid4().hex[:8]}"
-        result.folder.rename(away)
-        forget(PublishedResult(result.asset, result.partition, result.key, result.folder))
+def _discard(copy: PublishedResult) -> None:
+    if copy.folder.is_dir():
+        away = _beside(copy)
+        copy.folder.rename(away)
+        forget(copy)
         shutil.rmtree(away)
+
+
+def _beside(copy: PublishedResult) -> Path:
+    """Return a path of nothing yet in a folder where only the holder of the lock writes."""
+    return copy.folder.parent / FETCHING / f"{copy.key}-{uuid.uuid4().hex[:8]}"
 
 
 @contextmanager
@@ -205,14 +215,14 @@ def fetching_now(left: Path) -> Iterator[bool]:
         yield held
 
 
-def _is_whole(result: PublishedResult, body: bytes) -> bool:
+def _is_whole(copy: PublishedResult, body: bytes) -> bool:
     try:
-        same = (result.folder / MANIFEST).read_bytes() == body
+        same = (copy.folder / MANIFEST).read_bytes() == body
     except OSError:
         return False
-    reasons = own_damage(PublishedResult(result.asset, result.partition, result.key, result.folder))
+    reasons = own_damage(replace(copy))  # its manifest may have been read before
     if reasons:
-        _log.warning("%s is damaged (%s): it is fetched again", result.folder, "; ".join(reasons))
+        _log.warning("%s is damaged (%s): it is fetched again", copy.folder, "; ".join(reasons))
     return same and not reasons
 
 

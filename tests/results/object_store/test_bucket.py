@@ -17,58 +17,57 @@ from aflite_assets.errors import (
     StoreUnreachableError,
     UnsupportedStoreError,
 )
-from aflite_assets.results import ResultKey
+from aflite_assets.results import ResultKey, ResultStore
 from aflite_assets.results.object_store.address import parse_address
 from aflite_assets.results.object_store.bucket import PART_BYTES, Bucket
-from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.results.opening import open_store
-from tests.object_stores import SECRET, listening, put_with_other_checksum
+from tests.object_stores import SECRET, backend, bucket, listening, put_with_other_checksum
 
 KEY = ResultKey("1", {"a": 1}, {})
 
 
-def make(store: ObjectResultStore) -> None:
+def make(store: ResultStore) -> None:
     store.get_or_create("raw_dataset", "digits", KEY, lambda draft: {})
 
 
-def test_conditional_writes(here: ObjectResultStore) -> None:
-    bucket = here.bucket
-    assert bucket.put_new("mark", b"1")
-    assert not bucket.put_new("mark", b"2")
-    assert bucket.put_new("mark", b"1")  # as after an answer that got lost
-    one = bucket.get("mark")
+def test_conditional_writes(here: ResultStore) -> None:
+    objects = bucket(here)
+    assert objects.put_new("mark", b"1")
+    assert not objects.put_new("mark", b"2")
+    assert objects.put_new("mark", b"1")  # as after an answer that got lost
+    one = objects.get("mark")
     assert one is not None
-    assert bucket.put_over("mark", b"3", one.etag)
-    assert not bucket.put_over("mark", b"4", one.etag)
-    assert not bucket.put_over("none", b"4", one.etag)
-    two = bucket.get("mark")
+    assert objects.put_over("mark", b"3", one.etag)
+    assert not objects.put_over("mark", b"4", one.etag)
+    assert not objects.put_over("none", b"4", one.etag)
+    two = objects.get("mark")
     assert two is not None
-    assert (two.body, bucket.get("none"), bucket.exists("mark"), bucket.exists("mar")) == (b"3", None, True, False)
+    assert (two.body, objects.get("none"), objects.exists("mark"), objects.exists("mar")) == (b"3", None, True, False)
 
 
-def test_an_object_that_changed_since_it_was_read_is_not_removed(here: ObjectResultStore) -> None:
-    here.bucket.put("mark", b"1")
-    one = here.bucket.get("mark")
-    here.bucket.put("mark", b"2")
-    two = here.bucket.get("mark")
+def test_an_object_that_changed_since_it_was_read_is_not_removed(here: ResultStore) -> None:
+    bucket(here).put("mark", b"1")
+    one = bucket(here).get("mark")
+    bucket(here).put("mark", b"2")
+    two = bucket(here).get("mark")
     assert one is not None
     assert two is not None
-    assert not here.bucket.delete_same("mark", one.etag)
-    assert here.bucket.exists("mark")
-    assert here.bucket.delete_same("mark", two.etag)
-    assert not here.bucket.exists("mark")
-    assert here.bucket.delete_same("mark", two.etag)
+    assert not bucket(here).delete_same("mark", one.etag)
+    assert bucket(here).exists("mark")
+    assert bucket(here).delete_same("mark", two.etag)
+    assert not bucket(here).exists("mark")
+    assert bucket(here).delete_same("mark", two.etag)
 
 
 @pytest.mark.parametrize("collisions", [2, 8])
 def test_a_write_that_collides_with_another_is_tried_again(
-    here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch, collisions: int
+    here: ResultStore, monkeypatch: pytest.MonkeyPatch, collisions: int
 ) -> None:
     from botocore.exceptions import ClientError
 
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
-    client = here.bucket._client
+    client = bucket(here)._client
     put, tried = client.put_object, list[str]()
 
     def colliding(**request: Any) -> Any:
@@ -80,7 +79,7 @@ def test_a_write_that_collides_with_another_is_tried_again(
 
     monkeypatch.setattr(client, "put_object", colliding)
     if collisions < 8:
-        assert here.bucket.put_new("mark", b"1")
+        assert bucket(here).put_new("mark", b"1")
         assert (len(tried), waits) == (3, [0.05, 0.1])
     else:
         with pytest.raises(
@@ -88,35 +87,35 @@ def test_a_write_that_collides_with_another_is_tried_again(
             match=r"/mark could not be written because other machines keep "
             r"writing it",
         ):
-            here.bucket.put_new("mark", b"1")
+            bucket(here).put_new("mark", b"1")
         assert (len(tried), len(waits)) == (8, 8)
-    assert here.bucket.exists("mark") == (collisions < 8)
+    assert bucket(here).exists("mark") == (collisions < 8)
 
 
-def test_names_are_below_the_prefix(here: ObjectResultStore) -> None:
-    outer = Bucket(replace(here.address, prefix="team"))
-    here.bucket.put("a/b/c", b"12")
+def test_names_are_below_the_prefix(here: ResultStore) -> None:
+    outer = Bucket(replace(backend(here).address, prefix="team"))
+    bucket(here).put("a/b/c", b"12")
     outer.put("onefold", b"")  # begins like the other's prefix
-    assert [(each.name, each.size) for each in here.bucket.objects()] == [("a/b/c", 2)]
+    assert [(each.name, each.size) for each in bucket(here).objects()] == [("a/b/c", 2)]
     assert [each.name for each in outer.objects()] == ["one/a/b/c", "onefold"]
-    assert (here.bucket.folders(), here.bucket.folders("a/"), here.bucket.folders("a/b/")) == (["a"], ["b"], [])
-    here.bucket.delete(["a/b/c", "gone"])
+    assert (bucket(here).folders(), bucket(here).folders("a/"), bucket(here).folders("a/b/")) == (["a"], ["b"], [])
+    bucket(here).delete(["a/b/c", "gone"])
     assert [each.name for each in outer.objects()] == ["onefold"]
 
 
-def test_large_files_travel_in_parts(here: ObjectResultStore, tmp_path: Path) -> None:
+def test_large_files_travel_in_parts(here: ResultStore, tmp_path: Path) -> None:
     block = bytes(range(256)) * 4096
     with (tmp_path / "large").open("wb") as file:
         for number in range(50):
             file.write(number.to_bytes(4, "big") + block)
-    here.bucket.upload(tmp_path / "large", "large")
-    content = here.bucket.get("large")
+    bucket(here).upload(tmp_path / "large", "large")
+    content = bucket(here).get("large")
     assert content is not None
     assert (tmp_path / "large").stat().st_size > 3 * PART_BYTES
     assert content.etag.endswith('-4"')  # 50 MB in parts of 16 MiB
-    digest = here.bucket.download("large", tmp_path / "again")
+    digest = bucket(here).download("large", tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "large").read_bytes()
-    assert here.bucket.sha256("large") == digest
+    assert bucket(here).sha256("large") == digest
 
 
 def test_a_missing_bucket_is_named(s3_environment: str, tmp_path: Path) -> None:
@@ -127,11 +126,10 @@ def test_a_missing_bucket_is_named(s3_environment: str, tmp_path: Path) -> None:
     )
     with pytest.raises(StoreAccessError, match=message):
         store.find("raw_dataset", "digits", KEY)
-    assert isinstance(store, ObjectResultStore)
     with pytest.raises(StoreAccessError, match=message):
-        store.bucket.put_new("x", b"")
+        bucket(store).put_new("x", b"")
     with pytest.raises(StoreAccessError, match=message):
-        store.bucket.exists("x")
+        bucket(store).exists("x")
 
 
 def test_a_server_that_does_not_answer_is_named(s3_environment: str, tmp_path: Path) -> None:
@@ -161,7 +159,7 @@ def guarded(moto_server: str) -> Iterator[None]:
     look_at("1000000000")
 
 
-def test_refused_credentials_are_named_and_not_shown(here: ObjectResultStore, guarded: None) -> None:
+def test_refused_credentials_are_named_and_not_shown(here: ResultStore, guarded: None) -> None:
     with pytest.raises(
         StoreAccessError,
         match="answers InvalidAccessKeyId; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile",
@@ -181,7 +179,7 @@ def test_missing_credentials_are_named(s3_environment: str, tmp_path: Path, monk
 
 @pytest.mark.parametrize("ignored", ["If-None-Match", "If-Match"])
 def test_a_server_that_ignores_conditions_is_found_before_anything_is_published(
-    here: ObjectResultStore, names: Callable[[], list[str]], ignored: str
+    here: ResultStore, names: Callable[[], list[str]], ignored: str
 ) -> None:
     def drop(request: Any, **_: Any) -> None:
         if ignored in request.headers:
@@ -196,12 +194,12 @@ def test_a_server_that_ignores_conditions_is_found_before_anything_is_published(
     make(here)
 
 
-def test_answers_that_mean_later_another_region_or_nothing_known(here: ObjectResultStore) -> None:
+def test_answers_that_mean_later_another_region_or_nothing_known(here: ResultStore) -> None:
     from botocore.exceptions import ClientError
 
     def answer(code: str, status: int) -> StoreError:
         told = {"Error": {"Code": code, "Message": "words"}, "ResponseMetadata": {"HTTPStatusCode": status}}
-        with pytest.raises(StoreError) as refused, here.bucket._explained("read: x"):
+        with pytest.raises(StoreError) as refused, bucket(here)._explained("read: x"):
             raise ClientError(told, "GetObject")
         return refused.value
 
@@ -211,11 +209,11 @@ def test_answers_that_mean_later_another_region_or_nothing_known(here: ObjectRes
     assert str(answer("Strange", 418)).endswith("answers Strange (418: words); S3 does not answer this")
 
 
-def test_a_stream_that_breaks_off_is_read_again(here: ObjectResultStore, tmp_path: Path) -> None:
+def test_a_stream_that_breaks_off_is_read_again(here: ResultStore, tmp_path: Path) -> None:
     from botocore.exceptions import ResponseStreamingError
     from botocore.response import StreamingBody
 
-    here.bucket.put("rows", b"0123456789")
+    bucket(here).put("rows", b"0123456789")
     broken = 2
 
     def iter_chunks(body: Any, size: int) -> Iterator[bytes]:
@@ -228,16 +226,16 @@ def test_a_stream_that_breaks_off_is_read_again(here: ObjectResultStore, tmp_pat
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(StreamingBody, "iter_chunks", iter_chunks)
-        here.bucket.download("rows", tmp_path / "rows")
+        bucket(here).download("rows", tmp_path / "rows")
         assert (tmp_path / "rows").read_bytes() == b"0123456789"
         broken = 3
         with pytest.raises(StoreUnreachableError, match=r"was not read: rows: .* \(ResponseStreamingError\)"):
-            here.bucket.download("rows", tmp_path / "rows")
+            bucket(here).download("rows", tmp_path / "rows")
     with pytest.raises(LostObjectsError, match=r"/team/one/none is missing; run `aflite doctor --fix`"):
-        here.bucket.download("none", tmp_path / "none")
+        bucket(here).download("none", tmp_path / "none")
 
 
-def test_content_that_contradicts_the_servers_checksum_is_lost(here: ObjectResultStore, tmp_path: Path) -> None:
+def test_content_that_contradicts_the_servers_checksum_is_lost(here: ResultStore, tmp_path: Path) -> None:
     put_with_other_checksum(here, "rows", b"0123456789")
     asked: list[str] = []
 
@@ -252,11 +250,11 @@ def test_content_that_contradicts_the_servers_checksum_is_lost(here: ObjectResul
         listening(here, "before-call.s3.GetObject", hear),
         pytest.raises(LostObjectsError, match=message),
     ):
-        here.bucket.download("rows", tmp_path / "rows")
+        bucket(here).download("rows", tmp_path / "rows")
     assert len(asked) == 3
     with pytest.raises(LostObjectsError, match=message):
-        here.bucket.sha256("rows")
-    small = here.bucket.get("rows")
+        bucket(here).sha256("rows")
+    small = bucket(here).get("rows")
     assert small is not None
     assert (small.body, small.etag) == (b"", '"781e5e245d69b566979b86e28d23f2c7"')
 
@@ -282,11 +280,11 @@ def test_a_password_in_a_profiles_server_is_refused_and_not_shown(
     assert "hunter2" not in "".join(traceback.format_exception(refused.value))
 
 
-def test_without_boto3_a_message_says_what_to_install(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_boto3_a_message_says_what_to_install(here: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(
         UnsupportedStoreError, match=r"needs boto3 \(.*\); run pip install -c constraints\.txt -e '\.\[s3\]'"
     ):
-        Bucket(here.address)
+        Bucket(backend(here).address)

@@ -15,19 +15,19 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import StoreError, StoreUnreachableError
-from aflite_assets.results import Draft, PublishedResult, ResultKey
+from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.object_store import transfer
+from aflite_assets.results.object_store.backend import ObjectBackend
 from aflite_assets.results.object_store.bucket import Bucket
-from aflite_assets.results.object_store.store import ObjectResult, ObjectResultStore
-from tests.object_stores import key, listening, make, with_part, write_text
+from tests.object_stores import backend, bucket, key, listening, make, with_part, withdraw, write_text
 
-Machine = Callable[[str], ObjectResultStore]
+Machine = Callable[[str], ResultStore]
 Names = Callable[[], list[str]]
 
 
 def test_what_one_machine_publishes_another_finds_and_reads(
-    here: ObjectResultStore, there: ObjectResultStore, names: Names
+    here: ResultStore, there: ResultStore, names: Names
 ) -> None:
     made = here.get_or_create("embeddings", "digits", key(a=1), with_part("one"))
     assert not made.cached
@@ -58,9 +58,7 @@ def test_what_one_machine_publishes_another_finds_and_reads(
     )
 
 
-def test_a_copy_is_fetched_once_and_readers_keep_what_they_opened(
-    here: ObjectResultStore, there: ObjectResultStore
-) -> None:
+def test_a_copy_is_fetched_once_and_readers_keep_what_they_opened(here: ResultStore, there: ResultStore) -> None:
     make(here)
     reads: list[str] = []
 
@@ -77,7 +75,7 @@ def test_a_copy_is_fetched_once_and_readers_keep_what_they_opened(
         assert opened.read() == "one"
 
 
-def test_a_result_travels_between_processes(here: ObjectResultStore, there: ObjectResultStore) -> None:
+def test_a_result_travels_between_processes(here: ResultStore, there: ResultStore) -> None:
     make(here)
     sent = pickle.loads(pickle.dumps(there.current("embeddings", "digits")))
     assert sent == there.current("embeddings", "digits")
@@ -87,20 +85,20 @@ def test_a_result_travels_between_processes(here: ObjectResultStore, there: Obje
 
 @pytest.mark.parametrize("seconds_later", [-1, 0, 1])  # the clock may strike between the two machines' requests
 def test_the_loser_of_a_race_takes_the_winners_result(
-    here: ObjectResultStore,
-    there: ObjectResultStore,
+    here: ResultStore,
+    there: ResultStore,
     names: Names,
     seconds_later: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     both_at_work = threading.Barrier(2)
     lines: list[str] = []
-    begun = here.bucket.now()
+    begun = bucket(here).now()
     monkeypatch.setattr(
-        ObjectResultStore, "_moment", lambda store, *_: begun + timedelta(seconds=seconds_later * (store is there))
+        ObjectBackend, "now", lambda this: begun + timedelta(seconds=seconds_later * (this.root == there.root))
     )
 
-    def work(store: ObjectResultStore, text: str) -> PublishedResult:
+    def work(store: ResultStore, text: str) -> PublishedResult:
         def write(draft: Draft) -> Mapping[str, Any]:
             both_at_work.wait(timeout=30)
             return write_text(text)(draft)
@@ -117,7 +115,7 @@ def test_the_loser_of_a_race_takes_the_winners_result(
         assert len(lines) == 1
         assert "another machine published" in lines[0]
         assert sum(name.endswith("rows.txt") for name in names()) == 1  # the loser's files are gone
-        here.bucket.delete(names())
+        bucket(here).delete(names())
 
 
 PUBLISHER = """
@@ -151,16 +149,16 @@ def test_two_processes_race_and_both_have_one_result(address: str, tmp_path: Pat
 
 
 def test_what_was_asked_for_later_stays_current(
-    here: ObjectResultStore, there: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+    here: ResultStore, there: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = here.bucket.now() - timedelta(minutes=1)
+    begun = bucket(here).now() - timedelta(minutes=1)
     lines: list[str] = []
 
     def slow(draft: Draft) -> Mapping[str, Any]:
         make(there, "later", a=2)
         return write_text("slow")(draft)
 
-    monkeypatch.setattr(ObjectResultStore, "_moment", lambda store, *_: begun + timedelta(seconds=store is there))
+    monkeypatch.setattr(ObjectBackend, "now", lambda this: begun + timedelta(seconds=this.root == there.root))
     slow_result = here.get_or_create("embeddings", "digits", key(a=1), slow, log=lines.append).result
     assert lines == [f"another machine requested embeddings of 'digits' later: its {key(a=2).digest} remains current"]
     assert here.current_key("embeddings", "digits") == key(a=2).digest
@@ -174,12 +172,12 @@ def test_what_was_asked_for_later_stays_current(
 
 @pytest.mark.parametrize("seconds", [-1, 1])
 def test_a_mark_that_changes_between_read_and_write_is_read_again(
-    here: ObjectResultStore, there: ObjectResultStore, monkeypatch: pytest.MonkeyPatch, seconds: int
+    here: ResultStore, there: ResultStore, monkeypatch: pytest.MonkeyPatch, seconds: int
 ) -> None:
     """The other machine asked a second before or after this one, and writes first."""
-    begun = here.bucket.now() - timedelta(minutes=1)
+    begun = bucket(here).now() - timedelta(minutes=1)
     moments = {here.root: begun, there.root: begun + timedelta(seconds=seconds)}
-    monkeypatch.setattr(ObjectResultStore, "_moment", lambda store, *_: moments[store.root])
+    monkeypatch.setattr(ObjectBackend, "now", lambda this: moments[this.root])
     make(here, "first", a=0)
     marks, answers = list[str](), list[int]()
 
@@ -187,7 +185,7 @@ def test_a_mark_that_changes_between_read_and_write_is_read_again(
         if params["url_path"].endswith("/current.json") and "If-Match" in params["headers"]:
             marks.append(params["headers"]["If-Match"])
             if len(marks) == 1:
-                there.bucket.put("embeddings/digits/current.json", _mark(there, key(a=2)))
+                bucket(there).put("embeddings/digits/current.json", _mark(there, key(a=2)))
 
     def answer(http_response: Any, **_: Any) -> None:
         answers.append(http_response.status_code)
@@ -203,16 +201,16 @@ def test_a_mark_that_changes_between_read_and_write_is_read_again(
     assert here.current_key("embeddings", "digits") == key(a=1 if wins else 2).digest
 
 
-def _mark(store: ObjectResultStore, wanted: ResultKey) -> bytes:
-    asked = store._moment("embeddings", "digits").isoformat()
+def _mark(store: ResultStore, wanted: ResultKey) -> bytes:
+    asked = backend(store).now().isoformat()
     return json.dumps({"key": wanted.digest, "data_version": "x", "asked": asked}).encode()
 
 
 @pytest.mark.parametrize("asked", ["2100-01-01T00:00:00", "soon"])
-def test_a_moment_that_says_nothing_counts_as_the_earliest(here: ObjectResultStore, asked: str) -> None:
+def test_a_moment_that_says_nothing_counts_as_the_earliest(here: ResultStore, asked: str) -> None:
     make(here, a=1)
     mark = {"key": key(a=1).digest, "data_version": "x", "asked": asked}
-    here.bucket.put("embeddings/digits/current.json", json.dumps(mark).encode())
+    bucket(here).put("embeddings/digits/current.json", json.dumps(mark).encode())
     make(here, a=2)
     assert here.current_key("embeddings", "digits") == key(a=2).digest
 
@@ -220,9 +218,9 @@ def test_a_moment_that_says_nothing_counts_as_the_earliest(here: ObjectResultSto
 def test_the_server_decides_what_is_current_when_many_write(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """All have read the same mark before the first write, which is that of the last who asked."""
     stores = [machine(f"machine{number}") for number in range(6)]
-    begun = stores[0].bucket.now() - timedelta(minutes=1)
+    begun = bucket(stores[0]).now() - timedelta(minutes=1)
     moments = {store.root: begun for store in stores}
-    monkeypatch.setattr(ObjectResultStore, "_moment", lambda store, *_: moments[store.root])
+    monkeypatch.setattr(ObjectBackend, "now", lambda this: moments[this.root])
     for number, store in enumerate(stores):
         make(store, f"{number}", a=number)
         moments[store.root] = begun + timedelta(seconds=number)
@@ -253,6 +251,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from aflite_assets.results import ResultKey
+from aflite_assets.results.object_store.backend import ObjectBackend
 from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.opening import open_store
 
@@ -276,7 +275,7 @@ open_store(Path(sys.argv[1])).get_or_create("embeddings", "digits", ResultKey("1
 
 
 def test_a_killed_upload_leaves_nothing_to_be_seen_and_its_work_is_not_lost(
-    there: ObjectResultStore, tmp_path: Path, names: Names
+    there: ResultStore, tmp_path: Path, names: Names
 ) -> None:
     command = [sys.executable, "-c", KILLED, str(tmp_path / "killed")]
     killed = subprocess.run([*command, "kill"], check=False, capture_output=True, text=True)
@@ -294,7 +293,7 @@ def test_a_killed_upload_leaves_nothing_to_be_seen_and_its_work_is_not_lost(
 
 
 def test_work_that_could_not_be_uploaded_is_uploaded_by_the_next_try(
-    here: ObjectResultStore, there: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+    here: ResultStore, there: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object) -> None:
         raise StoreUnreachableError("the server went away")
@@ -308,7 +307,7 @@ def test_work_that_could_not_be_uploaded_is_uploaded_by_the_next_try(
         with pytest.raises(StoreUnreachableError, match="went away"):
             make(here, "one")
     result = here.get_or_create("embeddings", "digits", key(), never, log=lines.append).result
-    assert "was computed before but not uploaded" in lines[0]
+    assert "was computed before but not published" in lines[0]
     assert there.current("embeddings", "digits").data_version == result.data_version
     assert list((here.root / "embeddings" / "digits").glob(".work/*")) == []
 
@@ -330,7 +329,7 @@ def test_work_that_could_not_be_uploaded_is_uploaded_by_the_next_try(
 
 
 def test_work_whose_part_was_made_again_meanwhile_is_not_uploaded(
-    here: ObjectResultStore, there: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+    here: ResultStore, there: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upload = Bucket.upload
 
@@ -344,8 +343,7 @@ def test_work_whose_part_was_made_again_meanwhile_is_not_uploaded(
         with pytest.raises(StoreUnreachableError, match="went away"):
             here.get_or_create("embeddings", "digits", key(), with_part("one"))
     (part,) = here.results("embeddings", "digits", parts=True)
-    assert isinstance(part, ObjectResult)
-    here.withdraw(part, part.body, "a test")
+    assert withdraw(here, part)
     newer = there.get_or_create("embeddings", "digits", key(a=2), with_part("two")).result.part("cell")
     lines: list[str] = []
     made = here.get_or_create("embeddings", "digits", key(), with_part("three"), log=lines.append).result
@@ -357,14 +355,14 @@ def test_work_whose_part_was_made_again_meanwhile_is_not_uploaded(
     )
 
 
-def test_files_that_arrive_short_are_not_published(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    upload = type(here.bucket).upload
+def test_files_that_arrive_short_are_not_published(here: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = type(bucket(here)).upload
 
     def short(bucket: Any, path: Path, name: str) -> None:
         upload(bucket, path, name)
         bucket.put(name, path.read_bytes()[:1])
 
-    monkeypatch.setattr(type(here.bucket), "upload", short)
+    monkeypatch.setattr(type(bucket(here)), "upload", short)
     with pytest.raises(
         StoreError, match=r"not published: some files did not arrive whole \(rows\.txt has 1 bytes instead of 3\); try"
     ):
@@ -374,7 +372,7 @@ def test_files_that_arrive_short_are_not_published(here: ObjectResultStore, monk
 
 def test_a_later_format_is_refused(machine: Machine) -> None:
     store = machine("later")
-    store.bucket.put("format.json", b'{"format": 2}')
+    bucket(store).put("format.json", b'{"format": 2}')
     with pytest.raises(StoreError, match=r"results in s3://\S+ are of store format 2, which a later version"):
         store.find("embeddings", "digits", key())
     for content, said in {
@@ -385,23 +383,23 @@ def test_a_later_format_is_refused(machine: Machine) -> None:
         b"[" * 100_000: r"cannot be read \(it is nested too deeply\)",
         b"\xff": r"cannot be read \(it is not UTF-8\)",
     }.items():
-        store.bucket.put("format.json", content)
+        bucket(store).put("format.json", content)
         for use in (lambda: make(store), lambda: store.find("embeddings", "digits", key())):
             with pytest.raises(StoreError, match=rf"s3://\S+/format\.json {said}.*; write {{\"format\": 1}} into it"):
                 use()
 
 
-def test_a_mark_that_cannot_be_read_is_named(here: ObjectResultStore) -> None:
+def test_a_mark_that_cannot_be_read_is_named(here: ResultStore) -> None:
     make(here)
-    here.bucket.put("embeddings/digits/current.json", b"{}")
+    bucket(here).put("embeddings/digits/current.json", b"{}")
     with pytest.raises(
-        StoreError, match=r"embeddings/digits/current\.json cannot be read \(None is not a key\); delete it, and"
+        StoreError, match=r"embeddings/digits/current\.json cannot be read \(None is not a key\); mater"
     ):
         here.current("embeddings", "digits")
 
 
 def test_datasets_results_and_sizes_are_listed_from_the_bucket(
-    here: ObjectResultStore, there: ObjectResultStore, names: Names
+    here: ResultStore, there: ResultStore, names: Names
 ) -> None:
     one = make(here, "12345", a=1)
     two = make(here, "123", a=2)
@@ -410,17 +408,17 @@ def test_datasets_results_and_sizes_are_listed_from_the_bucket(
         (asset, "digits", there.root / asset / "digits") for asset in ("embeddings", "raw_dataset")
     ]
     assert {result.key for result in there.results("embeddings", "digits")} == {one.key, two.key}
-    assert there.size("digits") == sum(each.size for each in here.bucket.objects()) - len('{"format": 2}\n')
+    assert there.size("digits") == sum(each.size for each in bucket(here).objects()) - len('{"format": 2}\n')
     assert there.size("circles") == 0
 
 
-def test_one_run_of_a_dataset_at_a_time_holds_on_one_machine(here: ObjectResultStore) -> None:
+def test_one_run_of_a_dataset_at_a_time_holds_on_one_machine(here: ResultStore) -> None:
     with here.dataset_lock("digits", what="test"):
         assert (here.root / ".locks" / "digits.json").is_file()
 
 
 def test_a_folder_that_cannot_be_written_is_named(
-    here: ObjectResultStore, there: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+    here: ResultStore, there: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(here)
 

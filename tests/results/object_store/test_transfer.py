@@ -7,23 +7,21 @@ from pathlib import Path
 import pytest
 
 from aflite_assets.errors import StoreError
+from aflite_assets.results import ResultStore
 from aflite_assets.results.locks import reading
 from aflite_assets.results.object_store import transfer
-from aflite_assets.results.object_store.store import ObjectResult, ObjectResultStore
-from tests.object_stores import key, make, write_text
+from tests.object_stores import key, make, withdraw, write_text
 
-Machine = Callable[[str], ObjectResultStore]
+Machine = Callable[[str], ResultStore]
 
 
-def test_a_copy_that_is_being_read_is_not_replaced_by_another_version(
-    here: ObjectResultStore, there: ObjectResultStore
-) -> None:
+def test_a_copy_that_is_being_read_is_not_replaced_by_another_version(here: ResultStore, there: ResultStore) -> None:
     make(here, "one")
     old = there.current("embeddings", "digits")
     with reading([old]):
         published = here.find("embeddings", "digits", key())
-        assert isinstance(published, ObjectResult)
-        here.withdraw(published, published.body, "a test")
+        assert published is not None
+        assert withdraw(here, published)
         make(here, "two")
         with pytest.raises(
             StoreError,
@@ -36,7 +34,7 @@ def test_a_copy_that_is_being_read_is_not_replaced_by_another_version(
     assert list((there.root / "embeddings" / "digits").glob(".fetching/*-*")) == []
 
 
-def test_a_damaged_copy_is_mended_though_it_is_being_read(here: ObjectResultStore, there: ObjectResultStore) -> None:
+def test_a_damaged_copy_is_mended_though_it_is_being_read(here: ResultStore, there: ResultStore) -> None:
     """Both have the same content, so that nobody mixes anything."""
     make(here, "one")
     result = there.current("embeddings", "digits")
@@ -47,8 +45,8 @@ def test_a_damaged_copy_is_mended_though_it_is_being_read(here: ObjectResultStor
 
 @pytest.mark.parametrize("number", [28, 13])
 def test_a_copy_that_cannot_be_kept_is_a_warning_once_the_result_is_published(
-    here: ObjectResultStore,
-    there: ObjectResultStore,
+    here: ResultStore,
+    there: ResultStore,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     number: int,
@@ -73,7 +71,7 @@ def test_a_copy_that_cannot_be_kept_is_a_warning_once_the_result_is_published(
 
 
 def test_a_copy_that_another_process_fetched_meanwhile_stays(
-    here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+    here: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upload = transfer.upload_result
     fetched: list[int] = []
@@ -85,6 +83,6 @@ def test_a_copy_that_another_process_fetched_meanwhile_stays(
         fetched.append(other.file("rows.txt").stat().st_ino)
         return body
 
-    monkeypatch.setattr("aflite_assets.results.object_store.store.upload_result", upload_and_read)
+    monkeypatch.setattr("aflite_assets.results.object_store.backend.upload_result", upload_and_read)
     result = here.get_or_create("embeddings", "digits", key(), write_text("one")).result
     assert [result.file("rows.txt").stat().st_ino] == fetched

@@ -1,0 +1,131 @@
+"""Results in a folder: published by one rename, found damaged by their files, set aside by another rename."""
+
+import errno
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from aflite_assets.results.backend import Log, Look, StoredObject
+from aflite_assets.results.damage import Damage, find_damage, forget, record_verified
+from aflite_assets.results.files import files_below, flush_entry, read_small, write_bytes
+from aflite_assets.results.records import DAMAGED, MANIFEST, WORK, PublishedResult
+
+# Parts of one result are made by threads.
+_setting_aside = threading.Lock()
+
+
+@dataclass(frozen=True)
+class FolderBackend:
+    """Backend in a folder, for processes whose locks hold between them; see `Backend`."""
+
+    root: Path
+    keeps_copies: ClassVar[bool] = False
+    format_seconds: ClassVar[float] = 0.0
+
+    @property
+    def place(self) -> str:
+        """The folder."""
+        return str(self.root)
+
+    def now(self) -> None:
+        """Return None: the lock of an asset's folder keeps writers apart."""
+
+    def read(self, name: str) -> bytes | None:
+        """Return a small file's content."""
+        try:
+            return read_small(self.root / name)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        return (self.root / name).is_file()
+
+    def objects(self, prefix: str) -> Iterator[StoredObject]:
+        """Every file below a folder; files that disappear meanwhile are left out."""
+        for path, status in files_below(self.root / prefix):
+            name = path.relative_to(self.root).as_posix()
+            yield StoredObject(name, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
+
+    def folders(self, prefix: str) -> list[str]:
+        """Return the names of the folders in a folder."""
+        place = self.root / prefix
+        return sorted(path.name for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
+
+    def put(self, name: str, body: bytes) -> None:
+        """Write a file in one step, and its folder."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, body)
+
+    def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
+        """Write a file that only the holder of the lock writes; one that cannot be read is replaced."""
+        try:
+            there = self.read(name)
+        except (OSError, ValueError):
+            there = None
+        if there is not None and unless(there):
+            return there
+        self.put(name, body)
+        return None
+
+    def prepare(self, name: str, body: bytes) -> None:
+        """Write the file where there is none."""
+        if not (self.root / name).exists():
+            self.put(name, body)
+
+    def published(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
+        """Return what lies in a result's folder; None where there is no folder."""
+        return PublishedResult(asset, partition, folder.name, folder) if folder.is_dir() else None
+
+    def damage(self, result: PublishedResult, look: Look) -> Damage | None:
+        """Return what is wrong with a result and its parts; of one only `LISTED`, whether its manifest is gone."""
+        if look is not Look.LISTED:
+            return find_damage(result)
+        return None if (result.folder / MANIFEST).is_file() else Damage(result, (f"{MANIFEST} is gone",))
+
+    def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
+        """Return `find_damage`; `deep` hashes files that look unchanged too."""
+        return partial(find_damage, ignore_cache=deep)
+
+    def set_aside(self, result: PublishedResult) -> str | None:
+        """Rename a damaged folder, which is kept for a while."""
+        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        home = self.root / result.asset / result.partition
+        target = home / DAMAGED / f"{result.key}-{moment}"
+        with _setting_aside:
+            if find_damage(result) is None:
+                return None  # another thread has set it aside meanwhile
+            target.parent.mkdir(exist_ok=True)
+            # Its files may be hard links to scratch files.
+            shutil.rmtree(home / WORK / result.key, ignore_errors=True)
+            result.path.rename(target)
+            os.utime(target)  # prune keeps it for a while from now on
+            forget(result)
+        return f"set aside as {target}"
+
+    def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
+        """Rename a folder that is whole to its place.
+
+        Raises:
+            OSError: the place is taken by something that is no such result, or cannot be written.
+        """
+        target = wanted.folder
+        target.parent.mkdir(exist_ok=True)
+        try:
+            ready.rename(target)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or find_damage(wanted) is not None:
+                raise
+            # On a shared disk a folder that another machine has just published may be seen only now.
+            shutil.rmtree(ready)
+            log(f"another machine published {target} first: its result is used")
+        flush_entry(target.parent)
+        record_verified(wanted)
+        return wanted

@@ -1,0 +1,204 @@
+"""`ObjectBackend`: results in a bucket, with a copy on this machine of what was made or read here.
+
+What is published, current or refused is decided in the bucket; readers get paths of the copy. Below `root` lie:
+
+<root>/<asset>/<partition>/<key>/            fetched results, and those published from here; the same for parts
+<root>/<asset>/<partition>/.work/<key>/      what an unfinished writer left; `ready/` is whole and only not uploaded yet
+<root>/<asset>/<partition>/.fetching/        results that are being fetched
+<root>/.locks                                locks of datasets, which hold on this machine alone
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import ClassVar
+
+from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError
+from aflite_assets.results.backend import Log, Look, StoredObject
+from aflite_assets.results.damage import Damage, damage_with_parts
+from aflite_assets.results.object_store.address import StoreAddress
+from aflite_assets.results.object_store.bucket import Bucket, bucket_of
+from aflite_assets.results.object_store.results import ObjectResult
+from aflite_assets.results.object_store.transfer import (
+    changed_files,
+    discard,
+    keep_copy,
+    lost_files,
+    read_manifest,
+    upload_result,
+)
+from aflite_assets.results.records import MANIFEST, PublishedResult
+
+_TRIES = 20
+"""Tries to make a result current while others make theirs so."""
+_UNUSABLE = f"{MANIFEST} cannot be used"
+_log = logging.getLogger(__name__)
+_writable: set[StoreAddress] = set()
+"""Addresses that this process has written to, so that the server is tried once."""
+
+
+@dataclass(frozen=True)
+class ObjectBackend:
+    """Backend in a bucket, for any number of machines; `root` is this machine's folder of copies and drafts.
+
+    See `Backend`.
+    """
+
+    root: Path
+    address: StoreAddress
+    keeps_copies: ClassVar[bool] = True
+    format_seconds: ClassVar[float] = 60.0
+
+    @property
+    def bucket(self) -> Bucket:
+        """The bucket, with this process's connections."""
+        return bucket_of(self.address)
+
+    @property
+    def place(self) -> str:
+        """The address."""
+        return str(self.address)
+
+    def now(self) -> datetime:
+        """Return the server's time, to the second."""
+        return self.bucket.now()
+
+    def read(self, name: str) -> bytes | None:
+        """Return a small object's content, none where it contradicts the server's own checksum."""
+        record = self.bucket.get(name)
+        return None if record is None else record.body
+
+    def exists(self, name: str) -> bool:
+        """Whether there is an object of this name."""
+        return self.bucket.exists(name)
+
+    def objects(self, prefix: str) -> Iterator[StoredObject]:
+        """Every object whose name begins with `prefix`, in the order of names."""
+        return self.bucket.objects(prefix)
+
+    def folders(self, prefix: str) -> list[str]:
+        """Return what stands between `prefix` and the next slash of any name."""
+        return sorted(self.bucket.folders(prefix))
+
+    def put(self, name: str, body: bytes) -> None:
+        """Write a small object, whatever was there."""
+        self.bucket.put(name, body)
+
+    def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
+        """Compare and set, again and again while other machines write.
+
+        Raises:
+            StoreUnreachableError: they keep writing.
+        """
+        for attempt in range(_TRIES):
+            time.sleep(0.01 * attempt)
+            there = self.bucket.get(name)
+            if there is not None and unless(there.body):
+                return there.body
+            if self.bucket.put_new(name, body) if there is None else self.bucket.put_over(name, body, there.etag):
+                return None
+        raise StoreUnreachableError(
+            f"{self.place}/{name} is being written by other machines; what it was to name was published, so try again"
+        )
+
+    def prepare(self, name: str, body: bytes) -> None:
+        """Try the server's conditions out, once in a process."""
+        if self.address not in _writable:
+            self.bucket.check_conditions(name, body)
+            _writable.add(self.address)
+
+    def published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
+        """Return what lies in a result's place, with its manifest as it is; its files are not looked at."""
+        result = ObjectResult(asset, partition, folder.name, folder, self)
+        return None if result.stored is None else result
+
+    def damage(self, result: PublishedResult, look: Look) -> Damage | None:
+        """Return what is wrong with a result: with its manifest, if it is to be `REUSED` also whether the bucket has
+        its files by their sizes, and if it is `READ` what is found by fetching it with its parts.
+        """
+        own = _own(result)
+        if look is Look.READ:
+            return damage_with_parts(own, _fetched)
+        if not _is_usable(own):
+            if look is Look.REUSED:
+                raise self._in_the_way(own)
+            _log.warning("%s/%s/%s", self.place, own.name, _UNUSABLE)
+            return Damage(own, (_UNUSABLE,))
+        reasons = lost_files(self.bucket, own.name, own.manifest) if look is Look.REUSED else ()
+        return Damage(own, reasons) if reasons else None
+
+    def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
+        """Return what compares sizes by a listing for each result, and with `deep` the content; each part once."""
+        return partial(damage_with_parts, own=cache(partial(_examined, deep=deep)))
+
+    def set_aside(self, result: PublishedResult) -> str | None:
+        """Take a result's manifest out of the bucket, if it is still the one that was found, and remove the copy.
+
+        The doctor removes its files. Where a server ignores conditions of deletes, one that is published in the very
+        moment is withdrawn too.
+        """
+        own = _own(result)
+        name = f"{own.name}/{MANIFEST}"
+        there = self.bucket.get(name)
+        if there is not None and not (there.body == own.stored and self.bucket.delete_same(name, there.etag)):
+            return None
+        discard(own.copy)
+        return "withdrawn"
+
+    def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
+        """Upload a folder that is whole, its manifest last, and make it this machine's copy."""
+        place = wanted.folder.relative_to(self.root).as_posix()
+        body = upload_result(self.bucket, ready, place)
+        if body is None:
+            there = self.published(wanted.asset, wanted.partition, wanted.folder)
+            if there is None:
+                raise StoreError(f"{self.place}/{place} was published and withdrawn by another machine; try again")
+            if not _is_usable(there):
+                raise self._in_the_way(there)
+            log(f"another machine published {self.place}/{place} first: its result is used")
+            return there
+        result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self, body)
+        keep_copy(ready, result.copy, body)
+        return result
+
+    def _in_the_way(self, result: ObjectResult) -> LostObjectsError:
+        return LostObjectsError(
+            f"{self.place}/{result.name}/{_UNUSABLE}; run `aflite doctor --fix`, which removes it, then try again"
+        )
+
+
+def _is_usable(result: ObjectResult) -> bool:
+    return result.stored is not None and read_manifest(result.stored, result.name) is not None
+
+
+def _own(result: PublishedResult) -> ObjectResult:
+    if not isinstance(result, ObjectResult):
+        raise TypeError(f"{result} belongs to another store")
+    return result
+
+
+def _fetched(result: PublishedResult) -> tuple[str, ...] | None:
+    """Return what is wrong with a result's files when they are fetched; None where it has no manifest."""
+    own = _own(result)
+    if own.stored is None:
+        return None
+    try:
+        own.fetch()
+    except LostObjectsError as error:
+        return (str(error),)
+    return ()
+
+
+def _examined(result: PublishedResult, *, deep: bool) -> tuple[str, ...] | None:
+    """Return what is wrong with a result in the bucket; None where it has no manifest."""
+    own = _own(result)
+    if own.stored is None:
+        return None
+    if not _is_usable(own):
+        return (_UNUSABLE,)
+    lost = lost_files(own.source.bucket, own.name, own.manifest)
+    return lost or (changed_files(own.source.bucket, own.name, own.manifest) if deep else ())

@@ -1,0 +1,108 @@
+"""Making a folder whole before it gets its name: its manifest, what is flushed, and what goes wrong in words."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aflite_assets.errors import StoreError
+from aflite_assets.results.files import flush_folder, folder_hashes, folder_sizes, write_json
+from aflite_assets.results.keys import ResultKey
+from aflite_assets.results.manifests import content_version, environment, sealed, without_nan
+from aflite_assets.results.records import MANIFEST, PublishedResult
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_OBSTACLES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
+
+
+@contextmanager
+def whole_folder(path: Path, scratch: Path, *, ready: Path) -> Iterator[None]:
+    """Have the block fill the empty folder `path`, which becomes `ready` in one step once it is on the disk.
+
+    After an error, or an interruption, nothing of it stays; `scratch` stays then if the block left something there.
+    """
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    scratch.mkdir(exist_ok=True)
+    try:
+        yield
+        flush_folder(path)
+        ready.parent.mkdir()
+        path.rename(ready)
+    except BaseException:  # interruptions too: no half-written draft stays
+        shutil.rmtree(path, ignore_errors=True)
+        for folder in (scratch, scratch.parent):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+        raise
+    shutil.rmtree(scratch, ignore_errors=True)  # removing a file's other links changes its times
+
+
+def write_manifest(
+    folder: Path,
+    asset: str,
+    partition: str,
+    key: ResultKey,
+    *,
+    parts: Mapping[str, PublishedResult],
+    summary: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+) -> None:
+    """Add the manifest of a result to the folder with all its files.
+
+    Raises:
+        ValueError: the manifest would be larger than what is read.
+    """
+    files = folder_hashes(folder)
+    named = {name: {"key": part.key, "data_version": part.data_version} for name, part in parts.items()}
+    manifest = sealed(
+        {
+            "asset": asset,
+            "partition": partition,
+            "key": key.digest,
+            "made_from": key.as_json(),
+            "data_version": content_version(files, named),
+            "files": files,
+            "sizes": folder_sizes(folder),
+            "parts": named,
+            "summary": without_nan(summary),
+            "provenance": provenance,
+            "environment": environment(),
+            "published": datetime.now(UTC).isoformat(timespec="seconds"),
+            "process": os.getpid(),
+        }
+    )
+    write_json(folder / MANIFEST, manifest)
+
+
+@contextmanager
+def explain_full_disk(result: str, home: Path) -> Iterator[None]:
+    """Name a full disk and what to do about it; other errors pass."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise StoreError(
+            f"{result} was not published: no space is left for {home} ({error.strerror}); free some space, or set "
+            "AFLITE_HOME to a folder on a larger disk, and try again"
+        ) from error
+
+
+@contextmanager
+def explain_obstacle(home: Path) -> Iterator[None]:
+    """Name what lies where the store needs a folder or file of its own; other errors pass."""
+    try:
+        yield
+    except OSError as error:
+        named = error.filename2 or error.filename
+        if error.errno not in _OBSTACLES or not str(named).startswith(f"{home}{os.sep}"):
+            raise
+        raise StoreError(
+            f"{home.parent.name} of {home.name!r} cannot be stored: {named} is in the way ({error.strerror}); move it "
+            "away and try again"
+        ) from error

@@ -1,0 +1,90 @@
+"""What a `ResultStore` relies on, of a folder and of a bucket: whole records, listings, marks compared and set."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from aflite_assets.errors import StoreUnreachableError
+from aflite_assets.results import ResultStore
+from aflite_assets.results.backend import Backend, Look
+from aflite_assets.results.object_store.bucket import Bucket
+from tests.object_stores import key, make
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ResultStore:
+    if request.param == "folder":
+        return ResultStore(tmp_path / "results")
+    machine: Callable[[str], ResultStore] = request.getfixturevalue("machine")
+    return machine("here")
+
+
+@pytest.fixture
+def backend(store: ResultStore) -> Backend:
+    return store.backend
+
+
+def test_records_are_read_as_they_were_written(backend: Backend) -> None:
+    assert (backend.read("a/b/one.json"), backend.exists("a/b/one.json")) == (None, False)
+    backend.put("a/b/one.json", b"1")
+    backend.put("a/b/one.json", b"22")
+    assert (backend.read("a/b/one.json"), backend.exists("a/b/one.json")) == (b"22", True)
+    assert (backend.exists("a/b"), backend.exists("a/b/one")) == (False, False)
+    backend.prepare("format.json", b"3")
+    backend.prepare("format.json", b"4")
+    assert backend.read("format.json") == b"3"
+
+
+def test_listings_have_folders_in_order_and_objects_with_sizes_and_times(backend: Backend) -> None:
+    assert (backend.folders(""), backend.folders("a/"), list(backend.objects("a/b/"))) == ([], [], [])
+    begun = (backend.now() or datetime.now(UTC)) - timedelta(seconds=2)
+    for name in ("c/d/x", "a/b/two", "a/b/deep/three", "a/c/four", "top"):
+        backend.put(name, name.encode())
+    assert (backend.folders(""), backend.folders("a/"), backend.folders("a/b/")) == (["a", "c"], ["b", "c"], ["deep"])
+    listed = {each.name: each for each in backend.objects("a/b/")}
+    assert {name: each.size for name, each in listed.items()} == {"a/b/two": 7, "a/b/deep/three": 14}
+    assert all(begun <= each.changed <= begun + timedelta(minutes=5) for each in listed.values())
+
+
+def test_a_mark_is_replaced_unless_what_is_there_stays(backend: Backend) -> None:
+    asked: list[bytes] = []
+
+    def is_later(body: bytes) -> bool:
+        asked.append(body)
+        return body > b"5"
+
+    assert backend.replace("a/current.json", b"5", unless=is_later) is None
+    assert backend.replace("a/current.json", b"7", unless=is_later) is None
+    assert backend.replace("a/current.json", b"6", unless=is_later) == b"7"
+    assert (asked, backend.read("a/current.json")) == ([b"5", b"7"], b"7")
+
+
+def test_a_mark_that_others_keep_writing_is_named(
+    store: ResultStore, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not store.keeps_copies:
+        pytest.skip("in a folder the lock keeps writers apart")
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr(Bucket, "put_new", lambda *_: False)
+    with pytest.raises(StoreUnreachableError, match=r"/a/current\.json is being written by other machines; .* so try"):
+        backend.replace("a/current.json", b"5", unless=lambda body: False)
+
+
+@pytest.mark.parametrize("look", Look)
+def test_a_whole_result_is_whole_however_it_is_looked_at(store: ResultStore, backend: Backend, look: Look) -> None:
+    made = make(store)
+    there = backend.published("embeddings", "digits", made.folder)
+    assert there == made
+    assert backend.damage(there, look) is None
+    assert backend.examiner(deep=True)(there) is None
+    assert backend.published("embeddings", "digits", made.folder.with_name("0" * 20)) is None
+
+
+def test_what_is_whole_again_is_not_set_aside(store: ResultStore, backend: Backend) -> None:
+    old = make(store)
+    if store.keeps_copies:
+        backend.put(f"embeddings/digits/{old.key}/manifest.json", b"published again")
+    assert backend.set_aside(old) is None
+    assert store.has("embeddings", "digits", key().digest)

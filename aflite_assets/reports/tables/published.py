@@ -17,10 +17,15 @@ Kind = Literal[
 ]  # fmt: skip
 
 
+NO_GAIN = "no improvement"
+"""What a paper says in words of a comparison that it prints no number of."""
+
+
 class Printed(NamedTuple):
     """A value as a paper prints it: in per cent or points, a number of rows, an index in [0, 1], or a sum of distances.
 
-    `text` is whole, with any deviation; `deviation` is over seeds, in points. A number is None if the paper has none.
+    `text` is whole, with any deviation, or `NO_GAIN`; `deviation` is over seeds, in points. A number is None if the
+    paper has none.
     """
 
     text: str
@@ -36,7 +41,9 @@ def _printed(line: str) -> list[Printed]:
     cells = []
     for text in _columns(line):
         value, _, deviation = text.replace("\N{MINUS SIGN}", "-").replace(",", "").partition(" ±")
-        cells.append(Printed(text, None if text == DASH else float(value), float(deviation) if deviation else None))
+        cells.append(
+            Printed(text, None if text in (DASH, NO_GAIN) else float(value), float(deviation) if deviation else None)
+        )
     return cells
 
 
@@ -68,12 +75,19 @@ def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
-    """Yield a record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
+    """Yield a record per place: source, caption, note, row, column, what is printed, value, deviation over seeds."""
     for table in published_tables(published):
         where = {"source": table.source, "caption": table.caption, "note": table.note}
         for name, cells in table.rows.items():
             for column, one in zip(table.columns, cells, strict=True):
-                yield {**where, "row": name, "column": column, "value": one.value, "deviation": one.deviation}
+                yield {
+                    **where,
+                    "row": name,
+                    "column": column,
+                    "printed": one.text,
+                    "value": one.value,
+                    "deviation": one.deviation,
+                }
 
 
 def paper_table(table: PublishedTable) -> Table:

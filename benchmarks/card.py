@@ -323,7 +323,8 @@ def text(bench: Bench) -> dict[str, Any]:
 def _beside(line: Line, peer: Line | None) -> dict[str, Any]:
     if peer is None:
         return {}
-    return {"times_as_fast": line.times_as_fast(peer), "after_set_up": line.after_set_up(peer)}
+    after = line.after_set_up(peer)
+    return {"times_as_fast": line.times_as_fast(peer), "after_set_up": None if np.isnan(after) else after}
 
 
 def image_rows(rows: int, pixels: int) -> Examples:
@@ -446,7 +447,7 @@ def run(bench: Bench, parts: Sequence[str], *, limit: float, output: Path | None
                 found[name] = {"error": traceback.format_exc()}
             found[name]["part_seconds"] = time.perf_counter() - began
         if output is not None:
-            output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            output.write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return found
 
 
@@ -472,7 +473,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _trained(_held_work(bench, bench.sizes.held, DeviceSettings(device), epochs=bench.sizes.epochs), given.trained)
         return 0
     found = run(bench, given.part, limit=given.limit, output=given.output)
-    print(json.dumps(found, indent=1))
+    print(json.dumps(found, indent=1, allow_nan=False))
     return int(any("error" in part for part in found.values()))
 
 

@@ -407,13 +407,17 @@ def resume(bench: Bench) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "benchmarks.card", "--trained", folder, "--device", bench.device]
         child = subprocess.Popen([*command, *["--small"] * (bench.sizes == SMALL)])
-        deadline = time.monotonic() + 120
-        while not any(Path(folder).rglob("state.pt")):
-            if child.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the training ended with {child.poll()} before it could be killed")
-            time.sleep(0.02)
-        child.kill()
-        child.wait()
+        deadline = time.monotonic() + 300
+        try:
+            while not any(Path(folder).rglob("state.pt")):
+                if child.poll() is not None:
+                    raise RuntimeError(f"the training ended with {child.returncode} before it could be killed")
+                if time.monotonic() > deadline:
+                    raise RuntimeError("the training has not finished an epoch after 300 s; run on a quieter machine")
+                time.sleep(0.02)
+        finally:
+            child.kill()
+            child.wait()
         resumed, lines = _trained(_held_work(bench, bench.sizes.held, device, epochs=epochs), Path(folder))
     apart = {"repeated": float(np.abs(alone - again).max()), "resumed": float(np.abs(alone - resumed).max())}
     return {"log": lines, "largest_difference": apart, "largest_value": float(np.abs(alone).max())}

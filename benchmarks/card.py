@@ -323,7 +323,8 @@ def text(bench: Bench) -> dict[str, Any]:
 def _beside(line: Line, peer: Line | None) -> dict[str, Any]:
     if peer is None:
         return {}
-    return {"times_as_fast": line.times_as_fast(peer), "after_set_up": line.after_set_up(peer)}
+    after = line.after_set_up(peer)
+    return {"times_as_fast": line.times_as_fast(peer), "after_set_up": None if np.isnan(after) else after}
 
 
 def image_rows(rows: int, pixels: int) -> Examples:
@@ -406,13 +407,17 @@ def resume(bench: Bench) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "benchmarks.card", "--trained", folder, "--device", bench.device]
         child = subprocess.Popen([*command, *["--small"] * (bench.sizes == SMALL)])
-        deadline = time.monotonic() + 120
-        while not any(Path(folder).rglob("state.pt")):
-            if child.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the training ended with {child.poll()} before it could be killed")
-            time.sleep(0.02)
-        child.kill()
-        child.wait()
+        deadline = time.monotonic() + 300
+        try:
+            while not any(Path(folder).rglob("state.pt")):
+                if child.poll() is not None:
+                    raise RuntimeError(f"the training ended with {child.returncode} before it could be killed")
+                if time.monotonic() > deadline:
+                    raise RuntimeError("the training has not finished an epoch after 300 s; run on a quieter machine")
+                time.sleep(0.02)
+        finally:
+            child.kill()
+            child.wait()
         resumed, lines = _trained(_held_work(bench, bench.sizes.held, device, epochs=epochs), Path(folder))
     apart = {"repeated": float(np.abs(alone - again).max()), "resumed": float(np.abs(alone - resumed).max())}
     return {"log": lines, "largest_difference": apart, "largest_value": float(np.abs(alone).max())}
@@ -446,7 +451,7 @@ def run(bench: Bench, parts: Sequence[str], *, limit: float, output: Path | None
                 found[name] = {"error": traceback.format_exc()}
             found[name]["part_seconds"] = time.perf_counter() - began
         if output is not None:
-            output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            output.write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return found
 
 
@@ -472,7 +477,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _trained(_held_work(bench, bench.sizes.held, DeviceSettings(device), epochs=bench.sizes.epochs), given.trained)
         return 0
     found = run(bench, given.part, limit=given.limit, output=given.output)
-    print(json.dumps(found, indent=1))
+    print(json.dumps(found, indent=1, allow_nan=False))
     return int(any("error" in part for part in found.values()))
 
 

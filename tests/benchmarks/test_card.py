@@ -10,18 +10,24 @@ from benchmarks import card
 
 def test_every_part_runs_on_a_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "card.json"
-    parts = ["doctor", "engine", "memory", "image", "two_cells", "resume"]
-    assert card.main(["--small", "--device", "cpu", "--output", str(output), "--part", *parts]) == 0
+    assert card.main(["--small", "--device", "cpu", "--output", str(output)]) == 0
     found = json.loads(output.read_text("utf-8"))
     assert found == json.loads(capsys.readouterr().out)
-    assert [*found] == parts
+    assert [*found] == [*card.PARTS]
     assert found["engine"]["parity"]["agreement"] == 1.0
     assert [one["classes"] for one in found["engine"]["optimum"]] == [3, 20]
     assert all(one[where] >= 0.9999 for one in found["engine"]["optimum"] for where in ("resident", "streamed"))
+    lines = {name for rates in found["text"].values() for name, line in rates.items() if line["rows_per_second"]}
+    assert set(found["text"]) == {"bfloat16", "float32"}
+    assert {"training", "extraction"} <= {name.split()[0] for name in lines}
     assert found["two_cells"]["skipped"] == "there is no card to share"
     assert found["resume"]["largest_difference"] == {"repeated": 0.0, "resumed": 0.0}
     assert any("of 40" in line for line in found["resume"]["log"])
     assert not any("epoch 1 of 40" in line for line in found["resume"]["log"])
+    assert (found["filter"]["rows"], found["filter"]["kept"]) == (2_000, 1_000)
+    assert found["filter"]["iterations"] == 26
+    before, after = found["filter"]["bias"]
+    assert 0.5 > before > after > 0.2
 
 
 def test_what_begins_too_late_is_skipped() -> None:

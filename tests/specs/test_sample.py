@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.registry import parse_spec
+from aflite_assets.reports.tables.published import published_tables
+from aflite_assets.specs.registry import BUNDLED, load_spec, parse_spec
 from tests.small_datasets import circles
 
 LINEAR = {"kind": "linear"}
@@ -20,6 +21,22 @@ def test_the_papers_steps_are_the_default() -> None:
     sample = _parsed(most=25_000).sample
     assert sample.sizes == (5_000, 10_000, 15_000, 20_000, 25_000)
     assert (sample.stop, sample.repeats) == ("flat", 1)
+
+
+def test_the_bundled_sample_has_the_papers_tables_and_sets() -> None:
+    """Tables 2 and 3 of SustaiNLP 2020: sizes, with and without the term, beside all 550,000 rows."""
+    spec = load_spec(BUNDLED / "snli_sample.yaml")
+    assert spec.filter.compare == ("predictability",)
+    assert {**spec.train_sets, "5k": spec.filter.target_size} == {
+        "15k": 15_000, "12k": 12_000, "10k": 10_000, "8k": 8_000, "5k": 5_000,
+    }  # fmt: skip
+    printed = {one.kind: one.rows for one in published_tables("snli") if one.source.startswith("SustaiNLP")}
+    assert set(printed["rankings"]) == {*spec.train_sets, "5k"}
+    assert set(printed["fine_action"]) == {"550k", "20k", *printed["rankings"]}
+    assert spec.full_includes_warmup
+    # "the first 5k", grown by 5k: the held-back rows alone are in no train set
+    assert spec.sample is not None
+    assert (spec.sample.start, spec.sample.step, spec.sample.stop) == (5_000, 5_000, "falls")
 
 
 def test_sizes_end_at_the_most() -> None:

@@ -6,7 +6,8 @@ from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CU
 from aflite_assets.analysis.rows.measured import DATA_MAPS, LENGTHS
 from aflite_assets.reports.figures import filtering_figures, representation_figures
 from aflite_assets.reports.figures.drawing import Picture
-from aflite_assets.reports.figures.model_figures import forgettable_pictures, headline_pictures
+from aflite_assets.reports.figures.forgetting_figures import forgettable_pictures
+from aflite_assets.reports.figures.model_figures import headline_pictures
 from aflite_assets.reports.inputs import ReportInputs
 
 

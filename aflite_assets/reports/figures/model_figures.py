@@ -1,7 +1,6 @@
-"""Figures of models: accuracies and falls, wide and narrow; for forgettable rows, Figures 1, 4 and 6 of EACL 2021."""
+"""Figures of models: accuracies and falls, wide and narrow."""
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -9,15 +8,13 @@ import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.falls import Fall, FallTerm
-from aflite_assets.analysis.forgettables import THRESHOLDS
-from aflite_assets.analysis.inputs.forgettables import SecondPhase, Threshold, WeakModelFacts
 from aflite_assets.analysis.inputs.records import Unit
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import TRAIN_SETS
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, Picture
 from aflite_assets.text import listed, one_line, percent, short, signed_points
-from aflite_assets.wording import counted, truncate
+from aflite_assets.wording import truncate
 
 _COLOURS = (GREY, SKY, BLUE, VERMILION, PURPLE, GREEN, ORANGE, INK)
 _DRAWN = zip(sorted(TRAIN_SETS, key=lambda name: name == "sampled"), _COLOURS, drawing.SERIES_MARKERS, strict=True)
@@ -27,9 +24,6 @@ _STYLES: dict[str, dict[str, Any]] = {
 """Colours of the train sets, in their order; the last colour is for the sample, which few datasets have."""
 
 _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
-_EVENTS = ("0", "1", "2", "3", "never_learnt")
-
-FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")  # how the names of the pictures begin
 
 
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
@@ -145,84 +139,3 @@ def _in_words(terms: Sequence[FallTerm]) -> str:
     steps = [f"{step.change} {signed_points(-(step.difference or 0.0))}" for step in changes]
     before, after = (percent(one.accuracy or 0.0) for one in (start, end))
     return f"{start.evaluator} on {one_line(start.test_set)}: from {before} % to {after} % by {listed(steps)} points"
-
-
-def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
-    """Return "forgetting_events" and, if they apply, "loss_ranked.<start>" and "thresholds.<start>.<test set>"."""
-    facts = analysis.facts
-    if not facts.weak_models:
-        return {}
-    pictures = {"forgetting_events": _events(facts.weak_models)}
-    for start in dict.fromkeys(phase.start for phase in facts.phases.values()):
-        phases = {name: phase for name, phase in facts.phases.items() if phase.start == start}
-        if ranked := _loss_ranked(analysis, start, phases):
-            pictures[f"loss_ranked.{start}"] = ranked
-        thresholds = [one for one in analysis.of(THRESHOLDS) if one.evaluator in (start, *phases)]
-        for name in dict.fromkeys(one.test_set for one in thresholds if one.evaluator == start):
-            shown = [one for one in thresholds if one.test_set == name]
-            pictures[f"thresholds.{start}.{name}"] = _thresholds(shown, name)
-    return pictures
-
-
-def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
-    """Draw the share of the train rows by how often they were forgotten, with one group of bars per weak model."""
-    figure, axes = drawing.new_axes(height=3.4)
-    places, width = np.arange(len(_EVENTS)), 0.8 / len(models)
-    for number, (model, facts) in enumerate(models.items()):
-        shares = [100 * facts.events.get(name, 0) / max(facts.rows, 1) for name in _EVENTS]
-        style = {"color": drawing.series_style(number)["color"], "label": model}
-        axes.bar(places - 0.4 + (number + 0.5) * width, shares, width, **style)
-    axes.set_xticks(places, [*_EVENTS[:-1], "never\nlearnt"])
-    axes.set(xlabel="times forgotten", ylabel="train rows (%)", ylim=(0, 102))
-    said = [f"{name} forgets {percent(facts.share)} % of them" for name, facts in models.items()]
-    return drawing.picture(figure, f"Train rows by how often they were forgotten: {listed(said)}", legend=axes, ncols=3)
-
-
-def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
-    """Draw accuracy on the first natural and the first challenge set by the share of highest loss; None for fewer than
-    two shares.
-    """
-    numbers = {name: one.set_name.partition("highest_loss_")[2].replace("_", ".") for name, one in phases.items()}
-    shares = {name: float(number) for name, number in numbers.items() if number}
-    sets = {one.challenge: one.name for one in reversed(analysis.facts.test_sets)}
-    shown = [sets[challenge] for challenge in (False, True) if challenge in sets]
-    if len(shares) < 2 or not shown:
-        return None
-    means = {
-        (one.evaluator, one.test_set): 100 * (np.nan if one.accuracy is None else one.accuracy)
-        for one in analysis.of(ACCURACIES)
-        if one.representation is None and one.train_set == "full" and one.whole and one.tested_on != "filtered"
-    }
-    figure, panels = drawing.new_panels(len(shown), 2, size=(3.1, 3.6), margin=(0.4, 0))
-    for axes, test_set in zip(panels.flat, shown, strict=True):
-        points = sorted((share, means[name, test_set]) for name, share in shares.items())
-        axes.plot(*zip(*points, strict=True), color=drawing.SERIES_COLOURS[0], marker="o", label="highest loss")
-        for number, (name, phase) in enumerate(phases.items()):
-            facts = analysis.facts.weak_models.get(phase.weak_model)
-            if phase.set_name == "forgettable" and facts is not None:
-                at = 100 * facts.taken / max(facts.rows, 1), means[name, test_set]
-                colour, marker = drawing.SERIES_COLOURS[1 + number % 5], drawing.SERIES_MARKERS[1 + number % 7]
-                axes.plot(*at, ls="", color=colour, marker=marker, label=f"forgettable, {phase.weak_model}")
-        axes.axhline(means[start, test_set], color=GREY, ls="--", lw=1, label="no second phase")
-        axes.set(title=test_set, xlabel="share of the train rows (%)", ylabel="accuracy (%)")
-    alt = f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. "
-    alt += f"It also shows forgettable rows and no second phase, on {listed(shown)}"
-    return drawing.picture(figure, alt, legend=panels[0, 0], ncols=2)
-
-
-def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
-    """Draw accuracy on one test set by threshold, one line per evaluator with its maximum marked."""
-    figure, axes = drawing.new_axes(height=3.8)
-    said = []
-    for number, (name, each) in enumerate(groupby(thresholds, attrgetter("evaluator"))):
-        curve, style = list(each), drawing.series_style(number)
-        best = next(one for one in curve if one.chosen)
-        threshold, accuracy = drawing.columns(curve, "threshold", "accuracy")
-        axes.plot(threshold, 100 * accuracy, color=style["color"], label=name)
-        axes.plot(best.threshold, 100 * best.accuracy, ls="", **style)
-        said.append(f"{name} at {best.threshold:.2f} ({percent(best.accuracy)} %)")
-    threshold_on = f"threshold on the probability of {thresholds[0].class_name}"
-    axes.set(xlim=(-0.01, 1.01), xlabel=threshold_on, ylabel="accuracy (%)")
-    axes.set_title(test_set, fontsize=12)
-    alt = f"Accuracy on {test_set} by the {threshold_on}, mean of {counted(thresholds[0].seeds, 'seed')}; highest: "
-    return drawing.picture(figure, alt + listed(said), legend=axes, ncols=2)

@@ -21,6 +21,7 @@ from aflite_assets.reports.figures import (
     drawing,
     example_rows,
     filtering_figures,
+    forgetting_figures,
     model_figures,
     representation_figures,
 )
@@ -116,7 +117,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
         "glossary": wording.GLOSSARY,
         "curve_texts": _curve_texts(analysis),
         "train_sets": {name: wording.train_set_meaning(name) for name in trained_on},
-        "forgotten": {name: one for name, one in pictures.items() if name.startswith(model_figures.FORGETTABLE_KINDS)},
+        "forgotten": {name: one for name, one in pictures.items() if name.startswith(forgetting_figures.KINDS)},
         "maps": [one for name, one in pictures.items() if name.startswith("data_map.")],
         "all_pictures": pictures,
     }

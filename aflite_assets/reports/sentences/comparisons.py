@@ -110,10 +110,12 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
             if one.bias is None or start.accuracy is None or end.accuracy is None:
                 continue
             weaker, name = start.accuracy > one.bias[0] and end.accuracy < start.accuracy, one.representation
+            fall = 100 * (start.accuracy - end.accuracy)
             yield (
                 f"Linear classifiers on {name} are right about {percent(one.bias[0])} % of the rows, and "
                 f"{start.evaluator} about {percent(start.accuracy)} % of {start.test_set}. Of the rows that {name} "
-                f"leaves, {start.evaluator} gets {percent(end.accuracy)} % right"
+                f"leaves, {start.evaluator} gets {percent(end.accuracy)} % right, {abs(fall):.1f} points "
+                f"{'fewer' if fall >= 0 else 'more'}"
                 + (": the weaker adversary left rows that are harder for it." if weaker else ".")
             )
 

@@ -42,6 +42,8 @@ _ABOUT: Mapping[str, str] = {
     "weak models": "On the weak model",
     "evaluators": "On the evaluator",
 }
+_ABOUT_SETS = {"not_at_chance": "On the challenge set"}
+"""The same by name, of checks whose subjects are test sets."""
 
 _MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
 
@@ -216,7 +218,8 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
 def _failed(check: CheckOutcome, *, touched: bool) -> str:
     """Return a sentence on a failed check: what it concerns, the consequence, and what was found."""
     subject = f" “{short(check.subject, _LONGEST)}”" if check.subject else ""
-    lead = _CONSEQUENCES.get(check.name, f"{_ABOUT.get(check.about, 'On the data')}{subject}")
+    about = _ABOUT_SETS.get(check.name, _ABOUT.get(check.about, "On the data"))
+    lead = _CONSEQUENCES.get(check.name, f"{about}{subject}")
     found = _first_sentences(one_line(check.found or check.what_to_do or check.asks))
     besides = check.about == "filter" and not touched
     return (

@@ -17,12 +17,16 @@ Kind = Literal[
 ]  # fmt: skip
 
 
+NO_GAIN = "no improvement"
+"""Text of a comparison for which a paper has words and no number."""
+
+
 class Printed(NamedTuple):
     """A value as printed in a paper: in per cent or points, a number of rows, an index in [0, 1], or a sum of
     distances.
 
-    `text` is the whole printed text, with any deviation; `deviation` is over seeds, in points. A number is None if the
-    paper does not give it.
+    `text` is the whole printed text, with any deviation, or `NO_GAIN`; `deviation` is over seeds, in points. A number
+    is None if the paper does not give it.
     """
 
     text: str
@@ -38,7 +42,9 @@ def _printed(line: str) -> list[Printed]:
     cells = []
     for text in _columns(line):
         value, _, deviation = text.replace("\N{MINUS SIGN}", "-").replace(",", "").partition(" ±")
-        cells.append(Printed(text, None if text == DASH else float(value), float(deviation) if deviation else None))
+        cells.append(
+            Printed(text, None if text in (DASH, NO_GAIN) else float(value), float(deviation) if deviation else None)
+        )
     return cells
 
 
@@ -70,12 +76,19 @@ def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
-    """Yield one record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
+    """Yield one record per place: source, caption, note, row, column, printed text, value, deviation over seeds."""
     for table in published_tables(published):
         where = {"source": table.source, "caption": table.caption, "note": table.note}
         for name, cells in table.rows.items():
             for column, one in zip(table.columns, cells, strict=True):
-                yield {**where, "row": name, "column": column, "value": one.value, "deviation": one.deviation}
+                yield {
+                    **where,
+                    "row": name,
+                    "column": column,
+                    "printed": one.text,
+                    "value": one.value,
+                    "deviation": one.deviation,
+                }
 
 
 def paper_table(table: PublishedTable) -> Table:

@@ -12,6 +12,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import load_source
 from aflite_assets.data.raw_table.table import build_raw_table
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
+from aflite_assets.reports.tables.published import published_tables
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import TableSource
 
@@ -86,6 +87,24 @@ def test_single_annotators_of_snli_give_the_label_of_88_rows_in_100() -> None:
     assert (found.rows, found.annotator_labels) == (2527, 12633)
     assert round(found.mean_accuracy, 4) == 0.8808
     assert found.unanimous_share == 1401 / 2527
+
+
+@pytest.mark.skipif("AFLITE_EXAMPLE_DATA" not in os.environ, reason="AFLITE_EXAMPLE_DATA names no example data")
+def test_the_human_row_on_development_rows_is_half_a_point_under_the_printed_one() -> None:
+    file = str(Path(os.environ["AFLITE_EXAMPLE_DATA"]) / "snli_original" / "snli_1.0_dev.jsonl")
+    raw = build_raw_table(
+        load_source(TableSource(format="jsonl", splits={"train": file})),
+        columns=ColumnsSpec(text="sentence1", text_pair="sentence2", label="gold_label", annotators="annotator_labels"),
+        label_names=None,
+        unlabelled=("-",),
+        limit=None,
+        seed=0,
+    )
+    found = annotator_agreement(raw.examples)
+    assert found is not None
+    assert (found.rows, round(100 * found.mean_accuracy, 1)) == (1273, 87.6)
+    (human,) = [one.rows["human"] for one in published_tables("snli") if "human" in one.rows]
+    assert human[0].value == 88.1
 
 
 def examples_of(labels: list[int], annotators: list[list[int]]) -> Examples:

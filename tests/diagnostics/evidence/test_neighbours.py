@@ -1,3 +1,5 @@
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from aflite_assets.diagnostics.evidence.neighbours import (
     similarity_sums,
 )
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.tables.published import published_tables
 
 
 def distances_of(features: Any, labels: list[int], in_train: Any, kept: Any, **settings: Any) -> NeighbourDistances:
@@ -173,3 +176,30 @@ def test_what_does_not_fit_is_refused() -> None:
         distances_of([[1], [1]], [0, 1], [0, 0], [1, 1])
     with pytest.raises(InvalidInputError, match="features of row 1 are NaN or infinite"):
         distances_of([[1], [np.nan]], [0, 1], [1, 1], [1, 1])
+
+
+@pytest.mark.skipif("AFLITE_EXAMPLE_DATA" not in os.environ, reason="AFLITE_EXAMPLE_DATA names no example data")
+def test_no_sum_on_real_rows_is_as_small_as_the_papers_or_grows_as_its_do() -> None:
+    """ICLR 2020, Table 3: "before", sums of what it calls distances; a MiniLM stands in for its BERT."""
+    folder = Path(os.environ["AFLITE_EXAMPLE_DATA"]) / "features"
+    features, labels = (np.load(folder / f"snli_minilm_{name}.npy") for name in ("features", "labels"))
+    in_train = np.ones(len(labels), bool)
+    in_train[np.random.default_rng(0).choice(len(labels), 2_000, replace=False)] = False
+    kept = np.ones(len(labels), bool)
+    names = ("entailment", "neutral", "contradiction")
+    found = neighbour_distances(
+        features, labels.astype(np.int64), in_train=in_train, kept=kept, label_names=names, seed=0,
+        most_rows=20_000, memory_limit=2**28,
+    )  # fmt: skip
+    sums = [row for row in similarity_sums(found, found).to_pylist() if row["when"] == "before"]
+    (table,) = (one for one in published_tables("snli") if one.kind == "neighbours")
+    printed = {name: [cell.value or 0.0 for cell in cells] for name, cells in table.rows.items()}
+    assert (len(sums), len(printed)) == (6, 6)
+    for row in sums:
+        name = row["label_name"] + ("" if row["side"] == "within" else " against others")
+        assert 0.97 < row["top1"] < 1.0 < 48 < row["top50"] < 50
+        assert row["top1"] > printed[name][0] + 0.4
+        # the paper's grow 32 to 48 times, sums of the 50 nearest distances 50 times or more
+        assert 32 < printed[name][3] / printed[name][0] < 48
+        assert row["top50"] / row["top1"] > 48
+        assert (50 - row["top50"]) / (1 - row["top1"]) > 50

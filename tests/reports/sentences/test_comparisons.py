@@ -65,11 +65,32 @@ def test_a_weaker_adversary_is_named_as_such(planted: BenchmarkData, bias: float
     said = list(adversary_sentences(both))
     assert said[0] == (
         f"Linear classifiers on glove are right about {100 * bias:.1f} % of the rows, and linear about 78.0 % of test. "
-        "Of the rows that glove leaves, linear gets 70.0 % right"
+        "Of the rows that glove leaves, linear gets 70.0 % right, 8.0 points fewer"
         + (": the weaker adversary left rows that are harder for it." if weaker else ".")
     )
     assert len(said) >= 2
     assert set(said) <= set(findings(both))
+
+
+def test_the_papers_pair_of_a_weak_adversary_and_a_strong_model(planted: BenchmarkData) -> None:
+    # "a drop of 13.7% for RoBERTa using ESIM+GloVe as feature representation" (ICML 2020, 4.2 and Table 3)
+    analysis = analyse(with_matched(planted))
+    start, *steps, end = analysis.falls("roberta")[0]
+    printed = (
+        replace(start, representation="esim_glove", evaluator="roberta_large", accuracy=0.926),
+        *(replace(step, representation="esim_glove", evaluator="roberta_large") for step in steps),
+        replace(end, representation="esim_glove", evaluator="roberta_large", accuracy=0.789),
+    )
+    (one,) = analysis.facts.filterings
+    two = tuple(replace(one, representation=name, bias=(0.7, 0.4)) for name in ("esim_glove", "roberta"))
+    both = replace(
+        analysis, facts=replace(analysis.facts, filterings=two), tables={**analysis.tables, "falls": printed}
+    )
+    assert list(adversary_sentences(both)) == [
+        "Linear classifiers on esim_glove are right about 70.0 % of the rows, and roberta_large about 92.6 % of test. "
+        "Of the rows that esim_glove leaves, roberta_large gets 78.9 % right, 13.7 points fewer: the weaker adversary "
+        "left rows that are harder for it."
+    ]
 
 
 @pytest.mark.parametrize(

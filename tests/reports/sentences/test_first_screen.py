@@ -155,6 +155,17 @@ def test_limits_name_failed_checks_and_few_seeds(make_planted: Any, planted: Ben
     assert whole.limits[-1].text.endswith("per train set; every check that applies passed.")
 
 
+def test_a_check_of_a_challenge_set_is_not_told_of_an_evaluator(make_planted: Any) -> None:
+    checks = (
+        CheckOutcome("evaluators", "not_at_chance", "It is not.", False, "At chance: linear.", subject="hans"),
+        CheckOutcome("evaluators", "better_than_largest_class", "It is.", False, "49.5 % of test.", subject="linear"),
+    )
+    screen = first_screen(analyse(make_planted(checks=checks)), from_files=False)
+    assert [one.text for one in screen.limits][:2] == [
+        "On the challenge set “hans”: At chance: linear.", "On the evaluator “linear”: 49.5 % of test.",
+    ]  # fmt: skip
+
+
 def test_questions_are_counted_beside_their_answers(make_planted: Any) -> None:
     analysis = analyse(make_planted())
     asked = replace(analysis, facts=replace(analysis.facts, split_questions={"train": 350}))

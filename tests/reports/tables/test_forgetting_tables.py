@@ -7,7 +7,7 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.figures.model_figures import forgettable_pictures
+from aflite_assets.reports.figures.forgetting_figures import forgettable_pictures
 from aflite_assets.reports.tables.all_tables import declared
 from aflite_assets.reports.tables.forgetting_tables import (
     AGREEMENT_TABLE,
@@ -103,6 +103,8 @@ def test_the_page_shows_tables_and_figures(forgotten: BenchmarkData) -> None:
     pictures = forgettable_pictures(analyse(forgotten))
     assert set(pictures) == {
         "forgetting_events",
+        "second_phases",
+        "categories.net.hans",
         "loss_ranked.net",
         "thresholds.net.hans",
     }

@@ -4,6 +4,7 @@ from typing import get_args
 import pytest
 
 from aflite_assets.reports.tables.published import (
+    NO_GAIN,
     PublishedTable,
     every_table,
     paper_records,
@@ -39,7 +40,7 @@ def test_rows_are_as_long_as_the_heading(name: str, table: PublishedTable) -> No
         for column, (text, number, deviation) in zip(table.columns, cells, strict=True):
             least, most = RANGES.get(column.split(",")[0], (-100, 100))
             assert number is None or least <= number <= most
-            assert (number is None) == (text == DASH)
+            assert (number is None) == (text in (DASH, NO_GAIN))
             assert deviation is None or 0 < deviation < 20
 
 
@@ -239,6 +240,19 @@ def test_what_the_paper_has_not_is_a_dash() -> None:
     table = {"kind": "two_phase", "source": "s", "caption": "c", "columns": "a", "rows": {"r": DASH}, "note": "n"}
     made = paper_table(PublishedTable.model_validate(table))
     assert (made.rows[0].cells[0].text, made.notes) == (DASH, ("n",))
+
+
+def test_what_the_paper_says_without_a_number_is_a_row() -> None:
+    table = next(one for one in published_tables("multi_nli") if one.source.startswith("EACL 2021, section 4.4"))
+    # "For these test sets, we do not observe improvements when evaluating the robust model using F(BoW)"
+    assert [cell.text for cell in paper_table(table).rows[0].cells] == [NO_GAIN] * 3
+    start, phase = (
+        value("multi_nli", "EACL 2021, Figure 5", f"BERT-base{one}", "MultiNLI matched, hard")
+        for one in ("", " + F(BiLSTM, hypothesis only)")
+    )
+    assert table.rows["F(BiLSTM, hypothesis only)"][2].value == round((phase or 0) - (start or 0), 1) == 1.5
+    found = [(one["printed"], one["value"]) for one in paper_records("multi_nli") if one["source"] == table.source]
+    assert found == [*[(NO_GAIN, None)] * 3, (DASH, None), (DASH, None), ("1.5", 1.5)]
 
 
 def test_counts_and_points_share_a_column() -> None:

@@ -11,7 +11,6 @@ from aflite_assets.assets.display.source_links import linked_to_source
 from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.datasets import datasets
 from aflite_assets.automation.jobs import benchmark_job, filter_job
-from aflite_assets.automation.nightly import nightly
 from aflite_assets.automation.one_process import one_process_executor
 from aflite_assets.automation.prune import prune_job
 from aflite_assets.automation.refresh_sensor import refresh
@@ -34,7 +33,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         assets=linked_to_source(dg.load_assets_from_package_module(assets, include_specs=True)),
         asset_checks=[up_to_date, *dg.load_asset_checks_from_package_module(assets)],
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
-        schedules=[nightly, forget_old_runs_monthly],
+        schedules=[forget_old_runs_monthly],
         sensors=[alerts, datasets, refresh],
         executor=one_process_executor,
         resources=resources | resource_overrides,

@@ -21,15 +21,13 @@ from dagster._core.execution.plan.instance_concurrency_context import InstanceCo
 from dagster._core.execution.plan.plan import ExecutionPlan
 from dagster._core.execution.retries import RetryMode
 
-# The instance opens its SQLite files under a lock and keeps the turn of retries. `dagster.yaml` names the class.
-from dagster._core.instance.config import ConcurrencyConfig
+# The instance opens its SQLite files under a lock. `dagster.yaml` names the class.
 from dagster._core.instance.ref import InstanceRef
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
 
 # A waiting step has to notice that its run was cancelled.
 from dagster._utils.interrupts import pop_captured_interrupt
-from dagster_shared.record import copy as copy_record
 
 if TYPE_CHECKING:
     from dagster._core.workspace.context import WorkspaceProcessContext
@@ -53,7 +51,6 @@ def webserver_app(context: "WorkspaceProcessContext", *, lifespan: Callable[...,
 
 
 __all__ = [
-    "ConcurrencyConfig",
     "ConfigurableClassData",
     "DagsterSqliteStorage",
     "ExecuteRunWithPlanIterable",
@@ -64,7 +61,6 @@ __all__ = [
     "PlanExecutionContextManager",
     "PlanOrchestrationContext",
     "RetryMode",
-    "copy_record",
     "inner_plan_execution_iterator",
     "load_workspace",
     "pop_captured_interrupt",

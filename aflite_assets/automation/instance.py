@@ -1,4 +1,4 @@
-"""The Dagster instance of `dagster.yaml`: one process at a time makes its SQLite files, and retries keep their turn.
+"""The Dagster instance of `dagster.yaml`: one process at a time makes its SQLite files.
 
 Dagster opens its instance before it loads our definitions, in every command, so the lock has to be in what it opens.
 `dagster.yaml` names `AfliteInstance` as the instance's class; that gives SQLite's storage a lock unless the file names
@@ -7,9 +7,7 @@ another storage. A folder without our `dagster.yaml` is not covered: `aflite ini
 
 import shutil
 import sqlite3
-from collections.abc import Mapping
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,10 @@ import yaml
 from filelock import FileLock
 
 from aflite_assets.assets.dagster_internals import (
-    ConcurrencyConfig,
     ConfigurableClassData,
     DagsterSqliteStorage,
     InstanceRef,
-    copy_record,
 )
-from aflite_assets.automation.runs_of_datasets import RETRY_SECONDS, started_elsewhere
 
 SETTINGS = Path(__file__).with_name("dagster.yaml")
 """The settings that come with the project; the repository's `dagster.yaml` is a link to them."""
@@ -33,8 +28,6 @@ LOCK = ".first-contact.lock"
 STALE_REVISION = "5771160a95ad"
 """The revision that Dagster enters in SQLite files that have tables and no revision."""
 _LOCK_SECONDS = 300
-_PRIORITY = "dagster/priority"
-_MOST_RETRIES = 100
 
 
 def creation_lock(folder: Path) -> FileLock:
@@ -60,39 +53,7 @@ class LockedSqliteStorage(DagsterSqliteStorage):
 
 
 class AfliteInstance(dg.DagsterInstance):
-    """Dagster's instance whose storage, where `dagster.yaml` names none, is `LockedSqliteStorage`.
-
-    A run that lost its process keeps its turn. Dagster appends the retry to the queue some seconds after the run was
-    found dead, and by then would have started the next run in its place.
-    """
-
-    def create_reexecuted_run(
-        self, *, parent_run: dg.DagsterRun, extra_tags: Mapping[str, Any] | None = None, **given: Any
-    ) -> dg.DagsterRun:
-        """Return the run that repeats another; one that Dagster itself starts goes before all that wait."""
-        tags = dict(extra_tags or {})
-        if "dagster/retry_number" in tags:
-            tags[_PRIORITY] = str(_priority(parent_run) + 1)
-        return super().create_reexecuted_run(parent_run=parent_run, extra_tags=tags, **given)
-
-    def get_concurrency_config(self) -> ConcurrencyConfig:
-        """Return settings of the queue, with a place less for each retry that was announced and is not in it yet."""
-        config = super().get_concurrency_config()
-        queue = config.run_queue_config
-        if queue is None or queue.max_concurrent_runs < 0:
-            return config
-        announced = self._announced_retries()
-        most = max(0, queue.max_concurrent_runs - announced)
-        return copy_record(config, run_queue_config=queue._replace(max_concurrent_runs=most)) if announced else config
-
-    def _announced_retries(self) -> int:
-        """Return runs that failed in the last minutes, are to be started again and were not yet."""
-        since = datetime.now(UTC) - timedelta(seconds=RETRY_SECONDS)
-        failed = dg.RunsFilter(
-            statuses=[dg.DagsterRunStatus.FAILURE], tags={"dagster/will_retry": "true"}, updated_after=since
-        )
-        runs = self.get_runs(failed, limit=_MOST_RETRIES)
-        return sum(run.is_complete_and_waiting_to_retry and started_elsewhere(run) for run in runs)
+    """Dagster's instance whose storage, where `dagster.yaml` names none, is `LockedSqliteStorage`."""
 
     @classmethod
     def config_schema(cls) -> dict[str, Any]:
@@ -104,13 +65,6 @@ class AfliteInstance(dg.DagsterInstance):
         """Return the parts that Dagster uses where `dagster.yaml` names none."""
         storage = ConfigurableClassData(__name__, LockedSqliteStorage.__name__, yaml.safe_dump({"base_dir": base_dir}))
         return {**InstanceRef.config_defaults(base_dir), "storage": storage}
-
-
-def _priority(run: dg.DagsterRun) -> int:
-    try:
-        return int(run.tags.get(_PRIORITY, "0"))
-    except ValueError:
-        return 0
 
 
 def prepare_instance(folder: Path) -> list[str]:

@@ -189,22 +189,6 @@ def how_to_start(dataset: str) -> str:
     return f"start it once with `{launch_command(dataset)}`, or write `refresh: {{start: true}}` into its file"
 
 
-def why_closed(
-    refresh: RefreshSpec | Literal["never"], dataset: str, *, now: datetime, state: RefreshState
-) -> str | None:
-    """Why changes of a dataset may not be acted on now; None where they may.
-
-    Raises:
-        StoreError: the state cannot be used.
-    """
-    paused = state.paused()
-    if paused is not None:
-        return str(paused)
-    if refresh == "never":
-        return "refresh: never"
-    return _until(refresh, dataset, now, state)
-
-
 def _until(
     refresh: RefreshSpec, dataset: str, now: datetime, state: RefreshState, *, dry_run: bool = False
 ) -> str | None:

@@ -17,7 +17,6 @@ from aflite_assets.assets import dagster_internals
 ROOT = Path(__file__).parents[2]
 FILE = Path(dagster_internals.__file__)
 PRIVATE = {
-    "ConcurrencyConfig": "dagster._core.instance.config",
     "ConfigurableClassData": "dagster._serdes",
     "DagsterSqliteStorage": "dagster._core.storage.sqlite_storage",
     "ExecuteRunWithPlanIterable": "dagster._core.execution.api",
@@ -30,7 +29,6 @@ PRIVATE = {
     "RetryMode": "dagster._core.execution.retries",
     "WorkspaceFileTarget": "dagster._core.workspace.load_target",
     "WorkspaceProcessContext": "dagster._core.workspace.context",
-    "copy": "dagster_shared.record",
     "create_app_from_workspace_process_context": "dagster_webserver.app",
     "inner_plan_execution_iterator": "dagster._core.execution.plan.execute_plan",
     "pop_captured_interrupt": "dagster._utils.interrupts",

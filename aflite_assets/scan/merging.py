@@ -24,7 +24,11 @@ MOST_EXPLAINING = 10
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A rule that passed its tests: its name, where its rows are (bool), and its numbers over the cuts."""
+    """A rule that passed its tests: its name, where its rows are (bool), and its numbers over the cuts.
+
+    `source`: the column that a rule of one property is of, or "". `tested_rows` and `precision`: the rows of a tested
+    half that carry it, and the share of them that have its class.
+    """
 
     rule: Rule
     name: str
@@ -35,6 +39,9 @@ class Found:
     low: float
     high: float
     p_value: float
+    source: str = ""
+    tested_rows: int = 0
+    precision: float = 0.0
 
 
 def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list[Found]]]:
@@ -66,7 +73,8 @@ def _is_opposite(lead: Found, one: Found) -> bool:
     return (
         lead.rule.label != one.rule.label
         and len(mine) == len(other) == 1
-        and (mine[0].form, mine[0].index) == (other[0].form, other[0].index) == ("number", mine[0].index)
+        and mine[0].form in ("number", "values")
+        and (mine[0].form, mine[0].index) == (other[0].form, other[0].index)
         and abs(lead.balanced - one.balanced) < ABOUT_AS_MUCH
     )
 
@@ -74,7 +82,7 @@ def _is_opposite(lead: Found, one: Found) -> bool:
 def _leads_by(one: Found) -> tuple[object, ...]:
     """Return what decides which of several synonyms leads: nature, one property alone, strength, a plain name."""
     lacks = sum(not part.has for part in one.rule.parts)
-    ranges = sum(part.form == "number" for part in one.rule.parts)
+    ranges = sum(part.form != "flag" for part in one.rule.parts)
     return (
         not one.is_artefact,
         len(one.rule.parts),
@@ -88,11 +96,18 @@ def _leads_by(one: Found) -> tuple[object, ...]:
 
 def _are_one(first: Found, second: Found, *, is_binary: bool) -> bool:
     if first.rule.label == second.rule.label:
-        return jaccard(first.carriers, second.carriers) >= SAME_ROWS
+        return is_value_of(second, first) or jaccard(first.carriers, second.carriers) >= SAME_ROWS
     if not is_binary:
         return False
     opposite = max(jaccard(first.carriers, ~second.carriers), jaccard(~first.carriers, second.carriers))
     return opposite >= SAME_ROWS
+
+
+def is_value_of(one: Found, column: Found) -> bool:
+    """Return True if the rows of a property are nearly all among those of several values of the same column."""
+    if [part.form for part in column.rule.parts] != ["values"] or not one.source or one.source != column.source:
+        return False
+    return float((one.carriers & column.carriers).sum()) >= SAME_ROWS * float(one.carriers.sum())
 
 
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:

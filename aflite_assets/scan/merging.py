@@ -1,5 +1,6 @@
 """Cues that are one: properties with nearly the same rows, and cues that a stronger one explains."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ SAME_ROWS = 0.8
 """Jaccard similarity of the rows from which two cues of one class are one."""
 
 ABOUT_AS_MUCH = 0.03
-"""Difference in balanced accuracy of a range and its opposite that decides nothing about their names."""
+"""Difference in balanced accuracy of two cues that decides nothing about which of them is named first."""
 
 STILL_TELLS = 3.0
 """z among the rows with and without a stronger cue, below which a cue tells nothing more."""
@@ -42,6 +43,15 @@ class Found:
     source: str = ""
     tested_rows: int = 0
     precision: float = 0.0
+
+
+_EDGE = re.compile("(?:begins|ends|does not begin|does not end) with '")
+
+
+def _shown_strength(one: Found) -> float:
+    """Return what orders cues: balanced accuracy, less for letters at an end of a text, which words say better."""
+    is_edge = one.kind == "words" and _EDGE.match(one.name) is not None
+    return round(one.balanced - (ABOUT_AS_MUCH if is_edge else 0.0), 2)
 
 
 def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list[Found]]]:
@@ -86,7 +96,7 @@ def _leads_by(one: Found) -> tuple[object, ...]:
     return (
         not one.is_artefact,
         len(one.rule.parts),
-        -round(one.balanced, 2),
+        -_shown_strength(one),
         lacks,
         ranges,
         int(one.carriers.sum()),
@@ -122,11 +132,13 @@ Cues = list[tuple[Found, list[Found]]]
 def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, list[int | None]]:
     """Return the cues in the order in which they are reported, and the place of the cue that explains each, or None.
 
-    First come artefacts, then candidates, then cues beside which a stronger one tells all; each the strongest first.
+    First come artefacts, then candidates, then cues beside which a stronger one tells all; each the strongest first,
+    and of about equally strong ones words before letters.
     """
     by_strength = sorted(cues, key=lambda cue: (-round(cue[0].balanced, 2), not cue[0].is_artefact))
     by = _explainers([lead for lead, _ in by_strength], labels, units)
-    order = sorted(range(len(cues)), key=lambda place: (by[place] is not None, not by_strength[place][0].is_artefact))
+    shown = [(not lead.is_artefact, -_shown_strength(lead)) for lead, _ in by_strength]
+    order = sorted(range(len(cues)), key=lambda place: (by[place] is not None, *shown[place]))
     places = {place: new for new, place in enumerate(order)}
     explainers = [by[place] for place in order]
     return [by_strength[place] for place in order], [None if one is None else places[one] for one in explainers]

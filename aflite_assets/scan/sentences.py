@@ -84,7 +84,7 @@ def _them(cues: list[Cue]) -> str:
 
 
 def _counted(cues: list[Cue], noun: str) -> str:
-    strongest = max(cues, key=lambda cue: cue.balanced)
+    strongest = cues[0]  # the scan's order, which every page keeps
     which = "" if len(cues) == 1 else "the strongest: "
     verb = "tells" if len(cues) == 1 else "tell"
     return f"{counted(len(cues), noun)} that {verb} the label ({which}{_described(strongest)})"

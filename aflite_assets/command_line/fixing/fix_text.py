@@ -75,8 +75,7 @@ def left_sentence(fixed: Fixed) -> str:
 
 def _counted(cues: Sequence[Cue], noun: str, new: Set[int]) -> str:
     count = sum(cue.number in new for cue in cues)
-    strongest = max(cues, key=lambda cue: cue.balanced)
-    which = "" if len(cues) == 1 else "the strongest "
+    which, strongest = "" if len(cues) == 1 else "the strongest ", cues[0]
     return (
         f"{counted(len(cues), noun)}{f' ({count} new)' if count else ''}, {which}{_called(strongest)}, "
         f"{percent(strongest.balanced)}"

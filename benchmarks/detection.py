@@ -50,7 +50,7 @@ def bounds(hits: int, draws: int) -> tuple[float, float]:
 
 def scanned(drawn: Drawn, seed: int) -> ScanResult:
     """Scan one draw."""
-    return scan_rows(drawn.rows, settings=ScanSettings(), seed=seed)
+    return scan_rows(drawn.rows, settings=ScanSettings(irrelevant=drawn.irrelevant), seed=seed)
 
 
 def count_hits(

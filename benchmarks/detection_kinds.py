@@ -23,10 +23,14 @@ _SYLLABLES = ("ba", "do", "ki", "lu", "me", "no", "pa", "ri", "so", "tu", "ve", 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Rows, and which of them carry the planted cue (bool), None without one."""
+    """Rows, and which of them carry the planted cue (bool), None without one.
+
+    `irrelevant`: columns that are declared to be no part of the task.
+    """
 
     rows: ScanRows
     carriers: np.ndarray | None = None
+    irrelevant: tuple[str, ...] = ()
 
 
 def build_rows(labels: np.ndarray, classes: int = 2, **given: object) -> ScanRows:
@@ -96,6 +100,18 @@ def plant_missing(rng: np.random.Generator, strength: float, count: int = 3_000)
         values = np.asarray(columns[f"x{place}"].values, dtype=np.float64)
         gone = rng.random(count) < 0.05
         columns[f"x{place}"] = TableColumn("column", np.where(gone | (has & (place in (2, 4))), np.nan, values))
+    return Drawn(build_rows(labels, columns=columns), has)
+
+
+_DESKS, _STAFF = 5, 40
+
+
+def plant_values(rng: np.random.Generator, strength: float, count: int = 3_000) -> Drawn:
+    """Codes of persons of which carriers have one of five, and all others one of 35."""
+    labels = draw_labels(rng, count)
+    has = draw_carriers(rng, labels, strength)
+    codes = np.where(has, rng.integers(_DESKS, size=count), rng.integers(_DESKS, _STAFF, count))
+    columns = _table(rng, count) | {"staff": TableColumn("attribute", [f"S-{code:02d}" for code in codes])}
     return Drawn(build_rows(labels, columns=columns), has)
 
 
@@ -196,6 +212,7 @@ PLANTED: Mapping[str, Callable[..., Drawn]] = {
     "position": plant_position,
     "corner patch": plant_patch,
     "JPEG quality": plant_quality,
+    "values of a column": plant_values,
 }
 """Planted kinds: each takes a generator and the strength, in [0, 1]."""
 
@@ -305,6 +322,18 @@ def null_wrong_labels(rng: np.random.Generator, count: int = 3_000) -> Drawn:
     return Drawn(build_rows(np.where(wrong, 1 - true, true), texts={"text": told}))
 
 
+def null_codes(rng: np.random.Generator, count: int = 3_000) -> Drawn:
+    """Random labels, 80 to 20, on declared columns of 5 to 200 codes, of which some are frequent and others rare."""
+    columns = {}
+    for place, codes in enumerate((5, 10, 20, 40, 60, 100, 150, 200)):
+        shares = 1 / np.arange(1, codes + 1)
+        drawn = rng.choice(codes, count, p=shares / shares.sum())
+        values = drawn.astype(np.float64) if place % 2 else [f"C-{code:03d}" for code in drawn]
+        columns[f"codes{place}"] = TableColumn("attribute", values)
+    rows = build_rows(draw_labels(rng, count, (0.8, 0.2)), columns=columns)
+    return Drawn(rows, irrelevant=tuple(columns))
+
+
 NULLS: Mapping[str, Callable[..., Drawn]] = {
     "random labels, 50 to 50": null_balanced,
     "random labels, 95 to 5": null_skewed,
@@ -315,5 +344,6 @@ NULLS: Mapping[str, Callable[..., Drawn]] = {
     "hundreds of true words": null_true_words,
     "uneven difficulty": null_uneven,
     "wrong labels": null_wrong_labels,
+    "columns of codes": null_codes,
 }
 """Kinds without a cue."""

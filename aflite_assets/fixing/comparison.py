@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from aflite_assets.scan.cues import Cue, ScanResult
+from aflite_assets.scan.cues import Cue, ScanFacts, ScanResult
 
 Change = Literal["gone", "weaker", "still there", "new"]
 """Fate of a cue. Weaker: it tells less than half of what it told, counted from chance."""
@@ -43,11 +43,15 @@ def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) 
     return [*compared, *(ComparedCue(None, cue, "new", False) for cue in new)]
 
 
-def is_mended(compared: Sequence[ComparedCue]) -> bool:
-    """Return True if every chosen cue is gone and no artefact is new."""
-    return not any(
-        (one.is_chosen and one.change != "gone") or (one.change == "new" and one.named.is_artefact) for one in compared
-    )
+def is_mended(compared: Sequence[ComparedCue], after: ScanFacts) -> bool:
+    """Return True if every chosen cue is gone, and `after`, the scan of the copy, has no artefact."""
+    is_gone = all(one.change == "gone" for one in compared if one.is_chosen)
+    return is_gone and not left_artefacts(after) and not after.is_spread
+
+
+def left_artefacts(after: ScanFacts) -> list[Cue]:
+    """Return the artefacts of the copy that tell something beside every stronger cue."""
+    return [cue for cue in after.artefacts if cue.explained_by is None]
 
 
 def _same(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:

@@ -56,7 +56,9 @@ class Cue:
     candidate. `label`: name of the class. `rows`: scanned rows that carry it. `share_of_class`, `share_of_rest`: shares
     of the class and of all others that carry it. `precision`: share of its rows that have the class; `base_rate`: that
     of all rows. `balanced`, `low`, `high`: balanced accuracy of the cue alone on rows it was not chosen on, with a 95 %
-    interval. `p_value`: adjusted for all artefacts, or for all candidates. `synonyms`: cues with nearly the same rows.
+    interval. `p_value`: adjusted for all artefacts, or for all candidates. `tested_rows` and `tested_precision`: rows
+    of a tested half that carry it, and the share of them that have the class. `synonyms`: cues with nearly the same
+    rows.
     `explained_by`: number of a stronger cue beside which this one tells nothing more. `properties`: those whose
     conditions the cue joins; `same_properties`: those of cues with nearly the same rows, opposites too.
     """
@@ -80,6 +82,8 @@ class Cue:
     elsewhere: tuple[Elsewhere, ...] = ()
     properties: tuple[CueProperty, ...] = ()
     same_properties: tuple[CueProperty, ...] = ()
+    tested_rows: int = 0
+    tested_precision: float = 0.0
 
     @property
     def is_artefact(self) -> bool:
@@ -198,6 +202,8 @@ SURFACE_CUES = pa.schema(
         "low": pa.float64(),
         "high": pa.float64(),
         "p_value": pa.float64(),
+        "tested_rows": pa.int64(),
+        "tested_precision": pa.float64(),
         "synonyms": pa.list_(pa.string()),
         "explained_by": pa.int64(),
     }

@@ -11,12 +11,18 @@ Z_95 = 1.959964
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Per rule, float64: balanced accuracy and its 95 % interval, all in [0, 1], and the rows that carry it."""
+    """Per rule, float64: balanced accuracy and its 95 % interval, all in [0, 1], and the rows that carry it.
+
+    `precision`: the share of these rows that have the class; `precision_without`: the share of the other rows that have
+    another one. Both are 0 if there are no such rows.
+    """
 
     balanced: np.ndarray
     low: np.ndarray
     high: np.ndarray
     carriers: np.ndarray
+    precision: np.ndarray
+    precision_without: np.ndarray
 
 
 def measure_effects(present: Any, is_class: np.ndarray, units: np.ndarray) -> Effects:
@@ -33,7 +39,9 @@ def measure_effects(present: Any, is_class: np.ndarray, units: np.ndarray) -> Ef
     """
     inside, outside = (_share(present, rows, units) for rows in (is_class, ~is_class))
     carriers = np.asarray(present.sum(axis=0)).ravel()
-    return Effects(*balanced_accuracy(inside, outside), carriers)
+    precision = inside[0] * is_class.sum() / np.maximum(carriers, 1)
+    without = (1 - outside[0]) * (~is_class).sum() / np.maximum(len(is_class) - carriers, 1)
+    return Effects(*balanced_accuracy(inside, outside), carriers, precision, without)
 
 
 def balanced_accuracy(

@@ -1,5 +1,6 @@
 """Cues that are one: properties with nearly the same rows, and cues that a stronger one explains."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ SAME_ROWS = 0.8
 """Jaccard similarity of the rows from which two cues of one class are one."""
 
 ABOUT_AS_MUCH = 0.03
-"""Difference in balanced accuracy of a range and its opposite that decides nothing about their names."""
+"""Difference in balanced accuracy of two cues that decides nothing about which of them is named first."""
 
 STILL_TELLS = 3.0
 """z among the rows with and without a stronger cue, below which a cue tells nothing more."""
@@ -24,7 +25,11 @@ MOST_EXPLAINING = 10
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A rule that passed its tests: its name, where its rows are (bool), and its numbers over the cuts."""
+    """A rule that passed its tests: its name, where its rows are (bool), and its numbers over the cuts.
+
+    `source`: the column that a rule of one property is of, or "". `tested_rows` and `precision`: the rows of a tested
+    half that carry it, and the share of them that have its class.
+    """
 
     rule: Rule
     name: str
@@ -35,6 +40,18 @@ class Found:
     low: float
     high: float
     p_value: float
+    source: str = ""
+    tested_rows: int = 0
+    precision: float = 0.0
+
+
+_EDGE = re.compile("(?:begins|ends|does not begin|does not end) with '")
+
+
+def _shown_strength(one: Found) -> float:
+    """Return what orders cues: balanced accuracy, less for letters at an end of a text, which words say better."""
+    is_edge = one.kind == "words" and _EDGE.match(one.name) is not None
+    return round(one.balanced - (ABOUT_AS_MUCH if is_edge else 0.0), 2)
 
 
 def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list[Found]]]:
@@ -66,7 +83,8 @@ def _is_opposite(lead: Found, one: Found) -> bool:
     return (
         lead.rule.label != one.rule.label
         and len(mine) == len(other) == 1
-        and (mine[0].form, mine[0].index) == (other[0].form, other[0].index) == ("number", mine[0].index)
+        and mine[0].form in ("number", "values")
+        and (mine[0].form, mine[0].index) == (other[0].form, other[0].index)
         and abs(lead.balanced - one.balanced) < ABOUT_AS_MUCH
     )
 
@@ -74,11 +92,11 @@ def _is_opposite(lead: Found, one: Found) -> bool:
 def _leads_by(one: Found) -> tuple[object, ...]:
     """Return what decides which of several synonyms leads: nature, one property alone, strength, a plain name."""
     lacks = sum(not part.has for part in one.rule.parts)
-    ranges = sum(part.form == "number" for part in one.rule.parts)
+    ranges = sum(part.form != "flag" for part in one.rule.parts)
     return (
         not one.is_artefact,
         len(one.rule.parts),
-        -round(one.balanced, 2),
+        -_shown_strength(one),
         lacks,
         ranges,
         int(one.carriers.sum()),
@@ -88,11 +106,18 @@ def _leads_by(one: Found) -> tuple[object, ...]:
 
 def _are_one(first: Found, second: Found, *, is_binary: bool) -> bool:
     if first.rule.label == second.rule.label:
-        return jaccard(first.carriers, second.carriers) >= SAME_ROWS
+        return is_value_of(second, first) or jaccard(first.carriers, second.carriers) >= SAME_ROWS
     if not is_binary:
         return False
     opposite = max(jaccard(first.carriers, ~second.carriers), jaccard(~first.carriers, second.carriers))
     return opposite >= SAME_ROWS
+
+
+def is_value_of(one: Found, column: Found) -> bool:
+    """Return True if the rows of a property are nearly all among those of several values of the same column."""
+    if [part.form for part in column.rule.parts] != ["values"] or not one.source or one.source != column.source:
+        return False
+    return float((one.carriers & column.carriers).sum()) >= SAME_ROWS * float(one.carriers.sum())
 
 
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:
@@ -107,11 +132,13 @@ Cues = list[tuple[Found, list[Found]]]
 def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, list[int | None]]:
     """Return the cues in the order in which they are reported, and the place of the cue that explains each, or None.
 
-    First come artefacts, then candidates, then cues beside which a stronger one tells all; each the strongest first.
+    First come artefacts, then candidates, then cues beside which a stronger one tells all; each the strongest first,
+    and of about equally strong ones words before letters.
     """
     by_strength = sorted(cues, key=lambda cue: (-round(cue[0].balanced, 2), not cue[0].is_artefact))
     by = _explainers([lead for lead, _ in by_strength], labels, units)
-    order = sorted(range(len(cues)), key=lambda place: (by[place] is not None, not by_strength[place][0].is_artefact))
+    shown = [(not lead.is_artefact, -_shown_strength(lead)) for lead, _ in by_strength]
+    order = sorted(range(len(cues)), key=lambda place: (by[place] is not None, *shown[place]))
     places = {place: new for new, place in enumerate(order)}
     explainers = [by[place] for place in order]
     return [by_strength[place] for place in order], [None if one is None else places[one] for one in explainers]

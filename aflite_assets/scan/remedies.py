@@ -63,12 +63,10 @@ _SENTENCES: Mapping[Remedy, str] = {
 def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
     """Return what mends a cue, the default first.
 
-    A cue of two properties with different remedies is rebalanced, since either property may be harmless alone. A column
-    that may belong to the task is not dropped unless that is asked for.
+    A cue of two properties with different remedies is rebalanced, since either property may be harmless alone.
     """
     different = list(dict.fromkeys(_remedies(one) for one in cue.properties))
-    remedies = different[0] if len(different) == 1 else ("rebalance",)
-    return remedies if cue.is_artefact else tuple(sorted(remedies, key=lambda remedy: remedy == "drop"))
+    return different[0] if len(different) == 1 else ("rebalance",)
 
 
 def _remedies(one: CueProperty) -> tuple[Remedy, ...]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from aflite_assets.scan.properties.records import Number, Properties, PropertyInfo
+from aflite_assets.scan.properties.records import MISSING_BIN, Categories, Number, Properties, PropertyInfo
 
 LEAST_CHOSEN = 0.08
 """Difference between the shares of the class and of the rest that carry a property, from which a rule is tested."""
@@ -21,15 +21,29 @@ PAIR_GAIN = 0.10
 """Difference in shares that a pair must add to each of its rules: 5 points of balanced accuracy."""
 
 
+VALUES_GAIN = 0.04
+"""Difference in shares that several values of a column must add to one of them: 2 points of balanced accuracy."""
+
+VALUE_STANDS_OUT = 2.0
+"""Standard deviations by which a value's share of the class exceeds that of all rows, from which it is chosen."""
+
+MOST_NAMED = 5
+"""Values of a column that its name lists."""
+
+
 @dataclass(frozen=True)
 class Part:
-    """One condition: a flag that a row has or lacks, or a number in bins `low` to `high`."""
+    """One condition: a flag that a row has or lacks, a number in bins `low` to `high`, or one of `values` of a column.
 
-    form: Literal["flag", "number"]
+    `values`: places in the values of `Categories`, those that tell the most first.
+    """
+
+    form: Literal["flag", "number", "values"]
     index: int
     has: bool = True
     low: int = 0
     high: int = 0
+    values: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,10 +77,12 @@ class ClassCounts:
 def choose_rules(properties: Properties, rows: np.ndarray, counts: ClassCounts) -> list[Rule]:
     """Return the rules whose shares differ by at least `LEAST_CHOSEN` on these rows, and pairs of the strongest.
 
-    `rows`: positions, int64. Of each number the one range per class is taken whose shares differ most.
+    `rows`: positions, int64. Of each number the one range per class is taken whose shares differ most, and of each
+    column of values without an order those values that stand out.
     """
     labels = counts.labels[rows]
     single = [*_flag_rules(properties, rows, labels, counts), *_number_rules(properties, rows, labels, counts)]
+    single += _value_rules(single, properties, rows, labels, counts)
     artefacts = [rule for rule in single if is_artefact(rule, properties)]
     others = [rule for rule in single if not is_artefact(rule, properties)]
     kept = [*_strongest(artefacts), *_strongest(others)]
@@ -148,6 +164,47 @@ def best_ranges(
     return found
 
 
+def _value_rules(
+    others: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
+) -> list[Rule]:
+    """Return the columns of which several values together tell more than one value or one range of the column."""
+    alone: dict[tuple[str, int], float] = {}
+    for rule in others:
+        key = info_of_part(rule.parts[0], properties).source, rule.label
+        alone[key] = max(alone.get(key, 0.0), rule.strength)
+    rules = []
+    for index, column in enumerate(properties.categories):
+        for label, values, strength in best_values(column, rows, labels, counts):
+            if strength >= max(LEAST_CHOSEN, alone.get((column.info.source, label), 0.0) + VALUES_GAIN):
+                rules.append(Rule(label, (Part("values", index, values=values),), strength))
+    return rules
+
+
+def best_values(
+    column: Categories, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
+) -> list[tuple[int, tuple[int, ...], float]]:
+    """Return, per tested class, the values that stand out for it and the difference of shares of all of them together.
+
+    At least two values; those that tell the most come first. A class whose values are nearly all rows has none.
+    """
+    codes = column.codes[rows]
+    known = codes != MISSING_BIN
+    flat = np.bincount(labels[known] * len(column.values) + codes[known], minlength=counts.classes * len(column.values))
+    inside = flat.reshape(counts.classes, len(column.values)).astype(np.float64)
+    sizes = np.bincount(labels, minlength=counts.classes).astype(np.float64)
+    total = inside.sum(axis=0)
+    found = []
+    for label in counts.tested.tolist():
+        base = sizes[label] / len(rows)
+        deviation = np.sqrt(np.maximum(total * base * (1 - base), 1e-9))
+        stands_out = inside[label] - total * base >= VALUE_STANDS_OUT * deviation
+        apart = inside[label] / max(sizes[label], 1) - (total - inside[label]) / max(len(rows) - sizes[label], 1)
+        values = [place for place in np.argsort(-apart, kind="stable").tolist() if stands_out[place] and total[place]]
+        if len(values) > 1 and total[values].sum() <= NEARLY_ALL * known.sum():
+            found.append((label, tuple(values), float(apart[values].sum())))
+    return found
+
+
 def _pairs(rules: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray) -> list[Rule]:
     """Return pairs of the strongest rules of one class that tell at least `PAIR_GAIN` more than either."""
     found = []
@@ -175,6 +232,8 @@ def carriers(rule: Rule, properties: Properties) -> np.ndarray:
         if part.form == "number":
             codes = properties.numbers[part.index].codes
             inside &= (codes >= part.low) & (codes <= part.high)
+        elif part.form == "values":
+            inside &= np.isin(properties.categories[part.index].codes, part.values)
         else:
             inside &= _has_flag(properties, part.index) == part.has
     return inside
@@ -189,6 +248,8 @@ def _has_flag(properties: Properties, index: int) -> np.ndarray:
 
 def info_of_part(part: Part, properties: Properties) -> PropertyInfo:
     """Return the record of the property that a part is about."""
+    if part.form == "values":
+        return properties.categories[part.index].info
     return properties.flags.infos[part.index] if part.form == "flag" else properties.numbers[part.index].info
 
 
@@ -198,10 +259,14 @@ def is_artefact(rule: Rule, properties: Properties) -> bool:
 
 
 def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCounts) -> Rule:
-    """Return the rule with its range chosen on all these rows, which is the range that is reported."""
+    """Return the rule with its range or values chosen on all these rows, which are those that are reported."""
     if len(rule.parts) > 1 or rule.parts[0].form == "flag":
         return rule
     (part,) = rule.parts
+    if part.form == "values":
+        found = best_values(properties.categories[part.index], rows, counts.labels[rows], counts)
+        values = next((values for label, values, _ in found if label == rule.label), part.values)
+        return replace(rule, parts=(replace(part, values=values),))
     ranges = best_ranges(properties.numbers[part.index], rows, counts.labels[rows], counts)
     low, high = next(((low, high) for label, low, high, _ in ranges if label == rule.label), (part.low, part.high))
     return replace(rule, parts=(replace(part, low=low, high=high),))
@@ -216,6 +281,8 @@ def _part_name(part: Part, properties: Properties) -> str:
     info = info_of_part(part, properties)
     if part.form == "flag":
         return info.name if part.has else info.absent
+    if part.form == "values":
+        return _values_name(info.name, [properties.categories[part.index].values[value] for value in part.values])
     number = properties.numbers[part.index]
     low, high = _written(number.lows[part.low], number), _written(number.highs[part.high], number)
     if low == high:
@@ -225,6 +292,12 @@ def _part_name(part: Part, properties: Properties) -> str:
     if part.high == number.bins - 1:
         return f"{info.name} at least {low}"
     return f"{info.name} from {low} to {high}"
+
+
+def _values_name(name: str, values: Sequence[str]) -> str:
+    if len(values) > MOST_NAMED:
+        return f"{name} is one of {len(values)} values: {', '.join(values[:MOST_NAMED])} …"
+    return f"{name} is {', '.join(values[:-1])} or {values[-1]}"
 
 
 def _written(value: float, number: Number) -> str:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
 from aflite_assets.scan.cuts import Cut, draw_cut
 from aflite_assets.scan.effects import Effects, measure_effects, wilson
 from aflite_assets.scan.elsewhere import measure_elsewhere
-from aflite_assets.scan.merging import Found, in_order, merged
+from aflite_assets.scan.merging import Found, in_order, is_value_of, merged
 from aflite_assets.scan.properties.anywhere import is_sorted_by_label
 from aflite_assets.scan.properties.extraction import Extracted, extract
 from aflite_assets.scan.properties.records import Properties
@@ -76,7 +76,7 @@ class _Tally:
 
     rule: Rule
     p_values: list[float] = field(default_factory=list)
-    effects: list[tuple[float, float, float, float]] = field(default_factory=list)
+    effects: list[tuple[float, ...]] = field(default_factory=list)
 
 
 def scan_examples(
@@ -263,7 +263,7 @@ def _test(
         p_values = _artefact_p_values(dense, rule_labels, _of_copies(rules, extracted.properties), labels, units, rng)
     else:
         p_values = np.minimum(1.0, len(rules) * score_p_values(present, rule_labels, labels, units))
-    effects = np.zeros((4, len(rules)))
+    effects = np.zeros((6, len(rules)))
     for label in np.unique(rule_labels):
         own = np.flatnonzero(rule_labels == label)
         effects[:, own] = _as_array(measure_effects(present[:, own], labels == label, units))
@@ -298,7 +298,7 @@ def _artefact_p_values(
 
 
 def _as_array(effects: Effects) -> np.ndarray:
-    return np.stack([effects.balanced, effects.low, effects.high, effects.carriers])
+    return np.stack([getattr(effects, one.name) for one in fields(Effects)])
 
 
 def _carried(rules: Sequence[Rule], properties: Properties, rows: np.ndarray) -> Any:
@@ -327,14 +327,15 @@ def _passed(
         sure = false_discovery_set(p_values, FALSE_CANDIDATES, tests=tests)
     found = []
     for key, tally in tallies.items():
-        balanced, low, high, carried = np.median(np.array(tally.effects), axis=0).tolist()
+        balanced, low, high, carried, *precisions = np.median(np.array(tally.effects), axis=0).tolist()
         if key not in sure or low < LEAST_BALANCED or carried < FEWEST_CARRIERS:
             continue
         rule = fitted(tally.rule, extracted.properties, rows, counts)
         has = carriers(rule, extracted.properties)
         if _is_opposite_shorter(rule, has[rows], counts):
             rule = _opposite(rule, counts.labels[rows])
-            has = ~has
+            has, carried = ~has, len(rows) / 2 - carried
+            precisions.reverse()
         found.append(
             Found(
                 rule,
@@ -346,6 +347,9 @@ def _passed(
                 low,
                 high,
                 p_values[key],
+                source=info_of_part(rule.parts[0], extracted.properties).source if len(rule.parts) == 1 else "",
+                tested_rows=int(carried),
+                precision=precisions[0],
             )
         )
     return found
@@ -419,6 +423,8 @@ def _cue(
         low=lead.low,
         high=lead.high,
         p_value=lead.p_value,
+        tested_rows=lead.tested_rows,
+        tested_precision=lead.precision,
         synonyms=_synonyms(lead, same),
         properties=_properties_of([lead], properties),
         same_properties=_properties_of([one for one in same if len(one.rule.parts) == 1], properties),
@@ -433,6 +439,7 @@ def _properties_of(found: Sequence[Found], properties: Properties) -> tuple[CueP
 def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:
     """Return names of other properties with the same rows, without opposites, which say nothing more."""
     own = [one for one in same if one.rule.label == lead.rule.label and one.rule.key != lead.rule.key]
+    own = [one for one in own if not is_value_of(one, lead)]  # the name of the cue lists them
     if all(part.has for part in lead.rule.parts):
         own = [one for one in own if all(part.has for part in one.rule.parts)]
     return tuple(dict.fromkeys(one.name for one in own if one.name != lead.name))

@@ -1,5 +1,6 @@
 """Sentences on what a scan found: the first line, and what the numbers of a cue mean. They are not escaped."""
 
+from aflite_assets.diagnostics.properties.artefacts import CONVERSION
 from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
 from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.wording import counted
@@ -83,7 +84,7 @@ def _them(cues: list[Cue]) -> str:
 
 
 def _counted(cues: list[Cue], noun: str) -> str:
-    strongest = max(cues, key=lambda cue: cue.balanced)
+    strongest = cues[0]  # the scan's order, which every page keeps
     which = "" if len(cues) == 1 else "the strongest: "
     verb = "tells" if len(cues) == 1 else "tell"
     return f"{counted(len(cues), noun)} that {verb} the label ({which}{_described(strongest)})"
@@ -94,12 +95,46 @@ def _described(cue: Cue) -> str:
 
 
 def cue_sentence(cue: Cue) -> str:
-    """Return what a cue's numbers mean."""
-    return (
+    """Return what a cue's numbers mean, with the remark on a cue of one class."""
+    remark = purity_sentence(cue)
+    said = (
         f"{percent(cue.share_of_class)} of the rows of “{cue.label}” carry it, against {percent(cue.share_of_rest)} of "
         f"the others; {percent(cue.precision)} of its {counted(cue.rows)} are “{cue.label}”, against "
         f"{percent(cue.base_rate)} of all rows."
     )
+    if not remark:
+        return said
+    return f"{said} {remark[0].upper()}{remark[1:]}{'' if remark.endswith('?') else '.'}"
+
+
+PURE_COLUMN, PURE = 0.90, 0.95
+"""Shares of a cue's tested rows that have its class, from which nearly every carrier is of one class.
+
+The lower one is for columns, whose values are often written after the label was known.
+"""
+
+_PURER = 4
+"""Times that the share of other classes among all rows is larger than among the carriers of a pure cue."""
+
+_COLUMNS = frozenset({"attribute", "column", "date", "identifier", "missing values", CONVERSION})
+
+
+def purity_sentence(cue: Cue) -> str:
+    """Return a remark on a candidate nearly all of whose carriers are of one class, or an empty string.
+
+    The share is that of rows on which the cue was not chosen. A share that a large class has anyway is no remark.
+    """
+    others, of_column = 1 - cue.tested_precision, cue.kinds <= _COLUMNS
+    if (
+        cue.is_artefact
+        or cue.tested_precision < (PURE_COLUMN if of_column else PURE)
+        or others * _PURER > 1 - cue.base_rate
+    ):
+        return ""
+    start = f"nearly every carrier is of one class ({percent(cue.tested_precision)} of the tested ones)"
+    if of_column:
+        return f"{start}: was this value known before the label was?"
+    return f"{start}: labels may follow this word" if cue.kinds == {"words"} else start
 
 
 def surface_sentence(result: ScanFacts) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from aflite_assets.fixing.comparison import compare_scans, is_mended
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
+from aflite_assets.scan.surface import SurfaceAccuracy
 
 
 def _property(name: str) -> CueProperty:
@@ -66,12 +67,19 @@ def test_chosen_cues_come_first_and_new_ones_last() -> None:
     ]
 
 
-def test_mended_means_gone_without_a_new_artefact() -> None:
+def test_mended_means_gone_and_no_artefact_left() -> None:
     cue, other = _cue(0, "dash"), _cue(1, "quote")
     before = _result(cue, other)
-    assert is_mended(compare_scans(before, _result(replace(other, number=0)), [cue]))
-    assert not is_mended(compare_scans(before, _result(cue), [cue]))
-    assert not is_mended(compare_scans(before, _result(_cue(0, "tab")), [cue]))
-    assert is_mended(compare_scans(before, _result(replace(_cue(0, "tab"), reason=None)), [cue]))
-    follower = replace(_cue(1, "tab"), explained_by=0)
-    assert is_mended(compare_scans(before, _result(replace(other, number=0), follower), [cue]))
+
+    def mended(*after: Cue, surface: SurfaceAccuracy | None = None) -> bool:
+        copy = replace(_result(*after), surface=surface)
+        return is_mended(compare_scans(before, copy, [cue]), copy)
+
+    assert mended()
+    assert not mended(cue)
+    assert not mended(replace(other, number=0))
+    assert not mended(_cue(0, "tab"))
+    assert mended(replace(_cue(0, "tab"), reason=None))
+    assert mended(replace(_cue(0, "tab"), reason=None), replace(_cue(1, "dot"), explained_by=0))
+    assert not mended(surface=SurfaceAccuracy(0.6, 0.56, 0.64, 0.5, 9))
+    assert mended(surface=SurfaceAccuracy(0.56, 0.54, 0.58, 0.5, 9))

@@ -76,3 +76,35 @@ def test_the_order_in_the_file_explains_nothing_but_order() -> None:
     ordered, by = in_order([(perfect, []), (half, []), (_found(STRONG, "words", index=2), [])], LABELS, np.arange(ROWS))
     assert [lead.name for lead, _ in ordered] == ["row number is 0 modulo 2", "words", "row number is 0 modulo 4"]
     assert by == [None, None, 0]
+
+
+def test_words_are_named_before_letters_that_tell_about_as_much() -> None:
+    word, letters = (
+        _found(_with_errors(STRONG, 0.02), "the word 'two' (text)"),
+        _found(STRONG, "begins with 'Tw' (text)"),
+    )
+    assert letters.balanced - 0.03 < word.balanced < letters.balanced
+    ((lead, same),) = merged([letters, word], is_binary=True)
+    assert [lead.name, *(one.name for one in same)] == ["the word 'two' (text)", "begins with 'Tw' (text)"]
+    weaker = _found(_with_errors(STRONG, 0.12), "the word 'two' (text)")
+    assert merged([letters, weaker], is_binary=True)[0][0].name == "begins with 'Tw' (text)"
+
+
+def test_letters_at_an_end_come_after_words_in_the_order_of_a_report() -> None:
+    rng = np.random.default_rng(5)
+    word, letters = (rng.random(ROWS) < np.where(LABELS == 1, share, 0.1) for share in (0.50, 0.53))
+    cues = merged(
+        [_found(letters, "ends with 'ly' (text)"), _found(word, "the word 'two' (text)", index=1)], is_binary=True
+    )
+    ordered, _ = in_order(cues, LABELS, np.arange(ROWS))
+    assert [lead.name for lead, _ in ordered] == ["the word 'two' (text)", "ends with 'ly' (text)"]
+
+
+def test_a_value_of_a_column_goes_with_several_values_of_it() -> None:
+    one_value = STRONG & (np.arange(ROWS) % 4 == 0)
+    column = replace(_found(STRONG, "desk is 'a' or 'b'"), rule=Rule(1, (Part("values", 0, values=(0, 1)),), 0.3))
+    column, value = replace(column, source="desk"), replace(_found(one_value, "desk = 'a'"), source="desk")
+    ((lead, same),) = merged([value, column], is_binary=True)
+    assert (lead.name, [one.name for one in same]) == ("desk is 'a' or 'b'", ["desk = 'a'"])
+    other = replace(value, source="site")
+    assert len(merged([other, column], is_binary=True)) == 2

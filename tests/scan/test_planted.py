@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.scan.scan import ScanSettings, scan_rows
-from benchmarks.detection import has_artefact, is_named
+from benchmarks.detection import has_artefact, is_named, scanned
 from benchmarks.detection_kinds import NULLS, PLANTED
 
 FIRST_NAMES = {
@@ -18,6 +18,7 @@ FIRST_NAMES = {
     "position": "row number in the file (from 1) from",
     "corner patch": "bright patch of one colour in the bottom right corner",
     "JPEG quality": "JPEG quality = 90",
+    "values of a column": "staff is ",
 }
 ARTEFACTS = {"id range", "missing pattern", "typography", "position", "corner patch", "JPEG quality"}
 
@@ -56,7 +57,7 @@ TRUE_WORD = re.compile("the words? '(?:[a-z]+ )?[qx]e[a-j]{3}")
 @pytest.mark.parametrize("kind", NULLS)
 def test_rows_without_a_cue_give_no_artefact(kind: str) -> None:
     drawn = NULLS[kind](np.random.default_rng(5))
-    result = scan_rows(drawn.rows, settings=ScanSettings(), seed=0)
+    result = scanned(drawn, 0)
     assert result.can_tell
     assert not has_artefact(result)
     assert all(TRUE_WORD.match(cue.name) for cue in result.candidates), "only the words that tell the class are cues"
@@ -81,3 +82,17 @@ def test_weak_artefacts_are_found_together() -> None:
     assert result.is_spread
     assert result.surface.balanced > 0.6
     assert [cue for cue in result.cues if "is missing" in cue.name] == []
+
+
+def test_values_of_one_column_are_one_cue_that_lists_them() -> None:
+    drawn = PLANTED["values of a column"](np.random.default_rng(2), 0.6)
+    result = scanned(drawn, 0)
+    cue = result.cues[0]
+    start, _, last = cue.name.removeprefix("staff is ").rpartition(" or ")
+    assert sorted([*start.split(", "), last]) == ["'S-00'", "'S-01'", "'S-02'", "'S-03'", "'S-04'"]
+    assert (result.carriers[:, 0] == drawn.carriers).all()
+    assert [one.name for one in result.cues if one.label == "b" and "staff" in one.name] == [cue.name]
+    assert cue.synonyms == ()
+    assert cue.tested_rows == pytest.approx(cue.rows / 2, rel=0.1)
+    assert cue.tested_precision == pytest.approx(cue.precision, abs=0.03)
+    assert cue.precision == pytest.approx(0.6 / 0.65, abs=0.03)

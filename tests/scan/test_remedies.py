@@ -1,5 +1,7 @@
 """Every kind of property has a remedy, and advice is a command that a shell reads."""
 
+from dataclasses import replace
+
 import pytest
 
 from aflite_assets.scan.cues import Cue, CueProperty
@@ -45,6 +47,12 @@ def test_every_remedy_of_the_table_is_known_and_ends_in_rebalance() -> None:
     for remedies in REMEDIES_BY_KIND.values():
         assert set(remedies) <= set(REMEDIES)
         assert "rebalance" in remedies
+
+
+def test_a_column_is_dropped_also_if_it_may_be_the_task() -> None:
+    """A person who asks for it has judged that it is not."""
+    candidate = replace(cue(CueProperty("column", "officer", "officer")), reason=None)
+    assert remedies_of(candidate) == ("drop", "rebalance")
 
 
 def test_two_properties_are_mended_alike_or_rebalanced() -> None:

@@ -1,12 +1,23 @@
 """Rules that one half of the rows suggests: shares, ranges, pairs, and their names."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aflite_assets.scan.properties.records import Flags, Number, Properties, flags_of, info_of, number_of
-from aflite_assets.scan.rules import ClassCounts, best_ranges, carriers, choose_rules, fitted, name_of
+from aflite_assets.scan.properties.records import (
+    MISSING_BIN,
+    Categories,
+    Flags,
+    Number,
+    Properties,
+    flags_of,
+    info_of,
+    number_of,
+)
+from aflite_assets.scan.rules import ClassCounts, best_ranges, best_values, carriers, choose_rules, fitted, name_of
 
 
 def _counts(labels: np.ndarray) -> ClassCounts:
@@ -110,3 +121,47 @@ def test_numbers_of_many_values_are_cut_at_quantiles_and_keep_their_ends() -> No
     inside = number.codes == 7
     assert (values[inside].min(), values[inside].max()) == (number.lows[7], number.highs[7])
     assert number_of(info_of("column", "x"), np.full(9, 3.0)) is None
+
+
+def _column(codes: np.ndarray, values: int) -> Categories:
+    return Categories(info_of("column", "desk"), codes.astype(np.int32), tuple(f"'{place}'" for place in range(values)))
+
+
+def test_values_that_stand_out_are_chosen_those_that_tell_the_most_first() -> None:
+    """Of 100 rows each, class 1 has 90 with value 0, 60 with 1, 20 with 2 and 3, and 10 without a frequent value."""
+    codes = np.repeat([0, 1, 2, 3, MISSING_BIN], 100)
+    labels = np.concatenate([np.arange(100) < own for own in (90, 60, 20, 20, 10)]).astype(np.int64)
+    rows, column = np.arange(500), _column(codes, 4)
+    found = {
+        label: (values, strength) for label, values, strength in best_values(column, rows, labels, _counts(labels))
+    }
+    assert [found[label][0] for label in (0, 1)] == [(2, 3), (0, 1)]
+    assert found[1][1] == pytest.approx(150 / 200 - 50 / 300)
+    assert found[0][1] == pytest.approx(160 / 300 - 40 / 200)
+    properties = Properties(flags_of([], rows=500), (), (column,))
+    assert len(properties) == 1
+    rule = next(rule for rule in choose_rules(properties, rows, _counts(labels)) if rule.label == 1)
+    assert name_of(rule, properties) == "desk is '0' or '1'"
+    assert np.flatnonzero(carriers(rule, properties)).tolist() == list(range(200))
+    other = replace(rule, parts=(replace(rule.parts[0], values=(3, 2)),))
+    assert fitted(other, properties, rows, _counts(labels)) == replace(rule, parts=rule.parts)
+
+
+def test_several_values_are_no_rule_where_one_tells_nearly_as_much() -> None:
+    codes = np.repeat([0, 1, 2], [400, 20, 400])
+    labels = np.concatenate([np.arange(400) < 320, np.arange(20) < 16, np.arange(400) < 80]).astype(np.int64)
+    column = _column(codes, 3)
+    flags = flags_of([(info_of("column", "desk = '0'", source="desk"), codes == 0)], rows=820)
+    column = replace(column, info=replace(column.info, source="desk"))
+    properties = Properties(flags, (), (column,))
+    rules = choose_rules(properties, np.arange(820), _counts(labels))
+    assert {name_of(rule, properties) for rule in rules if rule.label == 1} == {"desk = '0'"}
+    assert best_values(column, np.arange(820), labels, _counts(labels))[0][1] == (0, 1)
+
+
+def test_a_name_lists_five_of_many_values() -> None:
+    codes = np.arange(1_000) % 20
+    labels = (codes < 8).astype(np.int64)
+    properties = Properties(flags_of([], rows=1_000), (), (_column(codes, 20),))
+    rule = next(rule for rule in choose_rules(properties, np.arange(1_000), _counts(labels)) if rule.label == 1)
+    assert name_of(rule, properties) == "desk is one of 8 values: '0', '1', '2', '3', '4' …"

@@ -10,10 +10,16 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.scan.cues import CUE_ROWS, SURFACE_CUES, cue_rows, surface_cues
+from aflite_assets.scan.cues import CUE_ROWS, SURFACE_CUES, Cue, CueProperty, cue_rows, surface_cues
 from aflite_assets.scan.rows import ScanRows, TableColumn, rows_of_examples
 from aflite_assets.scan.scan import ScanSettings, scan_examples, scan_rows
-from aflite_assets.scan.sentences import cue_sentence, elsewhere_sentences, headline, reach_sentence
+from aflite_assets.scan.sentences import (
+    cue_sentence,
+    elsewhere_sentences,
+    headline,
+    purity_sentence,
+    reach_sentence,
+)
 from benchmarks.detection_kinds import build_rows, draw_labels, draw_texts
 
 SETTINGS = ScanSettings()
@@ -259,3 +265,47 @@ def test_a_usual_size_that_is_a_whole_number_of_another_unit_is_none() -> None:
     result = scan_rows(_lengths(rng, values, labels), settings=SETTINGS, seed=0)
     assert {cue.kind for cue in result.cues} >= {"column", "conversion"}
     assert (result.verdict, result.artefacts) == ("candidates", ())
+
+
+def _candidate(kind: str, precision: float, base: float) -> Cue:
+    properties = (CueProperty(kind, "the name", "source"),)
+    return Cue(
+        0, "the name", kind, None, "late", 600, 0.7, 0.01, precision, base, 0.8, 0.75, 0.85, 0.001,
+        properties=properties, tested_rows=300, tested_precision=precision,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "precision", "base", "remark"),
+    [
+        ("column", 0.94, 0.17, "nearly every carrier is of one class (94 % of the tested ones): was this value known "
+         "before the label was?"),
+        ("words", 0.97, 0.5, "nearly every carrier is of one class (97 % of the tested ones): labels may follow this "
+         "word"),
+        ("length", 0.97, 0.5, "nearly every carrier is of one class (97 % of the tested ones)"),
+        ("words", 0.94, 0.5, ""),
+        ("column", 0.89, 0.17, ""),
+        ("column", 0.97, 0.95, ""),  # which nearly every row is
+    ],
+)  # fmt: skip
+def test_a_candidate_whose_carriers_are_of_one_class_gets_a_remark(
+    kind: str, precision: float, base: float, remark: str
+) -> None:
+    cue = _candidate(kind, precision, base)
+    assert purity_sentence(cue) == remark
+    assert purity_sentence(replace(cue, reason="declared")) == ""
+    end = f"{remark[:1].upper()}{remark[1:]}".rstrip("?")
+    assert cue_sentence(cue).rstrip("?.").endswith(end or "of all rows")
+
+
+def test_a_property_that_is_named_by_its_lack_has_the_precision_of_the_rows_without_it() -> None:
+    rng = np.random.default_rng(0)
+    labels = draw_labels(rng, 1_200)
+    has = (labels == 0) | (rng.random(1_200) < 0.4)
+    drawn = draw_texts(rng, 1_200)
+    texts = [text.replace(" ", " seen ", 1) if own else text for text, own in zip(drawn, has.tolist(), strict=True)]
+    result = scan_rows(build_rows(labels, 2, texts={"text": texts}), settings=SETTINGS, seed=0)
+    cue = next(cue for cue in result.cues if "seen" in cue.name)
+    assert cue.name == "without the word 'seen' (text)"
+    assert (cue.label, cue.precision, cue.tested_precision) == ("b", 1.0, 1.0)
+    assert cue.tested_rows == pytest.approx(cue.rows / 2, rel=0.15)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aflite_assets.command_line.scanning.arguments import add_input_arguments, options_of, run_or_refuse, with_options
 from aflite_assets.command_line.terminal import escaped, write_lines
 from aflite_assets.errors import DataError, SpecError
-from aflite_assets.wording import counted
+from aflite_assets.wording import counted, quoted_list
 
 if TYPE_CHECKING:
     from aflite_assets.command_line.fixing.fix_text import Fixed
@@ -27,7 +27,7 @@ and scans the copy. The original is never changed. Texts and images are normalis
 drawn anew, or a subset of the rows kept in which the cue tells nothing; --by chooses. With --by weights all rows stay,
 and a column cue_weight is added with which the cue tells nothing. It is for a trainer of your own that takes a weight
 per row (sample_weight in scikit-learn). The evaluators of this program do not read it. Exits with 0 if the cues are
-gone, with 1 if one is still there or an artefact is new, and with 2 if nothing could be done.
+gone and no artefact is left, with 1 if one is still there or an artefact is left, and with 2 if nothing could be done.
 """
 
 
@@ -81,7 +81,7 @@ def _fixed(options: argparse.Namespace) -> int:
         require_same_cues(scanned, cues)
     fixed = _written(options, read, origin, result, cues)
     write_lines(sys.stdout, [fixed_json(fixed)] if options.json else fixed_lines(fixed))
-    return GONE if is_mended(fixed.compared) else STILL_THERE
+    return GONE if is_mended(fixed.compared, fixed.after) else STILL_THERE
 
 
 def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
@@ -209,9 +209,24 @@ def _notes(read: "ScanInput", changes: "Changes", cues: "list[Cue]", *, has_spec
         notes.append("Comments of the original's YAML file are not in the new one; its other paths are absolute.")
     elif has_spec:
         notes.append("The YAML file is a first one with small models: look at it, and run aflite check.")
+        notes += _incomplete_note(read, changes)
     else:
         notes.append("No YAML file is written: columns or labels of these files are none that it can describe.")
     return notes
+
+
+def _incomplete_note(read: "ScanInput", changes: "Changes") -> list[str]:
+    from aflite_assets.command_line.fixing.origins import incomplete_columns
+
+    assert read.bare is not None
+    names = [name for name in incomplete_columns(read.bare.rows) if name not in changes.dropped]
+    if not names or read.bare.rows.texts or read.bare.rows.images is not None:
+        return []
+    shown = quoted_list(names, most=5, length=60)
+    return [
+        f"Models read features without missing values only, so the YAML file has {shown} under attributes; fill in "
+        "what is missing, and move them to features."
+    ]
 
 
 def _weight_notes(*, is_bare: bool) -> list[str]:

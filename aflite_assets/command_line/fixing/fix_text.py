@@ -1,11 +1,11 @@
 """Report of `aflite fix` as lines for a terminal and as JSON. Every text of the dataset is made safe."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
-from aflite_assets.fixing.comparison import ComparedCue, is_mended
+from aflite_assets.fixing.comparison import ComparedCue, is_mended, left_artefacts
 from aflite_assets.scan.cues import Cue, ScanResult
 from aflite_assets.scan.sentences import percent, surface_sentence
 from aflite_assets.wording import counted
@@ -36,7 +36,7 @@ class Fixed:
 
 def fixed_lines(fixed: Fixed) -> list[str]:
     """Return the lines; the first one says whether the cues are gone."""
-    lines = [escaped(sentence) for sentence in headline(fixed.compared, is_weighted=fixed.is_weighted)]
+    lines = [escaped(sentence) for sentence in headline(fixed)]
     lines += ["", "Changed:", *(line for phrase in fixed.phrases for line in indented(escaped(phrase)))]
     after = "with weights" if fixed.is_weighted else counted(fixed.after.rows)
     lines += ["", f"Before ({counted(fixed.before.rows)} scanned) and after ({after}):"]
@@ -48,18 +48,38 @@ def fixed_lines(fixed: Fixed) -> list[str]:
     return [*lines, escaped(f"Written: {fixed.written}.")]
 
 
-def headline(compared: Sequence[ComparedCue], *, is_weighted: bool = False) -> list[str]:
-    """Return a sentence for each cue that was to be mended, and one for artefacts that are new."""
-    sentences = [_chosen_sentence(one, is_weighted) for one in compared if one.is_chosen and one.before is not None]
-    new = [one.named for one in compared if one.change == "new" and one.named.is_artefact]
-    if any(one.is_chosen and one.change != "gone" for one in compared):
+def headline(fixed: Fixed) -> list[str]:
+    """Return a sentence for each cue that was to be mended, and one about the cues that are left in the copy."""
+    compared = fixed.compared
+    chosen = [one for one in compared if one.is_chosen and one.before is not None]
+    sentences = [_chosen_sentence(one, fixed.is_weighted) for one in chosen]
+    if any(one.change != "gone" for one in chosen):
         sentences.append(_NEXT)
-    if new:
-        verb = "is" if len(new) == 1 else "are"
-        sentences.append(
-            f"{counted(len(new), 'artefact')} {verb} new in the copy: {_called(new[0])}, {percent(new[0].balanced)}."
-        )
-    return sentences
+    return [*sentences, left_sentence(fixed)]
+
+
+def left_sentence(fixed: Fixed) -> str:
+    """Return which cues a scan of the copy still finds, without those that go with a stronger one."""
+    place = "with the weights" if fixed.is_weighted else "in the copy"
+    artefacts = left_artefacts(fixed.after)
+    candidates = [cue for cue in fixed.after.candidates if cue.explained_by is None]
+    new = {one.after.number for one in fixed.compared if one.change == "new" and one.after is not None}
+    found = [_counted(cues, noun, new) for cues, noun in ((artefacts, "artefact"), (candidates, "candidate")) if cues]
+    if fixed.after.is_spread and not artefacts:
+        found.insert(0, "all artefacts together, none of which tells the label alone")
+    if not found:
+        return f"No cue is left {place}."
+    do = "Mend the artefacts too." if artefacts else "Candidates are yours to judge." if candidates else ""
+    return f"Left {place}: {'; '.join(found)}. {do}".rstrip()
+
+
+def _counted(cues: Sequence[Cue], noun: str, new: Set[int]) -> str:
+    count = sum(cue.number in new for cue in cues)
+    which, strongest = "" if len(cues) == 1 else "the strongest ", cues[0]
+    return (
+        f"{counted(len(cues), noun)}{f' ({count} new)' if count else ''}, {which}{_called(strongest)}, "
+        f"{percent(strongest.balanced)}"
+    )
 
 
 def _chosen_sentence(one: ComparedCue, is_weighted: bool) -> str:
@@ -115,8 +135,8 @@ def _accuracy(cue: Cue | None) -> str:
 def fixed_json(fixed: Fixed) -> str:
     """Return the whole as JSON in ASCII, which no terminal takes for more than text."""
     content = {
-        "mended": is_mended(fixed.compared),
-        "headline": headline(fixed.compared, is_weighted=fixed.is_weighted),
+        "mended": is_mended(fixed.compared, fixed.after),
+        "headline": headline(fixed),
         "changes": list(fixed.phrases),
         "rows": {"before": fixed.before.rows, "after": fixed.after.rows},
         "is_weighted": fixed.is_weighted,

@@ -15,6 +15,7 @@ from aflite_assets.fixing.folders import FILE_NAME, MetadataFolder
 from aflite_assets.fixing.plan import ID, Changes, Origin
 from aflite_assets.fixing.spec_file import first_content, fixed_content
 from aflite_assets.scan.properties.tables import as_numbers
+from aflite_assets.scan.rows import ScanRows
 from aflite_assets.specs.columns import text_names
 from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource, as_tuple
 
@@ -142,7 +143,12 @@ def content_of_copy(
     features: list[str] = []
     if not rows.texts and rows.images is None:
         numbers = {name: as_numbers(rows.columns[name].values) for name in columns}
-        features = [name for name, one in numbers.items() if one is not None and not is_identifier(name, one)]
+        incomplete = incomplete_columns(rows)
+        features = [
+            name
+            for name, one in numbers.items()
+            if one is not None and name not in incomplete and not is_identifier(name, one)
+        ]
         columns = [name for name in columns if name not in features]
         if not features:
             return None
@@ -157,6 +163,15 @@ def content_of_copy(
         has_images=rows.images is not None,
         has_unlabelled=bool((rows.labels < 0).any()),
     )
+
+
+def incomplete_columns(rows: ScanRows) -> tuple[str, ...]:
+    """Return the columns of numbers that lack a value in some row, which models cannot read as features."""
+    numbers = {name: as_numbers(column.values) for name, column in rows.columns.items()}
+    with np.errstate(over="ignore"):
+        return tuple(
+            name for name, one in numbers.items() if one is not None and not np.isfinite(one.astype(np.float32)).all()
+        )
 
 
 def copied_file(origin: Origin, copied: Copied, folder: Path, spec_name: str | None) -> Path:

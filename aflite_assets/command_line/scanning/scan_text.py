@@ -13,6 +13,7 @@ from aflite_assets.scan.sentences import (
     elsewhere_sentences,
     headline,
     percent,
+    purity_sentence,
     reach_sentence,
     surface_sentence,
 )
@@ -123,6 +124,8 @@ def _details(cue: Cue) -> list[str]:
     if cue.synonyms:
         more = f" and {len(cue.synonyms) - 4} more" if len(cue.synonyms) > 4 else ""
         details.append(f"nearly the same rows: {'; '.join(cue.synonyms[:4])}{more}")
+    if remark := purity_sentence(cue):
+        details.append(remark)
     return [*details, *elsewhere_sentences(cue)]
 
 
@@ -133,6 +136,7 @@ def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mappi
     """
     cues = surface_cues(result.cues).to_pylist()
     for record, cue in zip(cues, result.cues, strict=True):
+        record["remark"] = purity_sentence(cue)
         record["elsewhere"] = [vars(one) for one in cue.elsewhere]
         record["remedies"] = list(remedies_of(cue)) if result.blind is None else []
     content = {

@@ -11,7 +11,8 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.reports.sentences.verdict import NOT_SHOWN, VerdictWords, is_about, mending
+from aflite_assets.reports.sentences.leaning import cue_leaning, is_about
+from aflite_assets.reports.sentences.verdict import VerdictWords, mending
 from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.scan.cues import Cue, State
 from aflite_assets.scan.sentences import reach_sentence
@@ -60,7 +61,10 @@ def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...]) -> tuple[Tone, Badge]:
 
 
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
-    """Return the scan's cues that the finding is about, the strongest first; without any, the strongest cue."""
+    """Return the scan's cues that the finding is about, or its first candidate; all are in the scan's order.
+
+    Artefacts come last if the finding is about none of them, because models cannot see such artefacts in a row.
+    """
     if analysis.scan is None:
         return ()
     evidence, by_itself = one.verdict.evidence, [cue for cue in analysis.scan.cues if cue.explained_by is None]
@@ -68,7 +72,7 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
         return tuple(cue for cue in by_itself if is_about(cue, evidence.leaning))
     if one.verdict.code == "artefact_tells":
         return tuple(cue for cue in by_itself if cue.name == evidence.artefacts[0])
-    return tuple(sorted(by_itself, key=lambda cue: -cue.balanced)[:1])
+    return tuple(sorted(by_itself, key=lambda cue: cue.is_artefact)[:1])
 
 
 class FindingWords:
@@ -120,7 +124,7 @@ class FindingWords:
         if one is None and self.cues and self.verdict.code != "helps_no_shortcut_named" and self.tone != "unknown":
             cue = self.cues[0]
             interval = f"95 % interval {percent(cue.low)} to {percent(cue.high)} %, on held-out rows"
-            return f"{interval}. {self._leans(cue)}"
+            return f"{interval}. {cue_leaning(cue, self.verdict.evidence.leanings)}"
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
     def carriers(self) -> str:
@@ -229,13 +233,6 @@ class FindingWords:
             f"The cue “{name}” tells “{label}” from {rest} by itself: {percent(cue.balanced)} % balanced accuracy, "
             "where chance is 50 %."
         )
-
-    def _leans(self, cue: Cue) -> str:
-        """Return whether models were shown to lean on a cue."""
-        tested = {one.leans for one in self.verdict.evidence.leanings if is_about(cue, one)} - {None}
-        if not tested:
-            return "Whether models lean on it was not tested."
-        return "Models lean on it." if True in tested else NOT_SHOWN
 
     def _all_artefacts(self) -> str:
         return _capital(self.words.artefact())

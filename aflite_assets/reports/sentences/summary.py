@@ -12,6 +12,7 @@ from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, one_answer_names, same_kind
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences import comparisons, filtering
+from aflite_assets.reports.sentences.leaning import leanings_line
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.wording import GLOSSARY
 from aflite_assets.reports.tables.cells import units_text
@@ -81,8 +82,7 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
         "forgettable": f"{'; '.join(forgotten) or 'No weak model was trained'}.",
         "second-phase": comparisons.second_phase_line(analysis) or phases,
         "rankings": comparisons.ranking_line(analysis),
-        "leanings": f"Models lean on {count(sum(bool(one.leans) for one in asked))} of "
-        f"{counted(len(asked), 'candidate')}; {counted(sum(one.named for one in falls), 'fall')} named.",
+        "leanings": f"{leanings_line(asked)}; {counted(sum(one.named for one in falls), 'fall')} named.",
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
     }
 

@@ -13,10 +13,11 @@ from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows,
 from aflite_assets.analysis.inputs.cues import CUES, Cue, telling
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
-from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
+from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.sentences.falls import LONGEST, MOST_NAMED, alike_text, falls_text
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, numbered_cue
+from aflite_assets.reports.sentences.leaning import cue_leaning, is_about, untold_text
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.scan.cues import Cue as SurfaceCue
@@ -54,16 +55,6 @@ _USES: dict[Code, str] = {
     "class_balance_only": "all rows, with balanced classes or weights where shares matter. Filtering does no more.",
     "cannot_tell": "all rows, until there are enough data to tell.",
 }
-
-_UNTOLD: dict[WhyUntold, str] = {
-    "few carriers": "too few test rows have a value that points to another class than their own",
-    "few rows without the tie": "too few train rows are left if it goes with no class",
-    "not trained": "the trainings needed for it are missing",
-    "no test set": "no test row has it",
-}
-
-NOT_SHOWN = "Models were tested for leaning on it, and none was shown to."
-"""The sentence on a cue that models were not shown to lean on."""
 
 
 @dataclass(frozen=True)
@@ -135,16 +126,6 @@ def mending(one: PropertyLeaning, name: str) -> str:
     if one.kind == "column":
         return f"leave out {name}, which models should not see"
     return f"take {name} out of the rows if you can, or collect rows in which it is as frequent in every class"
-
-
-def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
-    """Return True if models were tested for leaning on this cue, or on its attribute or column."""
-    if one.kind in ("attribute", "column"):
-        return one.name in {each.source for each in cue.properties}
-    if one.kind in ("word", "topic word"):
-        word = f"the word '{one.word}' ({one.name})"
-        return word in {each.name for each in (*cue.properties, *cue.same_properties)}
-    return cue.name == one.name
 
 
 def cue_text(one: SurfaceCue) -> str:
@@ -224,11 +205,10 @@ class VerdictWords:
         cue = None if scan is None else next((one for one in scan.artefacts if one.name == name), None)
         if cue is None:
             return (
-                "no single artefact does, but a linear model of all of them does. Whether models lean on them is not "
-                "known."
+                "no single artefact does, but a linear model of all of them does. It was not tested whether models "
+                "lean on them."
             )
-        tested = [one.leans for one in self.verdict.evidence.leanings if is_about(cue, one)]
-        known = NOT_SHOWN if False in tested else "Whether models lean on it is not known."
+        known = cue_leaning(cue, self.verdict.evidence.leanings)
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
@@ -280,7 +260,7 @@ class VerdictWords:
         leanings = self.verdict.evidence.leanings
         tested = [one for one in leanings if one.leans is not None]
         if leanings and not tested:
-            return f"Whether {listed(list(map(property_name, leanings)), MOST_NAMED)} explains it could not be tested."
+            return f"It cannot be told whether {listed(list(map(property_name, leanings)), MOST_NAMED)} explains it."
         if not tested:
             return self.single_property()
         if leant := [property_name(one) for one in tested if one.leans]:
@@ -292,7 +272,7 @@ class VerdictWords:
         scan = self.analysis.scan
         if scan is None or not scan.can_tell:
             return "No property was tested that could explain it."
-        if (cue := max(scan.candidates, key=lambda one: one.balanced, default=None)) is not None:
+        if (cue := next((one for one in scan.candidates if one.explained_by is None), None)) is not None:
             return f"Of single properties {cue_text(cue)}, tells most; you decide whether it belongs to the task."
         return f"None of {count(scan.properties)} single properties tells a class by itself."
 
@@ -336,8 +316,8 @@ class VerdictWords:
     def beside(self) -> Detail | None:
         """Return sentences on falls of models trained on all rows, and on properties for which nothing is known."""
         falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
-        untold = [(property_name(one), _UNTOLD[one.why]) for one in leanings if one.why is not None]
-        whether = [f"It cannot be tested whether models lean on {name}: {why}" for name, why in untold]
+        untold = [(property_name(one), why) for one in leanings if (why := untold_text(one))]
+        whether = [f"It cannot be told whether models lean on {name}: {why}" for name, why in untold]
         said = falls_text(falls), alike_text(falls), *whether
         return Detail(f"Independent of the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
 

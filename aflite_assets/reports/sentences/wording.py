@@ -54,6 +54,9 @@ GLOSSARY = {
     "counts that the test set is a sample. For a difference it counts that test groups and trainings are "
     "samples, for one warm-up and one filter run unless the settings ask for several (filter_seeds).",
     "Iteration": "One pass of filtering: score all rows left, remove a slice of the most predictable. Counted from 0.",
+    "Lean on": "Models lean on a property if they predict its class on rows of other classes that have it, and do so "
+    "less when it goes with no class. Not shown to lean: tested, and not seen. Cannot be told: too few rows. Not "
+    "tested: at most three properties are.",
     "Points": "Difference of two accuracies in per cent: from 80 % to 75 % is 5 points.",
     "Largest class": "The most frequent class of the rows at hand. Its share is the accuracy of always answering it.",
     "Pool": "The rows that classifiers are trained on and that filtering removes from: the train rows left after "

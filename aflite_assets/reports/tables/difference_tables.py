@@ -207,7 +207,7 @@ def _pull_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
 
 def _leaning_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
     if not one.leans:
-        return TableCell(f"cannot tell: {one.why}" if one.leans is None else "not shown", kind="text")
+        return TableCell(f"cannot be told: {one.why}" if one.leans is None else "not shown to lean", kind="text")
     misleads = f"misleads on {short(one.broken_on, _LONGEST)}" if one.broken_on else ""
     why = [{"declared": "declared irrelevant", "artefact": "artefact by nature", None: misleads}[one.reason]]
     if one.fallen_on is not None and one.fall is not None:
@@ -232,7 +232,7 @@ LEANING_TABLE = TableSpec(
     "without it. Rows may look like that class for other reasons, so the pull is measured again after "
     "training on as many rows in which the property goes with no class. Models lean on the property if at "
     f"least half of the pull disappears (95 %, adjusted together by Holm). With fewer than {FEWEST_CARRIERS} "
-    "such test rows there is no result.",
+    "such test rows it cannot be told. Properties that are not in the table were not tested.",
 )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aflite_assets.scan.properties.anywhere import copy_flags, file_flags, id_properties, order_properties
+from aflite_assets.scan.properties.categories import column_categories
 from aflite_assets.scan.properties.copies import copy_codes, units_of
 from aflite_assets.scan.properties.images import image_properties
 from aflite_assets.scan.properties.records import Flags, Number, Properties, joined
@@ -50,7 +51,8 @@ def extract(rows: ScanRows, *, declared: frozenset[str] = frozenset(), fewest: i
     parts.append(([copy_flags(_repeated(copies, rows.scanned)), file_flags(rows, fewest=fewest)], []))
     every = joined([flag for part, _ in parts for flag in part], rows=len(rows))
     all_numbers = tuple(number for _, part in parts for number in part)
-    return Extracted(Properties(every, all_numbers), units_of(rows.groups, copies))
+    categories = tuple(column_categories(rows.columns, declared=declared))
+    return Extracted(Properties(every, all_numbers, categories), units_of(rows.groups, copies))
 
 
 def _tokens(rows: ScanRows) -> dict[str, Tokens]:

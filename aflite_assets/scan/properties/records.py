@@ -69,14 +69,27 @@ class Number:
 
 
 @dataclass(frozen=True, eq=False)
+class Categories:
+    """A column of values without an order. `codes`: int32, the place of each row's value in `values`.
+
+    A row whose value is missing or rare has `MISSING_BIN`. `values`: as a person reads them.
+    """
+
+    info: PropertyInfo
+    codes: np.ndarray
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Properties:
     """All properties of the rows; every matrix and column has the rows of `ScanRows`, in their order."""
 
     flags: Flags
     numbers: tuple[Number, ...] = field(default=())
+    categories: tuple[Categories, ...] = field(default=())
 
     def __len__(self) -> int:
-        return len(self.flags.infos) + len(self.numbers)
+        return len(self.flags.infos) + len(self.numbers) + len(self.categories)
 
 
 def number_of(info: PropertyInfo, values: np.ndarray, *, is_date: bool = False) -> Number | None:

@@ -178,8 +178,8 @@ def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Itera
     different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
         if counts[place] >= fewest and different[place]:
-            shown = f"{name} = {_short(different[place])}"
-            absent = f"{name} is not {_short(different[place])}"
+            shown = f"{name} = {shortened(different[place])}"
+            absent = f"{name} is not {shortened(different[place])}"
             yield info_of(column.role, shown, absent=absent, source=name, declared=declared), codes == place
     if len(different) > MOST_VALUES:
         kind = "identifier" if are_names(values.tolist()) else column.role
@@ -201,8 +201,8 @@ def pattern_flags(
     different, codes, counts = np.unique(patterns, return_inverse=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
         if counts[place] >= fewest and different[place]:
-            shown = f"{name} is written like {_short(different[place])}"
-            absent = f"{name} is not written like {_short(different[place])}"
+            shown = f"{name} is written like {shortened(different[place])}"
+            absent = f"{name} is not written like {shortened(different[place])}"
             yield info_of(kind, shown, absent=absent, source=name, declared=declared), codes == place
 
 
@@ -211,7 +211,7 @@ def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[N
     known = [value for value in values if value]
     if not known:
         return []
-    if all(_DATE.fullmatch(value) for value in known[:100]):
+    if are_dates(known):
         dates = number_of(info_of("date", name, source=name, declared=declared), _days(values), is_date=True)
         return [] if dates is None else [dates]
     if not are_names(known):
@@ -220,6 +220,11 @@ def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[N
         info_of("identifier", f"the number in {name}", source=name, declared=declared), trailing_numbers(values)
     )
     return [] if found is None else [found]
+
+
+def are_dates(known: Sequence[str]) -> bool:
+    """Return True if texts, none of them missing, are dates such as 2026-05-31."""
+    return all(_DATE.fullmatch(value) for value in known[:100])
 
 
 def _days(values: Sequence[str | None]) -> np.ndarray:
@@ -241,5 +246,6 @@ def trailing_numbers(values: Sequence[str | None]) -> np.ndarray:
     return np.array([float(match[1]) if match else np.nan for match in found])
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a value in quotes, cut after 60 characters."""
     return f"'{text if len(text) <= 60 else text[:59] + '…'}'"

@@ -96,7 +96,9 @@ def test_an_artefact_is_named_with_its_accuracy(analysis: Analysis) -> None:
         "The cue “no full stop (text)” tells “entailment” from all other rows by itself: 75.0 % balanced accuracy, "
         "where chance is 50 %. It is no part of the task."
     )
-    assert screen.sure == ("95 % interval 70.0 to 80.0 %, on held-out rows. Whether models lean on it was not tested.")
+    assert screen.sure == (
+        "95 % interval 70.0 to 80.0 %, on held-out rows. It was not tested whether models lean on it."
+    )
     assert screen.command == "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER"
 
 

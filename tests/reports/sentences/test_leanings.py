@@ -98,7 +98,8 @@ def test_a_candidate_without_trainings_is_named_and_decides_nothing(planted: Ben
     untrained = replace(leaning_inputs(planted), predicted={})
     text = verdict_text(replace(started(alike(planted)), leanings=(untrained,)), "roberta")
     assert text.code == "learnable_no_shortcut_shown"
-    assert text.sentence.endswith("Whether the attribute mark explains it could not be tested.")
+    assert text.sentence.endswith("It cannot be told whether the attribute mark explains it.")
     assert beginning(text, "Independent").endswith(
-        "It cannot be tested whether models lean on the attribute mark: the trainings needed for it are missing."
+        "It cannot be told whether models lean on the attribute mark: the trainings needed for it are missing; run the "
+        "missing cells."
     )

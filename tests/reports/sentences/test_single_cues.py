@@ -35,7 +35,7 @@ def test_an_artefact_is_the_first_line_and_data_are_mended_first(planted: Benchm
     assert text.code == "artefact_tells"
     assert text.sentence.startswith(
         "An artefact tells the label: “ends without a full stop (text)” for “contradiction”, 75.0 % balanced "
-        "accuracy by itself, where chance is 50 %. Whether models lean on it is not known."
+        "accuracy by itself, where chance is 50 %. It was not tested whether models lean on it."
     )
     assert (
         beginning(text, "These single")
@@ -63,7 +63,7 @@ def test_an_artefact_that_models_do_not_lean_on_is_named_all_the_same(
     alike_trained = {key: tied[key[1]] for key in one.predicted}  # so that nothing goes with the tie
     unmoved = replace(one, of=replace(one.of, name=name, kind=kind), predicted=alike_trained)
     text = verdict_text(replace(started(alike(planted)), scan=scanned(cue), leanings=(unmoved,)), "roberta")
-    assert (text.code, "Models were tested for leaning on it, and none was shown to." in text.sentence) == (
+    assert (text.code, "Models are not shown to lean on it." in text.sentence) == (
         "artefact_tells",
         True,
     )

@@ -1,0 +1,76 @@
+"""Words for whether models lean on a property. Every part of a report takes them from here, so that all parts agree.
+
+There are four answers: models lean on it; models are not shown to lean on it; it cannot be told; it was not tested.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning, WhyUntold
+from aflite_assets.scan.cues import Cue as SurfaceCue
+from aflite_assets.text import count
+from aflite_assets.wording import counted
+
+LEANS = "Models lean on it."
+NOT_SHOWN = "Models are not shown to lean on it."
+NOT_TESTED = "It was not tested whether models lean on it."
+
+_UNTOLD: dict[WhyUntold, str] = {
+    "few rows without the tie": "too few train rows are left if it goes with no class; add train rows that have it, of "
+    "classes that it does not point to",
+    "not trained": "the trainings needed for it are missing; run the missing cells",
+    "no test set": "no test row has it; add test rows that have it",
+}
+
+
+def untold_text(one: PropertyLeaning) -> str:
+    """Say why it cannot be told whether models lean on a property, and what to do; "" if it can. No full stop."""
+    if one.why is None:
+        return ""
+    if one.why != "few carriers":
+        return _UNTOLD[one.why]
+    carriers = "no test row of another class has it" if not one.carriers else f"only {_others(one.carriers)} it"
+    return (
+        f"{carriers}, and {FEWEST_CARRIERS} are needed; add test rows, or a challenge set in which it goes with other "
+        "classes"
+    )
+
+
+def _others(carriers: int) -> str:
+    return f"{counted(carriers, 'test row')} of other classes {'has' if carriers == 1 else 'have'}"
+
+
+def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
+    """Return True if models were tested for leaning on this cue, or on the attribute or column that it is of."""
+    if one.kind in ("attribute", "column"):
+        return one.name in {each.source for each in cue.properties}
+    if one.kind in ("word", "topic word"):
+        word = f"the word '{one.word}' ({one.name})"
+        return word in {each.name for each in (*cue.properties, *cue.same_properties)}
+    return cue.name == one.name
+
+
+def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
+    """Return the sentence on whether models lean on a cue of the scan."""
+    about = [one for one in leanings if is_about(cue, one)]
+    if any(one.leans for one in about):
+        return LEANS
+    if any(one.leans is False for one in about):
+        return NOT_SHOWN
+    if (why := next(filter(None, map(untold_text, about)), "")) or about:
+        return f"It cannot be told whether models lean on it{f': {why}' if why else ''}."
+    return NOT_TESTED
+
+
+def leanings_line(tested: Sequence[PropertyLeaning]) -> str:
+    """Count the answers: "Of 3 candidates, models lean on 1 and are not shown to lean on 1; of 1 it cannot be told"."""
+    if not tested:
+        return "It was not tested for any property whether models lean on it"
+    leant, not_shown = (sum(one.leans is answer for one in tested) for answer in (True, False))
+    said = []
+    if leant or not_shown:
+        verbs = [f"lean on {count(leant)}"] if leant else []
+        verbs += [f"are not shown to lean on {count(not_shown)}"] if not_shown else []
+        said.append(f"models {' and '.join(verbs)}")
+    if untold := len(tested) - leant - not_shown:
+        said.append(f"for {count(untold)} it cannot be told")
+    return f"Of {counted(len(tested), 'candidate')}, {'; '.join(said)}"

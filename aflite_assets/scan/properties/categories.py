@@ -1,0 +1,59 @@
+"""Columns of values without an order, each as a whole: codes of people, places, names of sources."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from aflite_assets.scan.properties.records import MISSING_BIN, Categories, PropertyInfo, info_of
+from aflite_assets.scan.properties.tables import are_dates, as_numbers, is_blank, shortened
+from aflite_assets.scan.rows import TableColumn
+
+MOST_CATEGORIES = 1_000
+"""Values of one column of names that are told apart, the most frequent ones."""
+
+MOST_NUMBERS = 60
+"""Different numbers of a column that may be codes of something without an order."""
+
+FEWEST_ROWS = 10
+"""Rows that a value needs to be told apart."""
+
+
+def column_categories(columns: Mapping[str, TableColumn], *, declared: frozenset[str]) -> Iterator[Categories]:
+    """Yield each column that repeats at least three values; `declared`: columns that are no part of the task."""
+    for name, column in columns.items():
+        info = info_of(column.role, name, source=name, declared=name in declared)
+        values = as_numbers(column.values)
+        found = _names(info, column) if values is None else _numbers(info, values)
+        if found is not None:
+            yield found
+
+
+def _names(info: PropertyInfo, column: TableColumn) -> Categories | None:
+    values = np.array(["" if is_blank(value) else value for value in column.values], dtype=object)
+    different, codes = np.unique(values, return_inverse=True)
+    if are_dates([value for value in different.tolist() if value]):
+        return None
+    counts = np.bincount(codes) * (different != "")
+    return _categories(info, [shortened(value) for value in different.tolist()], codes, counts)
+
+
+def _numbers(info: PropertyInfo, values: np.ndarray) -> Categories | None:
+    """Return a column of few whole numbers; others are measured, and ranges tell what they tell."""
+    known = np.isfinite(values)
+    different, codes = np.unique(values[known], return_inverse=True)
+    if len(different) > MOST_NUMBERS or (different != np.rint(different)).any():
+        return None
+    every = np.full(len(values), len(different))
+    every[known] = codes
+    counts = np.append(np.bincount(codes, minlength=len(different)), 0)
+    return _categories(info, [f"{value:.10g}" for value in different.tolist()], every, counts)
+
+
+def _categories(info: PropertyInfo, names: list[str], codes: np.ndarray, counts: np.ndarray) -> Categories | None:
+    frequent = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
+    frequent = frequent[counts[frequent] >= FEWEST_ROWS]
+    if len(frequent) < 3:
+        return None
+    places = np.full(len(counts), MISSING_BIN, dtype=np.int32)
+    places[frequent] = np.arange(len(frequent))
+    return Categories(info, places[codes], tuple(names[place] for place in frequent.tolist()))

@@ -1,0 +1,68 @@
+"""Whether models lean on a property has one of four answers, in the same words wherever it is asked."""
+
+from dataclasses import replace
+
+import pytest
+
+from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
+from aflite_assets.reports.sentences.leaning import (
+    LEANS,
+    NOT_SHOWN,
+    NOT_TESTED,
+    cue_leaning,
+    leanings_line,
+    untold_text,
+)
+from aflite_assets.scan.cues import Cue, CueProperty
+
+DESK = Cue(
+    0, "desk is 'a' or 'b'", "attribute", None, "late", 600, 0.7, 0.01, 0.94, 0.17, 0.85, 0.83, 0.87, 0.001,
+    properties=(CueProperty("attribute", "desk", "desk"),),
+)  # fmt: skip
+TESTED = PropertyLeaning("attribute", "desk", "", ("a",), ("late",), None, 0.5, "linear", 400, adjusted_p=0.01)
+NOT_SEEN = replace(TESTED, adjusted_p=0.4)
+FEW = replace(TESTED, adjusted_p=None, carriers=29, why="few carriers")
+
+
+@pytest.mark.parametrize(
+    ("leanings", "said"),
+    [
+        ((), NOT_TESTED),
+        ((replace(TESTED, name="site"),), NOT_TESTED),
+        ((NOT_SEEN, TESTED), LEANS),
+        ((FEW, NOT_SEEN), NOT_SHOWN),
+        (
+            (FEW,),
+            "It cannot be told whether models lean on it: only 29 test rows of other classes have it, and 30 are "
+            "needed; add test rows, or a challenge set in which it goes with other classes.",
+        ),
+        ((replace(FEW, why=None),), "It cannot be told whether models lean on it."),
+    ],
+)
+def test_a_cue_of_the_scan_has_one_of_four_answers(leanings: tuple[PropertyLeaning, ...], said: str) -> None:
+    assert cue_leaning(DESK, leanings) == said
+
+
+@pytest.mark.parametrize(
+    ("why", "carriers", "start"),
+    [
+        (None, 400, ""),
+        ("few carriers", 0, "no test row of another class has it, and 30 are needed; add test rows"),
+        ("few carriers", 1, "only 1 test row of other classes has it, and 30 are needed; add test rows"),
+        ("few rows without the tie", 400, "too few train rows are left if it goes with no class; add train rows"),
+        ("not trained", 400, "the trainings needed for it are missing; run the missing cells"),
+        ("no test set", 0, "no test row has it; add test rows that have it"),
+    ],
+)
+def test_what_cannot_be_told_says_why_and_what_to_do(why: WhyUntold | None, carriers: int, start: str) -> None:
+    assert untold_text(replace(FEW, why=why, carriers=carriers)).startswith(start)
+    assert bool(untold_text(replace(FEW, why=why, carriers=carriers))) == (why is not None)
+
+
+def test_the_line_above_the_table_counts_the_same_answers() -> None:
+    assert leanings_line([]) == "It was not tested for any property whether models lean on it"
+    assert leanings_line([TESTED]) == "Of 1 candidate, models lean on 1"
+    assert leanings_line([FEW]) == "Of 1 candidate, for 1 it cannot be told"
+    assert leanings_line([TESTED, NOT_SEEN, FEW]) == (
+        "Of 3 candidates, models lean on 1 and are not shown to lean on 1; for 1 it cannot be told"
+    )

@@ -180,14 +180,15 @@ def test_a_finding_begins_with_the_answers_found_without_the_question(analysis: 
     assert judged_as.scan is not None
     blind = BlindScores(400, 0.5, (rule,))
     facts = replace(judged_as.facts, split_questions={"train": 400})
-    asked = replace(judged_as, scan=replace(judged_as.scan, blind=blind), facts=facts)
+    scan = replace(judged_as.scan, blind=blind)
+    asked = replace(judged_as, scan=scan, facts=facts)
     screen = first_screen(asked, from_files=True)
     assert screen.finding.startswith(
         "Without the question 72 % of the right answers are found (chance 50 %) by picking the longest answer; "
         "400 questions. The cue "
     )
     assert "aflite fix" not in screen.command
-    unsure = replace(asked, scan=replace(asked.scan, blind=BlindScores(400, 0.5, (replace(rule, p_value=0.5),))))
+    unsure = replace(asked, scan=replace(scan, blind=BlindScores(400, 0.5, (replace(rule, p_value=0.5),))))
     assert first_screen(unsure, from_files=True).finding.startswith("The cue ")
 
 

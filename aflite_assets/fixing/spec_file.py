@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.plan import ID
+from aflite_assets.specs.filter import advised_threshold
 from aflite_assets.specs.yaml.paths import absolute_paths
 from aflite_assets.specs.yaml.reading import read_yaml
 
@@ -140,9 +141,9 @@ def first_content(
 
 
 QUESTION_FILTER: Mapping[str, object] = {
-    "rank": "label_probability", "threshold": 0.5, "target_size": 0.5, "train_size": 0.3, "slice_size": 0.04
+    "rank": "label_probability", "target_size": 0.5, "train_size": 0.3, "slice_size": 0.04
 }  # fmt: skip
-"""The filter that is advised for preferences and questions."""
+"""The filter that is advised for preferences and questions; its threshold depends on the number of answers."""
 
 
 def question_content(
@@ -152,6 +153,7 @@ def question_content(
     place: Path,
     by_words: bool,
     balanced_by: Sequence[str],
+    guessed: float,
 ) -> dict[str, object]:
     """Return the content of a first dataset file for preferences or questions: a filter by what answers look like.
 
@@ -161,6 +163,7 @@ def question_content(
         place: folder of the file; a source in it or below is named without it.
         by_words: whether the filter also reads the words of the answers.
         balanced_by: measures of the answers that a test set is balanced by.
+        guessed: share of the answers on which always saying the same is right.
     """
     paired = source["format"] == "preference"
     file = Path(source["table"]["splits"]["train"]).absolute()
@@ -177,7 +180,7 @@ def question_content(
         "holdout": {"test": 0.3},
         **({} if paired else {"answers": "compared"}),
         "representations": {"surface": {"kind": "surface"}, **(words if by_words else {})},
-        "filter": {**QUESTION_FILTER, "evaluation_rows": "kept"},
+        "filter": {**QUESTION_FILTER, "threshold": advised_threshold(guessed), "evaluation_rows": "kept"},
         "evaluators": {"with_question": model, "answers_only": {"kind": "linear", "inputs": ["text_pair"]}},
         "challenge_sets": {
             "balanced": {

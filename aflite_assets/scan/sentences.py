@@ -13,7 +13,7 @@ def headline(result: ScanFacts) -> str:
     blind = "" if result.blind is None else blind_sentence(result.blind)
     if blind and not result.tests_classes:
         return blind
-    return " ".join(filter(None, [blind, _cue_headline(result)]))
+    return " ".join(filter(None, [blind, cue_headline(result)]))
 
 
 def blind_sentence(scores: BlindScores) -> str:
@@ -44,7 +44,8 @@ def _picker(rule: BlindRule) -> str:
     return rule.name if rule.is_model else f"picking {rule.name}"
 
 
-def _cue_headline(result: ScanFacts) -> str:
+def cue_headline(result: ScanFacts) -> str:
+    """Return in one sentence which properties of rows tell the label."""
     if not result.can_tell:
         grouped = result.units < result.rows
         of = f"{counted(result.rows)} in {counted(result.units, 'group')}" if grouped else counted(result.rows)

@@ -36,6 +36,7 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
         place=path.absolute().parent,
         by_words=scores is not None and any(one.kind in WORD_MODELS for one in scores.named),
         balanced_by=_measures(scores),
+        guessed=max(one.rows for one in result.classes) / result.rows,
     )
     comments = ["Written by aflite scan --filter-file. What each setting does: docs/preferences.md, section Filter."]
     try:

@@ -104,7 +104,7 @@ def test_a_rule_is_explained_shown_and_followed_by_what_to_do(tmp_path: Path, sc
     assert f"\n      aflite scan {file} --filter-file with_filter.yaml\n" in steps
     spec = load_spec(new)
     assert spec.challenge_sets["balanced"].balanced_by[:1] == ("length",)
-    assert spec.filter.evaluation_rows == "kept"
+    assert (spec.filter.evaluation_rows, spec.filter.threshold) == ("kept", 0.8)
     assert main(["check", str(new), "--no-timing"]) == 0
 
 
@@ -117,7 +117,8 @@ def test_a_filter_file_of_questions_compares_answers_and_is_never_overwritten(tm
         rows.append({"question": f"q {number}", "choices": choices, "answer": number % 4})
     file, new = _jsonl(tmp_path / "q.jsonl", rows), tmp_path / "quiz.yaml"
     assert scan(file, "--filter-file", str(new))[0] == 1
-    assert (load_spec(new).answers, new.read_text().count("train: q.jsonl")) == ("compared", 1)
+    spec = load_spec(new)
+    assert (spec.answers, spec.filter.threshold, new.read_text().count("train: q.jsonl")) == ("compared", 0.9, 1)
     code, _, err = scan(file, "--filter-file", str(new))
     assert (code, "quiz.yaml' is there already, and is not overwritten; name another file" in err) == (2, True)
     code, _, err = scan(file, "--filter-file", str(tmp_path / "My Quiz.yaml"))

@@ -4,12 +4,14 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import SecretStr
 
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.plan import ID
+from aflite_assets.specs.filter import advised_threshold
 from aflite_assets.specs.yaml.paths import absolute_paths
 from aflite_assets.specs.yaml.reading import read_yaml
 
@@ -136,6 +138,57 @@ def first_content(
     content |= {"representations": {name: dict(encoder)}}
     evaluators: dict[str, object] = {} if name == "given" else {name: dict(encoder)}
     return content | {"evaluators": {**evaluators, "linear": {"kind": "linear"}}}
+
+
+QUESTION_FILTER: Mapping[str, object] = {
+    "rank": "label_probability", "target_size": 0.5, "train_size": 0.3, "slice_size": 0.04
+}  # fmt: skip
+"""The filter that is advised for preferences and questions; its threshold depends on the number of answers."""
+
+
+def question_content(
+    title: str,
+    source: Mapping[str, Any],
+    *,
+    place: Path,
+    by_words: bool,
+    balanced_by: Sequence[str],
+    guessed: float,
+) -> dict[str, object]:
+    """Return the content of a first dataset file for preferences or questions: a filter by what answers look like.
+
+    Args:
+        title: of the dataset.
+        source: `preference` or `multiple_choice`, of one file.
+        place: folder of the file; a source in it or below is named without it.
+        by_words: whether the filter also reads the words of the answers.
+        balanced_by: measures of the answers that a test set is balanced by.
+        guessed: share of the answers on which always saying the same is right.
+    """
+    paired = source["format"] == "preference"
+    file = Path(source["table"]["splits"]["train"]).absolute()
+    named = str(file.relative_to(place)) if file.is_relative_to(place) else str(file)
+    table = {**source["table"], "splits": {"train": named}}
+    given = {**source, "table": table}
+    model = {"kind": "small_transformer", "max_length": 128, "epochs": 5} | (
+        {"loss": "bradley_terry"} if paired else {}
+    )
+    words = {"words": {"kind": "siamese_bag", "inputs": ["text_pair"], "epochs": 8}}
+    return {
+        "title": title,
+        "source": given,
+        "holdout": {"test": 0.3},
+        **({} if paired else {"answers": "compared"}),
+        "representations": {"surface": {"kind": "surface"}, **(words if by_words else {})},
+        "filter": {**QUESTION_FILTER, "threshold": advised_threshold(guessed), "evaluation_rows": "kept"},
+        "evaluators": {"with_question": model, "answers_only": {"kind": "linear", "inputs": ["text_pair"]}},
+        "challenge_sets": {
+            "balanced": {
+                "source": {**given, "table": {**table, "splits": {"test": named}}},
+                "balanced_by": list(balanced_by),
+            }
+        },
+    }
 
 
 def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str]) -> None:

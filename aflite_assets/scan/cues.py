@@ -152,6 +152,11 @@ class ScanFacts:
         return any(one.detectable is not None for one in self.classes)
 
     @property
+    def tells_without_question(self) -> bool:
+        """Whether a rule or model is named that finds right answers without the question, in all or in a part."""
+        return self.blind is not None and bool(self.blind.named)
+
+    @property
     def verdict(self) -> Verdict:
         """Return what was found; all artefacts together count as one."""
         if not self.can_tell:
@@ -159,7 +164,7 @@ class ScanFacts:
         blind_artefact = self.blind is not None and self.blind.has_artefact
         if self.artefacts or self.is_spread or blind_artefact:
             return "artefact"
-        return "candidates" if self.candidates or (self.blind is not None and self.blind.named) else "nothing"
+        return "candidates" if self.candidates or self.tells_without_question else "nothing"
 
     @property
     def is_spread(self) -> bool:

@@ -1,11 +1,12 @@
 """Sentences on what a scan found: the first line, and what the numbers of a cue mean. They are not escaped."""
 
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION
-from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
+from aflite_assets.scan.blind.records import BlindRule, BlindScores
 from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.wording import counted
 
 _CHANCE = "in balanced accuracy, where chance is 50 %"
+_OF_ANSWERS = "in balanced accuracy of single answers, where chance is 50 %"
 
 
 def headline(result: ScanFacts) -> str:
@@ -13,18 +14,19 @@ def headline(result: ScanFacts) -> str:
     blind = "" if result.blind is None else blind_sentence(result.blind)
     if blind and not result.tests_classes:
         return blind
-    return " ".join(filter(None, [blind, _cue_headline(result)]))
+    return " ".join(filter(None, [blind, cue_headline(result)]))
 
 
 def blind_sentence(scores: BlindScores) -> str:
     """Return how many right answers are found without the question."""
-    overall = [one for one in scores.named if one.subset == ALL_SUBSETS]
-    rules = [one for one in overall if not one.is_model][:1]
-    shown = sorted([*(one for one in overall if one.is_model), *rules], key=lambda one: -one.found)
+    overall = scores.named_overall
+    models, rules = ([one for one in overall if one.is_model == side] for side in (True, False))
+    shown = sorted([*models[:2], *rules[:1]], key=lambda one: -one.found)
     chance, of = f"chance {percent(scores.chance)}", counted(scores.questions, "question")
     if shown:
         found = f"{percent(shown[0].found)} of the right answers are found ({chance}) by {_picker(shown[0])}"
-        return f"Without the question {', '.join([found, *map(_found_by, shown[1:])])}; {of}."
+        named = " and ".join(counted(len(some), noun) for some, noun in ((rules, "rule"), (models, "model")) if some)
+        return f"Without the question {', '.join([found, *map(_found_by, shown[1:])])}; {named} in all, {of}."
     none = (
         "Without the question no rule or model is shown to find 5 points more right answers than chance; "
         f"{chance}, {of}"
@@ -43,7 +45,8 @@ def _picker(rule: BlindRule) -> str:
     return rule.name if rule.is_model else f"picking {rule.name}"
 
 
-def _cue_headline(result: ScanFacts) -> str:
+def cue_headline(result: ScanFacts) -> str:
+    """Return in one sentence which properties of rows tell the label."""
     if not result.can_tell:
         grouped = result.units < result.rows
         of = f"{counted(result.rows)} in {counted(result.units, 'group')}" if grouped else counted(result.rows)
@@ -53,15 +56,16 @@ def _cue_headline(result: ScanFacts) -> str:
             f"Cannot tell: of {of} no class has enough {units}, and enough {units} outside of it, to test a cue on "
             f"rows that it was not chosen on.{copies}"
         )
-    tested = f"{result.properties:,} properties"
+    tested = f"{result.properties:,} properties{'' if result.blind is None else ' of single answers'}"
+    chance = _CHANCE if result.blind is None else _OF_ANSWERS
     artefacts, candidates = _by_itself(result.artefacts), _by_itself(result.candidates)
     if artefacts:
         more = f" and {_counted(candidates, 'candidate')}" if candidates else ""
-        return f"Found {_counted(artefacts, 'artefact')}{more}; {_CHANCE}."
+        return f"Found {_counted(artefacts, 'artefact')}{more}; {chance}."
     if result.artefacts:
         return (
             f"Found {_counted(candidates, 'candidate')}, and artefacts that go with {_them(candidates)}: "
-            f"{_described(result.artefacts[0])}; {_CHANCE}."
+            f"{_described(result.artefacts[0])}; {chance}."
         )
     if result.is_spread and result.surface is not None:
         more = f" Found {_counted(candidates, 'candidate')}." if candidates else ""
@@ -70,7 +74,7 @@ def _cue_headline(result: ScanFacts) -> str:
             f"accuracy, where chance is {percent(result.surface.chance)}.{more}"
         )
     if candidates:
-        return f"No artefact found among {tested}, but {_counted(candidates, 'candidate')}; {_CHANCE}."
+        return f"No artefact found among {tested}, but {_counted(candidates, 'candidate')}; {chance}."
     return f"Nothing found: none of {tested} tells a class by itself."
 
 

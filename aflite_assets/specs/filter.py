@@ -2,6 +2,7 @@
 rows.
 """
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictFloat, StrictInt, model_validator
@@ -43,6 +44,15 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "
 def compared_name(representation: str, rank: Ranking) -> str:
     """Return the name of a representation's filtered set by another ranking than the filter's own."""
     return f"{representation}_by_{rank}"
+
+
+_OVER_GUESSING, _ROUNDING = 0.6, 1e-9
+"""Share of the way from guessing to always right at which the advised threshold lies: 0.9 for four answers."""
+
+
+def advised_threshold(guessed: float) -> float:
+    """Return the threshold to set where always predicting the largest class is right on this share of the rows."""
+    return min(math.ceil(100 * (guessed + _OVER_GUESSING * (1 - guessed)) - _ROUNDING) / 100, 1.0)
 
 
 class FilterChanges(StrictSpec):

@@ -12,7 +12,7 @@ from datasets import load_dataset
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.data.cue_scan import read_scan
+from aflite_assets.stages.data.cue_scan import check_artefacts, read_scan
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from tests.small_datasets import LINEAR, SMALL_TRANSFORMER
 
@@ -96,6 +96,22 @@ def test_the_scan_scores_the_pairs_without_the_prompt(walk: dict[str, StoredResu
     (longest,) = (one for one in blind.rules if one.name == "the longest answer")
     assert longest.found == 1.0
     assert longest.is_named
+
+
+def test_the_check_names_what_finds_answers_without_the_prompt(walk: dict[str, StoredResult]) -> None:
+    checks = {one.name: one for one in check_artefacts(walk["cue_scan"].result)}
+    needed = checks["question_is_needed"]
+    assert (needed.applies, needed.passed) == (True, False)
+    assert needed.found.startswith("Without the question ")
+    assert "picking the longest answer" in needed.found
+    assert "beside each accuracy" in needed.said
+    assert not checks["no_artefact_tells"].found.startswith("Without the question")
+
+
+def test_no_property_of_rows_is_tested_for_leaning_and_the_result_says_why(walk: dict[str, StoredResult]) -> None:
+    summary = walk["leaning_sets"].result.summary
+    assert summary["candidates"] == 0
+    assert "rules that find right answers compare the answers of a question" in str(summary["why"])
 
 
 def test_a_pair_is_filtered_by_the_difference_of_its_answers(walk: dict[str, StoredResult]) -> None:

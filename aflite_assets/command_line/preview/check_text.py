@@ -3,7 +3,6 @@
 Everything that a dataset holds is cut to a length and made safe for a terminal.
 """
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -24,7 +23,7 @@ from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
 from aflite_assets.data.questions import right_answers, separate_questions
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.filter import Count, FilterChanges
+from aflite_assets.specs.filter import Count, FilterChanges, advised_threshold
 from aflite_assets.specs.sources import ChoiceSource, SourceSpec, TableSource, as_tuple
 from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
@@ -38,8 +37,7 @@ MOST_NAME_SIGNS = 40
 MOST_TEXT_SIGNS = 100
 MOST_NUMBERS = 6
 
-_OVER_GUESSING, _ROUNDING = 0.6, 1e-9
-"""Share of the way from guessing to always right at which the advised threshold lies: 0.9 for four answers."""
+_ROUNDING = 1e-9
 
 
 def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
@@ -146,7 +144,7 @@ def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     guessed, threshold = float((labels == largest).mean()), spec.filter.threshold
     if threshold > guessed + _ROUNDING:
         return
-    enough = min(math.ceil(100 * (guessed + _OVER_GUESSING * (1 - guessed)) - _ROUNDING) / 100, 1.0)
+    enough = advised_threshold(guessed)
     share, name = percent(guessed), escaped(_name(data.raw.examples.label_names[largest]))
     what = (
         f"saying {name} of every answer is right on {share} % of them, so answers leave for what guessing gives"

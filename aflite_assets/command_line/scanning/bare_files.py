@@ -62,10 +62,11 @@ class Roles:
 
 @dataclass(frozen=True, eq=False)
 class BareFile:
-    """Rows of a file, and sentences about how it was understood."""
+    """Rows of a file, and sentences about how it was understood. `source`: of preferences and questions, else None."""
 
     rows: ScanRows
     understood: tuple[str, ...]
+    source: ChoiceSource | None = None
 
 
 def read_bare(path: Path, roles: Roles) -> BareFile:
@@ -162,7 +163,7 @@ def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Pat
     lines = [understood_choices(source, made), f"{counted(len(np.unique(questions[known])), 'question')} read."]
     dropped = counted(int((~known).sum()), "answer")
     lines += [] if known.all() else [f"{dropped} of ties, or equal to a right answer, left out."]
-    return BareFile(read.rows, tuple(lines))
+    return BareFile(read.rows, tuple(lines), source)
 
 
 def _named(table: pa.Table, name: str, path: Path, *, option: str) -> str:

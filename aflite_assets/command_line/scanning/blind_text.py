@@ -1,8 +1,11 @@
 """Rules and models that find the right answer without the question: a table for a terminal, and the same as JSON."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from aflite_assets.command_line.terminal import table, truncate_escaped
+from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
+from aflite_assets.scan.blind.advice import next_steps
+from aflite_assets.scan.blind.meanings import meaning
 from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
 from aflite_assets.scan.sentences import percent
 
@@ -10,7 +13,7 @@ MOST_RULES = 12
 """Rules of all questions that are printed, and of their parts."""
 
 _TITLE = "Without the question, right answers found by picking (ties of equals count half)"
-_PART = 24
+_PART, _TERM = 24, 40
 
 
 def nature(rule: BlindRule) -> str:
@@ -20,8 +23,11 @@ def nature(rule: BlindRule) -> str:
     return "candidate" if rule.reason is None else "artefact"
 
 
-def blind_lines(scores: BlindScores | None) -> list[str]:
-    """Return the rules that surely find more than chance, first in all questions and then in their parts."""
+def blind_lines(scores: BlindScores | None, scan: str) -> list[str]:
+    """Return the rules that surely find more than chance, what they pick, examples, and what to do.
+
+    `scan`: the command of this scan, with which the advised ones begin.
+    """
     if scores is None:
         return []
     whole = [one for one in scores.sure if one.subset == ALL_SUBSETS]
@@ -32,7 +38,46 @@ def blind_lines(scores: BlindScores | None) -> list[str]:
     head = ("rule or model", "part", "questions", "found", "chance", "decides", "nature")
     printed = [f"{_TITLE}:", *table([head, *map(_row, shown)], numbers=(2, 4, 5))]
     more = len(whole) + len(parts) - len(shown)
-    return [*printed, *([f"  and {more} more, in --json and --html"] if more else []), ""]
+    printed += [f"  and {more} more, in --json and --html"] if more else []
+    printed += _meanings(shown)
+    return [*printed, "", *_terms(scores), *_examples(scores), *_next_steps(scores, scan)]
+
+
+def _meanings(shown: Sequence[BlindRule]) -> list[str]:
+    said = {one.name: meaning(one) for one in shown}
+    return [line for name, clause in said.items() for line in indented(f"{name}: {clause}")]
+
+
+def _terms(scores: BlindScores) -> Iterator[str]:
+    if scores.read_from is None or not scores.terms:
+        return
+    yield f"Strongest in {scores.read_from.name}, counted in questions that they were not chosen on:"
+    rows = [
+        (truncate_escaped(f"“{one.term}”", _TERM), "right" if one.tells_right else "wrong", f"{one.right:,}",
+         f"{one.wrong:,}")
+        for one in scores.terms
+    ]  # fmt: skip
+    yield from table([("words", "tell", "right answers with them", "wrong answers with them"), *rows], numbers=(2, 3))
+    yield ""
+
+
+def _examples(scores: BlindScores) -> Iterator[str]:
+    if scores.shown is None or not scores.examples:
+        return
+    yield f"Questions drawn from those that are answered rightly by {scores.shown.name}:"
+    for one in scores.examples:
+        yield f"  question: {escaped(one.question)}"
+        yield f"    picked: {escaped(one.right)}"
+        yield f"     wrong: {escaped(one.wrong)}"
+    yield ""
+
+
+def _next_steps(scores: BlindScores, scan: str) -> Iterator[str]:
+    for number, step in enumerate(next_steps(scores, scan)):
+        yield from () if number else ("What to do:",)
+        yield from indented(f"- {escaped(step.text)}")
+        yield from (f"      {escaped(command)}" for command in step.commands)
+    yield from ("",) if scores.shown is not None else ()
 
 
 def _row(rule: BlindRule) -> tuple[str, ...]:
@@ -48,6 +93,8 @@ def _row(rule: BlindRule) -> tuple[str, ...]:
 
 
 def blind_record(scores: BlindScores) -> dict[str, object]:
-    """Return all rules in all parts as values for JSON; the subset of all questions is an empty text."""
-    rules = [{**asdict(one), "nature": nature(one), "named": one.is_named} for one in scores.rules]
-    return {"questions": scores.questions, "chance": scores.chance, "rules": rules}
+    """Return rules, words and examples as values for JSON; the subset of all questions is an empty text."""
+    rules = [
+        {**asdict(one), "nature": nature(one), "named": one.is_named, "meaning": meaning(one)} for one in scores.rules
+    ]
+    return {**asdict(scores), "rules": rules}

@@ -16,7 +16,10 @@ from aflite_assets.command_line.terminal import write_lines
 from aflite_assets.errors import DataError
 
 NOTHING, ARTEFACT, CANNOT_TELL = 0, 1, REFUSED
-"""Exit codes. Wrong usage is 2 as in other commands, and so is a file that is refused: nothing is known of it."""
+"""Exit codes. That of an artefact is also that of right answers which are found without the question.
+
+Wrong usage is 2 as in other commands, and so is a file that is refused: nothing is known of it.
+"""
 
 _SCAN = """\
 Looks for cues that tell the label by themselves, in a minute, without a model: record numbers, missing values,
@@ -25,7 +28,8 @@ lines or Parquet file, or a folder of images (a folder per class, or a metadata.
 Preferences (columns chosen and rejected) and questions with their answers are recognised by the names of their columns:
 then it also says how often the right answer is found without reading the question.
 Cues are chosen on one half of the rows and tested on the other. Exits with 0 if no artefact is found (candidates may
-be), with 1 if one is, and with 2 if that cannot be told: too few rows, a file that is refused, or wrong usage.
+be), with 1 if one is, or if a rule or model surely finds 5 points more right answers than chance without the question,
+and with 2 if that cannot be told: too few rows, a file that is refused, or wrong usage.
 """
 
 
@@ -35,6 +39,9 @@ def add_command(commands: Any) -> None:
     add_input_arguments(scan)
     scan.add_argument("--json", action="store_true", help="print JSON")
     scan.add_argument("--html", metavar="PAGE", help="also write one HTML page")
+    scan.add_argument(
+        "--filter-file", metavar="YAML", help="preferences and questions: also write a dataset's file to filter with"
+    )
     scan.set_defaults(command=_scan)
 
 
@@ -43,23 +50,28 @@ def _scan(options: argparse.Namespace) -> int:
 
 
 def _scanned(options: argparse.Namespace) -> int:
+    from aflite_assets.command_line.scanning.filter_file import write_filter_file
     from aflite_assets.command_line.scanning.inputs import content_hash, read_input
     from aflite_assets.command_line.scanning.scan_page import result_page
     from aflite_assets.command_line.scanning.scan_text import result_json, result_lines
 
     read = read_input(options)
     result = read.scan(seed=options.seed)
-    fixing = command_of("fix", options)
+    fixing, scanning = command_of("fix", options), command_of("scan", options)
     if options.html:
-        page = result_page(result, read.rows, read.understood, title=Path(options.file).name, fix=fixing)
+        page = result_page(result, read.rows, read.understood, title=Path(options.file).name, fix=fixing, scan=scanning)
         _write_page(Path(options.html), page)
+    if options.filter_file:
+        write_filter_file(Path(options.filter_file), read, result, title=Path(options.file).name)
     if options.json:
         scanned = {"file": options.file, "options": options_of(options), "content": content_hash(options.file)}
         lines = [result_json(result, read.understood, scanned=scanned)]
     else:
-        lines = result_lines(result, read.understood, fix=fixing, rows=read.rows)
+        lines = result_lines(result, read.understood, fix=fixing, scan=scanning, rows=read.rows)
     write_lines(sys.stdout, lines)
-    return {"artefact": ARTEFACT, "cannot tell": CANNOT_TELL}.get(result.verdict, NOTHING)
+    if result.verdict == "cannot tell":
+        return CANNOT_TELL
+    return ARTEFACT if result.verdict == "artefact" or result.tells_without_question else NOTHING
 
 
 def _write_page(path: Path, page: str) -> None:

@@ -8,6 +8,8 @@ from markupsafe import Markup
 from aflite_assets.command_line.scanning.blind_text import nature
 from aflite_assets.command_line.scanning.example_rows import page_rows
 from aflite_assets.reports.figures.example_rows import thumbnail_uri
+from aflite_assets.scan.blind.advice import next_steps
+from aflite_assets.scan.blind.meanings import meaning
 from aflite_assets.scan.cues import ScanResult
 from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.rows import ScanRows
@@ -25,10 +27,13 @@ MOST_EXAMPLES = 3
 """Rows that are shown of a cue."""
 
 
-def result_page(result: ScanResult, rows: ScanRows, understood: Sequence[str], *, title: str, fix: str) -> str:
+def result_page(
+    result: ScanResult, rows: ScanRows, understood: Sequence[str], *, title: str, fix: str, scan: str
+) -> str:
     """Return the page.
 
-    `rows`: what was scanned. `title` names its file, `fix` is the beginning of the command that mends a cue.
+    `rows`: what was scanned. `title` names its file, `fix` is the beginning of the command that mends a cue, `scan` the
+    command of this scan.
     """
     environment = Environment(
         loader=PackageLoader("aflite_assets.command_line.scanning"),
@@ -47,6 +52,8 @@ def result_page(result: ScanResult, rows: ScanRows, understood: Sequence[str], *
         result=result,
         surface=surface_sentence(result),
         blind=[] if result.blind is None else result.blind.sure,
+        steps=[] if result.blind is None else next_steps(result.blind, scan),
+        meaning=meaning,
         nature=nature,
         reach=reach_sentence(result),
         sentences={cue.number: cue_sentence(cue) for cue in result.cues},

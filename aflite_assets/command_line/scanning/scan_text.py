@@ -29,11 +29,18 @@ MOST_EXAMPLES = 2
 _NAME, _LABEL, _EXAMPLE = 54, 16, 120
 
 
-def result_lines(result: ScanResult, understood: Sequence[str], *, fix: str, rows: ScanRows | None = None) -> list[str]:
+def result_lines(
+    result: ScanResult,
+    understood: Sequence[str],
+    *,
+    fix: str,
+    scan: str = "aflite scan FILE",
+    rows: ScanRows | None = None,
+) -> list[str]:
     """Return the lines of a result; the first one says what was found.
 
-    `fix`: the beginning of the command that mends a cue, which stands under each artefact. `rows`: what was scanned, of
-    which texts that carry a cue are shown.
+    `fix`: the beginning of the command that mends a cue, which stands under each artefact. `scan`: the
+    command of this scan. `rows`: what was scanned, of which texts that carry a cue are shown.
     """
     lines = [escaped(headline(result)), ""]
     lines += [escaped(line) for line in understood]
@@ -41,7 +48,7 @@ def result_lines(result: ScanResult, understood: Sequence[str], *, fix: str, row
     examples = {} if rows is None else _example_texts(result, rows)
     mends = result.blind is None  # answers of questions are not written back
     advices = {cue.number: advice(cue, fix) for cue in result.cues if mends and cue.number in advised(result)}
-    lines += ["", *blind_lines(result.blind)]
+    lines += ["", *blind_lines(result.blind, scan)]
     lines += [
         *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices, examples),
     ]

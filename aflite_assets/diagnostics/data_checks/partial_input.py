@@ -140,6 +140,81 @@ def held_out_probabilities(
     return [_held_out(sample, sample.text_folds(rng), _probability_of_right) for rng in draws]
 
 
+@dataclass(frozen=True)
+class StrongTerm:
+    """A word or pair of words that models lean on, and in how many held-out texts it is.
+
+    `tells_right`: whether models take it for a sign of a right answer. `right`, `wrong`: right and wrong texts that
+    have it, among those held out from the models that chose it.
+    """
+
+    term: str
+    tells_right: bool
+    right: int
+    wrong: int
+
+
+def strongest_terms(
+    texts: Sequence[str | None], right: np.ndarray, units: np.ndarray, *, rng: np.random.Generator, most: int
+) -> list[StrongTerm]:
+    """Return the words and pairs of words that the model of `held_out_probabilities` leans on most.
+
+    Each fold's model chooses its strongest terms, by their coefficient times the spread of their weight, on the units
+    that it is trained on. A term is counted in the units held out from the models that chose it. Of terms in nearly the
+    same texts the strongest is kept. The strongest are first.
+
+    Args:
+        texts: text of each answer.
+        right: bool, whether it is right.
+        units: int64 from 0, at least five of them, which are held out whole.
+        rng: decides the folds.
+        most: terms to return at most.
+
+    Returns:
+        An empty list if the texts have no words.
+    """
+    found = _weights_by_term(texts, 2)
+    if found is None:
+        return []
+    matrix, names = found
+    matrix, folds = matrix.tocsc(), _folds(int(units.max()) + 1, rng)[units]
+    strengths = np.array([_strengths(matrix[folds != fold], right[folds != fold]) for fold in range(FOLDS)])
+    chosen = np.zeros(strengths.shape, dtype=bool)
+    for fold, own in enumerate(np.abs(strengths)):
+        chosen[fold, np.argsort(-own, kind="stable")[: 3 * most]] = True
+    total, often = strengths.sum(axis=0), chosen.sum(axis=0)
+    order = np.lexsort((-np.abs(total), -often))[: int((often > 0).sum())]
+    kept: dict[int, np.ndarray] = {}
+    for term in order.tolist():
+        present = matrix[:, [term]].toarray().ravel() > 0
+        if all(2 * (present & other).sum() < (present | other).sum() for other in kept.values()):
+            kept[term] = present
+        if len(kept) == most:
+            break
+    counted = {term: present & chosen[folds, term] for term, present in kept.items()}
+    return [
+        StrongTerm(str(names[term]), bool(total[term] > 0), int((held & right).sum()), int((held & ~right).sum()))
+        for term, held in counted.items()
+    ]
+
+
+def _strengths(weights: Any, right: np.ndarray) -> np.ndarray:
+    """Return the coefficient of each term times the standard deviation of its weight, float64; 0 with one class."""
+    if right.all() or not right.any():
+        return np.zeros(weights.shape[1])
+    mean = np.asarray(weights.mean(axis=0)).ravel()
+    spread = np.sqrt(np.maximum(np.asarray(weights.multiply(weights).mean(axis=0)).ravel() - mean**2, 0))
+    return np.asarray(_fitted(weights.tocsr(), right.astype(np.int64)).coef_[0] * spread)
+
+
+def _fitted(weights: Any, classes: np.ndarray) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
+        return LogisticRegression(max_iter=1_000).fit(weights, classes)
+
+
 def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generator) -> _Sample | None:
     codes = text_codes(train.table[column])
     rows = _whole_texts(codes - codes.min(initial=0), most_rows, rng)
@@ -168,6 +243,12 @@ def _folds(count: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _weights(texts: Sequence[str | None], classes: int) -> Any:
+    found = _weights_by_term(texts, classes)
+    return None if found is None else found[0]
+
+
+def _weights_by_term(texts: Sequence[str | None], classes: int) -> tuple[Any, np.ndarray] | None:
+    """Return the weights of words and pairs of words, and their names; None if the texts have no words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(
@@ -178,7 +259,9 @@ def _weights(texts: Sequence[str | None], classes: int) -> Any:
     )
     analyse = words.build_analyzer()
     beginnings = [(text or "")[:_MOST_CHARACTERS] for text in texts]
-    return words.fit_transform(beginnings) if any(analyse(text) for text in beginnings) else None
+    if not any(analyse(text) for text in beginnings):
+        return None
+    return words.fit_transform(beginnings), words.get_feature_names_out()
 
 
 def _right(sample: _Sample, folds: np.ndarray) -> np.ndarray:
@@ -196,17 +279,13 @@ def _held_out(sample: _Sample, folds: np.ndarray, predict: Callable[[Any, Any], 
     """Return the result of `predict` for each row with a model of the other folds; if these have one class, it is
     predicted.
     """
-    from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
-
     predicted = np.zeros(len(folds))
-    with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
-        for fold in range(FOLDS):
-            held_out = folds == fold
-            known = np.unique(sample.classes[~held_out])
-            if len(known) < 2:
-                predicted[held_out] = known[0]
-            else:
-                model = LogisticRegression(max_iter=1_000).fit(sample.matrix[~held_out], sample.classes[~held_out])
-                predicted[held_out] = predict(model, sample.matrix[held_out])
+    for fold in range(FOLDS):
+        held_out = folds == fold
+        known = np.unique(sample.classes[~held_out])
+        if len(known) < 2:
+            predicted[held_out] = known[0]
+        else:
+            model = _fitted(sample.matrix[~held_out], sample.classes[~held_out])
+            predicted[held_out] = predict(model, sample.matrix[held_out])
     return predicted

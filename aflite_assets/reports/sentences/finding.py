@@ -52,12 +52,14 @@ SET_STATES: Mapping[State, str] = {
 _LONGEST, _LONGEST_CUE = 40, 160
 
 
-def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...]) -> tuple[Tone, Badge]:
+def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: bool = False) -> tuple[Tone, Badge]:
     """Return the tone of a verdict and its words; "No shortcut shown" is never shown above a cue that predicts a
     class.
+
+    `without_question`: whether right answers are found without the question.
     """
     tone, badge = BADGES[one.verdict.code]
-    return ("judge", "Yours to judge") if tone == "none" and cues else (tone, badge)
+    return ("judge", "Yours to judge") if tone == "none" and (cues or without_question) else (tone, badge)
 
 
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
@@ -75,13 +77,21 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
     return tuple(sorted(by_itself, key=lambda cue: cue.is_artefact)[:1])
 
 
+def tells_without_question(analysis: Analysis) -> bool:
+    """Whether the scan names a rule or model that finds right answers without the question."""
+    return analysis.scan is not None and analysis.scan.tells_without_question
+
+
 class FindingWords:
     """The sentences of one finding, not escaped; `cues` are the result of `cues_of`."""
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict, cues: tuple[Cue, ...], evaluator: str) -> None:
         self.analysis, self.facts, self.verdict, self.cues = analysis, analysis.facts, one.verdict, cues
         self.words, self.evaluator, self.representation = VerdictWords(analysis, one), evaluator, one.representation
-        self.leaning, self.tone = one.verdict.evidence.leaning, tone_of(one, cues)[0]
+        self.leaning, self.tone = (
+            one.verdict.evidence.leaning,
+            tone_of(one, cues, without_question=tells_without_question(analysis))[0],
+        )
         falls = {(fall.evaluator, fall.test_set): fall for fall in analysis.of(CHALLENGE_FALLS) if fall.named}
         sets = [] if self.leaning is None else [self.leaning.fallen_on or "", self.leaning.broken_on or ""]
         self._fall = next((falls[evaluator, name] for name in sets if (evaluator, name) in falls), None)
@@ -98,7 +108,7 @@ class FindingWords:
             gains = f"Trained on the filtered rows instead of as many random rows, {self.words.changes('gains')}"
             return f"{gains}. None of the tested properties explains it.{self._beside()}"
         if self.tone == "judge":
-            return self._beside().lstrip()
+            return self._beside().lstrip() or "You decide whether what finds them belongs to the task."
         if self.verdict.code in ("easy", "learnable_no_shortcut_shown"):
             return self._learnt()
         said = self.words.because(with_effect=False)
@@ -165,6 +175,11 @@ class FindingWords:
         if code == "artefact_tells":
             until = "Until then a high accuracy does not show that the task was learnt."
             return f"Take it out of the data and run again. {until}"
+        if self.tone == "judge" and tells_without_question(self.analysis):
+            return (
+                "If the questions test models, report the share found without the question beside each accuracy, and "
+                "rewrite the answers. If they train models, judge whether what finds the answers belongs to the task."
+            )
         if self.tone == "judge":
             return (
                 "If it is no part of the task, remove it in a copy and run again. Otherwise keep the dataset as it is."
@@ -175,7 +190,7 @@ class FindingWords:
         if code in ("easy", "learnable_no_shortcut_shown") and not self.words.fallen_sets():
             lost = self.words.changes("losses")
             price = f" Trained on them instead of as many random rows, {lost}." if lost else ""
-            return f"Use all rows for training. The filtered rows are harder for models, not more correct.{price}"
+            return f"Use {self.words.all_rows()}. The filtered rows are harder for models, not more correct.{price}"
         return f"Use {self.words.use_rows()}"
 
     def _name(self, one: PropertyLeaning) -> str:

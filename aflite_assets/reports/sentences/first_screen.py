@@ -8,7 +8,7 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.sentences.finding import FindingWords, Tone, cues_of, tone_of
+from aflite_assets.reports.sentences.finding import FindingWords, Tone, cues_of, tells_without_question, tone_of
 from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
 from aflite_assets.scan.cues import Cue
 from aflite_assets.scan.sentences import blind_sentence
@@ -22,7 +22,7 @@ SIGNS: Mapping[Tone, str] = {
 MOST_SETS = 4
 """Most test sets on the first screen."""
 
-_FINDINGS = frozenset({"no_artefact_tells"})
+_FINDINGS = frozenset({"no_artefact_tells", "question_is_needed"})
 """Checks whose failure is a finding rather than a doubt about one."""
 
 _CONSEQUENCES: Mapping[str, str] = {
@@ -100,7 +100,8 @@ def first_screen(analysis: Analysis, *, from_files: bool) -> FirstScreen:
         return FirstScreen(tone="unknown", badge="Cannot tell", about=about, finding=found, limits=limits)
     one = analysis.verdicts[0]
     cues, evaluator, sets = cues_of(analysis, one), _evaluator(analysis, one), _test_sets(analysis, one)
-    words, (tone, badge) = FindingWords(analysis, one, cues, evaluator), tone_of(one, cues)
+    words = FindingWords(analysis, one, cues, evaluator)
+    tone, badge = tone_of(one, cues, without_question=tells_without_question(analysis))
     rests_on_filter = tone in ("none", "unknown") or one.verdict.evidence.effect is not None
     return FirstScreen(
         tone=tone,
@@ -144,6 +145,8 @@ def _without_question(analysis: Analysis) -> str:
 def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tuple[Cue, ...]) -> str:
     """Return the command that does, or begins, what is advised; "" if there is none."""
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
+    if tone == "judge" and tells_without_question(analysis):
+        return f"aflite scan {name}.yaml"
     numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable[:_MOST_CUES])
     fix = f"aflite fix {name}.yaml {numbers} --to NEW_FOLDER" if numbers else ""
     load = 'load_dataset("<dataset folder>", "filtered")'
@@ -201,6 +204,13 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     if small:
         sizes = listed([f"“{short(one.name, _LONGEST)}” {count(one.rows)}" for one in small])
         yield Limit(f"Some test sets have few rows, so their intervals are wide: {sizes}.", "models")
+    if facts.partial_inputs and _without_question(analysis):
+        names = listed([f"“{short(name, _LONGEST)}”" for name in facts.partial_inputs], 3)
+        yield Limit(
+            f"An answer is scored by itself by {names}, which can miss what the scan finds by comparing a question's "
+            "answers.",
+            "cues",
+        )
     if facts.missing_sets:
         yield Limit(f"Not tested on {listed(list(map(one_line, facts.missing_sets)), 3)}: not available.", "models")
     if unfinished := sum(one.status != "done" for one in analysis.of(TRAININGS)):

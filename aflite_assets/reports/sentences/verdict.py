@@ -158,7 +158,8 @@ class VerdictWords:
         itself.
         """
         opening, scan = _OPENINGS[self.verdict.code], self.analysis.scan
-        return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if scan is not None and scan.cues else opening
+        tells = scan is not None and (bool(scan.cues) or scan.tells_without_question)
+        return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if tells else opening
 
     def because(self, *, with_effect: bool = True) -> str:
         """Return the reasons for the verdict; if nothing is leant on, `with_effect` False leaves out the effect of
@@ -408,6 +409,10 @@ class VerdictWords:
             return self.use_rows()
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
+    def all_rows(self) -> str:
+        """Name all rows; questions may be there to test models only."""
+        return "all questions, if you train on them" if self.facts.split_questions else "all rows for training"
+
     def use_rows(self) -> str:
         """Return which rows to use."""
         code = self.verdict.code
@@ -428,17 +433,15 @@ class VerdictWords:
                 "the task was learnt."
             )
         if code == "learnable_no_shortcut_shown" and (where := self.fallen_sets()):
-            return (
-                f"all rows for training, but look first at what {where} changes, and at the cues of the removed rows."
-            )
+            return f"{self.all_rows()}, but look first at what {where} changes, and at the cues of the removed rows."
         if code in ("learnable_no_shortcut_shown", "easy"):
-            return "all rows for training. The kept rows are harder for this representation, not more correct."
+            return f"{self.all_rows()}. The kept rows are harder for this representation, not more correct."
         if self.effect == "mixed":
             where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], MOST_NAMED)
-            return f"all rows for training, unless rows like those of {where} are what matters to you."
+            return f"{self.all_rows()}, unless rows like those of {where} are what matters to you."
         tests, how = "the filtered test rows", f"how much a model leans on {self.leant_on()}"
         if self.effect == "harms":
-            return f"all rows for training{f'; {tests} show {how}' if self.has_filtered_test_rows else ''}."
+            return f"{self.all_rows()}{f'; {tests} show {how}' if self.has_filtered_test_rows else ''}."
         lead = f"{tests} to see {how}" if self.has_filtered_test_rows else "all rows"
         if self.comparisons:
             return f"{lead}; nothing is shown about training."
@@ -471,7 +474,7 @@ class VerdictWords:
         if side == "below":
             has_use = self.verdict.shortcut and self.has_filtered_test_rows
             tests = ", and to test models that lean on the shortcut" if has_use else ""
-            better = f"all rows for training, since they are better still on {name}"
+            better = f"{self.all_rows()}, since they are better still on {name}"
             return f"{better}. Use filtered only if you cannot train on more rows than that{tests}.{random}"
         better = f"filtered rather than as many random rows, since it is better on {name}"
         return f"{better}. No difference from all rows is shown there.{random}"

@@ -1,12 +1,14 @@
-"""Two small models that never see the question: surface properties of the answers, and their words."""
+"""Small models that never see the question: surface properties of the answers, and their words."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from aflite_assets.diagnostics.data_checks.partial_input import held_out_probabilities
+from aflite_assets.diagnostics.data_checks.partial_input import StrongTerm, held_out_probabilities, strongest_terms
 from aflite_assets.scan.blind.answers import BlindAnswers
 from aflite_assets.scan.blind.measures import Measure
+from aflite_assets.scan.blind.records import BEGINNING, FIRST_SENTENCE, WORDS
 from aflite_assets.scan.properties.records import Properties
 
 FOLDS = 5
@@ -18,6 +20,35 @@ SURFACE_KINDS = frozenset({"typography", "blanks", "signs", "word group", "lengt
 
 _FEWEST = 20
 """Answers that a property needs."""
+
+_SENTENCE = re.compile(r"\s*(.+?[.!?\u2026\u3002](?=\s|$)|[^\n]+)")
+_WORD = re.compile(r"\S+")
+BEGINNING_WORDS = 3
+"""Words of an answer that are its beginning."""
+
+_MOST_CHARACTERS = 2_000
+
+
+def read_parts(given: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """Return, by the kind of a model of words, what it reads of each answer: all, its first sentence, its beginning.
+
+    First sentences are left out if most answers are one sentence, and beginnings if most have no more words.
+    """
+    parts = {
+        FIRST_SENTENCE: [_first_sentence(text[:_MOST_CHARACTERS]) for text in given],
+        BEGINNING: [" ".join(_WORD.findall(text[:_MOST_CHARACTERS])[:BEGINNING_WORDS]) for text in given],
+    }
+    shorter = {
+        kind: texts
+        for kind, texts in parts.items()
+        if 2 * sum(len(own) < len(" ".join(text.split())) for own, text in zip(texts, given, strict=True)) >= len(given)
+    }
+    return {WORDS: given, **shorter}
+
+
+def _first_sentence(text: str) -> str:
+    found = _SENTENCE.match(text)
+    return "" if found is None else found[1]
 
 
 def surface_features(answers: BlindAnswers, measures: Sequence[Measure], properties: Properties) -> np.ndarray:
@@ -76,3 +107,11 @@ def word_scores(
     """
     _, units = np.unique(answers.units, return_inverse=True)
     return [] if units.max() + 1 < FOLDS else held_out_probabilities(texts, answers.right, units, draws=draws)
+
+
+def telling_terms(
+    texts: Sequence[str], answers: BlindAnswers, *, rng: np.random.Generator, most: int
+) -> list[StrongTerm]:
+    """Return the words that such a model leans on most, chosen on other questions than they are counted in."""
+    _, units = np.unique(answers.units, return_inverse=True)
+    return strongest_terms(texts, answers.right, units, rng=rng, most=most)

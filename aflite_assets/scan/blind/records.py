@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from aflite_assets.diagnostics.data_checks.partial_input import StrongTerm
 from aflite_assets.diagnostics.properties.artefacts import Reason
 
 SURE = 0.01
@@ -13,10 +14,20 @@ LEAST_GAIN = 0.05
 ALL_SUBSETS = ""
 """The subset that holds all questions."""
 
-SURFACE, WORDS = "surface", "words of the answers"
-"""Kinds of the two models: all surface properties together, and the words of the answers."""
+SURFACE, WORDS, FIRST_SENTENCE, BEGINNING = "surface", "words of the answers", "first sentence", "beginning"
+"""Kinds of the models: all surface properties, and the words of whole answers, of first sentences, of beginnings."""
 
-MODELS = (SURFACE, WORDS)
+WORD_MODELS = (WORDS, FIRST_SENTENCE, BEGINNING)
+MODELS = (SURFACE, *WORD_MODELS)
+
+
+@dataclass(frozen=True)
+class BlindExample:
+    """A question that a rule answers rightly: its text, the right answer that is picked, and a wrong one."""
+
+    question: str
+    right: str
+    wrong: str
 
 
 @dataclass(frozen=True)
@@ -70,11 +81,15 @@ class BlindScores:
     """All rules in all subsets, those that find most above chance first, and what they were tested on.
 
     `questions`: with a right and a wrong answer. `chance`: their right answers over all answers, mean over questions.
+    `terms`: what the strongest named model of words leans on, the strongest first. `examples`: questions that the rule
+    `shown` answers, drawn at random; both are empty if nothing is named.
     """
 
     questions: int
     chance: float
     rules: tuple[BlindRule, ...]
+    terms: tuple[StrongTerm, ...] = ()
+    examples: tuple[BlindExample, ...] = ()
 
     @property
     def sure(self) -> tuple[BlindRule, ...]:
@@ -85,6 +100,21 @@ class BlindScores:
     def named(self) -> tuple[BlindRule, ...]:
         """Rules that surely find at least `LEAST_GAIN` more than chance."""
         return tuple(one for one in self.rules if one.is_named)
+
+    @property
+    def named_overall(self) -> tuple[BlindRule, ...]:
+        """Rules and models that are named on all questions, those that find most first."""
+        return tuple(one for one in self.named if one.subset == ALL_SUBSETS)
+
+    @property
+    def shown(self) -> BlindRule | None:
+        """The rule that examples are shown of: the strongest named one, else the strongest named model."""
+        return min(self.named_overall, key=lambda one: (one.is_model, -one.found), default=None)
+
+    @property
+    def read_from(self) -> BlindRule | None:
+        """The named model of words that finds most, whose `terms` are shown."""
+        return next((one for one in self.named_overall if one.kind in WORD_MODELS), None)
 
     @property
     def has_artefact(self) -> bool:

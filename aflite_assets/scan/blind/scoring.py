@@ -6,15 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aflite_assets.data.questions import credit_by_question, guessing_credit
+from aflite_assets.diagnostics.data_checks.partial_input import StrongTerm
 from aflite_assets.diagnostics.properties.artefacts import Reason
 from aflite_assets.p_values import holm
 from aflite_assets.scan.blind.answers import BlindAnswers, blind_answers
 from aflite_assets.scan.blind.exact import effective_count, exact_interval, exact_p_value
+from aflite_assets.scan.blind.meanings import NAMES
 from aflite_assets.scan.blind.measures import Measure, measures_of
-from aflite_assets.scan.blind.models import surface_features, surface_scores, word_scores
-from aflite_assets.scan.blind.records import ALL_SUBSETS, SURFACE, WORDS, BlindRule, BlindScores
+from aflite_assets.scan.blind.models import read_parts, surface_features, surface_scores, telling_terms, word_scores
+from aflite_assets.scan.blind.records import ALL_SUBSETS, SURFACE, BlindExample, BlindRule, BlindScores
 from aflite_assets.scan.properties.extraction import Extracted
 from aflite_assets.scan.rows import ScanRows
+from aflite_assets.text import one_line
+from aflite_assets.wording import truncate
 
 FEWEST_QUESTIONS = 30
 """Questions that all data need to be scored, and every subset."""
@@ -24,6 +28,11 @@ MOST_SUBSETS = 50
 
 REPEATS = 3
 """Draws of folds over which a model's shares are averaged."""
+
+MOST_TERMS, MOST_EXAMPLES = 10, 5
+"""Words that are shown of a model, and questions that are shown of a rule."""
+
+_MOST_CHARACTERS = 160
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +54,7 @@ def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models
         rows: the rows of all sets; those of the first are scored.
         extracted: their properties and units.
         seed: decides the folds of the models.
-        with_models: whether the two small models pick too, which take most of the time.
+        with_models: whether small models pick too, which take most of the time.
 
     Returns:
         None if the rows are no answers of questions, or of fewer than `FEWEST_QUESTIONS` independent ones.
@@ -67,7 +76,41 @@ def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models
     adjusted = holm([one.p_value for one in tested])
     found = [replace(one, p_value=p) for one, p in zip(tested, adjusted, strict=True)]
     ordered = sorted(found, key=lambda one: (one.subset != ALL_SUBSETS, one.chance - one.found))
-    return BlindScores(answers.count, float(chance.mean()), tuple(ordered))
+    scores = BlindScores(answers.count, float(chance.mean()), tuple(ordered))
+    terms = _terms(scores.read_from, given, answers, np.random.default_rng([seed, 6]))
+    return replace(scores, terms=terms, examples=_examples(scores.shown, rules, answers, asked, given, seed=seed))
+
+
+def _terms(
+    model: BlindRule | None, given: Sequence[str], answers: BlindAnswers, rng: np.random.Generator
+) -> tuple[StrongTerm, ...]:
+    if model is None:
+        return ()
+    return tuple(telling_terms(read_parts(given)[model.kind], answers, rng=rng, most=MOST_TERMS))
+
+
+def _examples(
+    shown: BlindRule | None,
+    rules: Sequence[_Rule],
+    answers: BlindAnswers,
+    asked: Sequence[str],
+    given: Sequence[str],
+    *,
+    seed: int,
+) -> tuple[BlindExample, ...]:
+    """Draw questions that a rule answers rightly, with their first right and their first wrong answer."""
+    rule = next((one for one in rules if shown is not None and one.name == shown.name), None)
+    if rule is None:
+        return ()
+    solved = np.flatnonzero(rule.decided & (rule.credit == 1))
+    drawn = np.sort(np.random.default_rng([seed, 7]).permutation(solved)[:MOST_EXAMPLES])
+    found = []
+    for question in drawn.tolist():
+        own = np.flatnonzero(answers.questions == question)
+        right, wrong = (int(own[answers.right[own] == side][0]) for side in (True, False))
+        found.append(BlindExample(*(truncate(one_line(text), _MOST_CHARACTERS)
+                                    for text in (asked[right], given[right], given[wrong]))))  # fmt: skip
+    return tuple(found)
 
 
 def _subsets(answers: BlindAnswers) -> dict[str, np.ndarray]:
@@ -93,9 +136,9 @@ def _models(
     features = surface_features(answers, measures, extracted.properties)
     draws = [np.random.default_rng([seed, 3, repeat]) for repeat in range(REPEATS)]
     surface = [surface_scores(features, answers, rng=rng) for rng in draws]
-    yield from _model("all surface properties together", SURFACE, [one for one in surface if one is not None], answers)
-    words = word_scores(given, answers, draws=draws)
-    yield from _model("the words of the answers", WORDS, words, answers)
+    yield from _model(SURFACE, [one for one in surface if one is not None], answers)
+    for kind, texts in read_parts(given).items():
+        yield from _model(kind, word_scores(texts, answers, draws=draws), answers)
 
 
 def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.ndarray]:
@@ -106,7 +149,7 @@ def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.n
     return credit_by_question(scores, answers.right, answers.questions), lower > 0
 
 
-def _model(name: str, kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> Iterator[_Rule]:
+def _model(kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> Iterator[_Rule]:
     """Yield a model as a rule, if there are scores of at least one draw."""
     if not scores:
         return
@@ -116,7 +159,7 @@ def _model(name: str, kind: str, scores: Sequence[np.ndarray], answers: BlindAns
     credit = np.mean([one for one, _ in picked], axis=0)
     decided = np.any([one for _, one in picked], axis=0)
     auc = float(np.mean([roc_auc_score(answers.right, one) for one in scores]))
-    yield _Rule(name, kind, None, credit, decided, auc)
+    yield _Rule(NAMES[kind], kind, None, credit, decided, auc)
 
 
 def _tested(rule: _Rule, subset: str, chosen: np.ndarray, chance: np.ndarray, units: np.ndarray) -> BlindRule:

@@ -23,6 +23,23 @@ RULES: Mapping[AnswerMeasure, str] = {
 }
 """By the name of a measure in a dataset's file, the rule that picks its largest value."""
 
+_LEAST: Mapping[str, AnswerMeasure] = {
+    "the shortest answer": "length",
+    "the least markup": "markup",
+    "the fewest blanks at its ends": "blanks",
+    "the fewest digits": "digits",
+    "the fewest hedging words": "hedges",
+    "the fewest refusals": "refusals",
+    "the fewest negations": "negations",
+    "the fewest words of the question": "overlap",
+}
+
+
+def measures_of_rules(names: Sequence[str]) -> tuple[AnswerMeasure, ...]:
+    """Return the measures by which rules pick, each once; rules that test sets cannot be chosen by have none."""
+    by_rule = {**{rule: measure for measure, rule in RULES.items()}, **_LEAST}
+    return tuple(dict.fromkeys(by_rule[name] for name in names if name in by_rule))
+
 
 def chosen_questions(
     examples: Examples, *, balanced_by: Sequence[AnswerMeasure], against: Sequence[AnswerMeasure], seed: int

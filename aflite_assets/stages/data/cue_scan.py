@@ -27,7 +27,7 @@ from aflite_assets.scan.properties.copies import units_of
 from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.rows import ALL_ROWS
 from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
-from aflite_assets.scan.sentences import headline
+from aflite_assets.scan.sentences import blind_sentence, cue_headline, headline
 from aflite_assets.specs.columns import ColumnsSpec, subset_name, text_names
 from aflite_assets.specs.dataset import DatasetSpec, PlantedValues
 from aflite_assets.specs.sources import CHOICE_FORMATS
@@ -42,7 +42,7 @@ at 224 pixels.
 
 SCAN_FILE = "scan.json"
 
-_BLIND = "1"
+_BLIND = "2"
 """Version of the code that finds right answers without the question; results of other data do not depend on it."""
 
 
@@ -190,17 +190,29 @@ def refuse_artefact(spec: DatasetSpec, result: PublishedResult) -> None:
 
 
 NO_ARTEFACT = {"no_artefact_tells": "No property outside the task predicts the label by itself."}
+QUESTION_NEEDED = {"question_is_needed": "Right answers cannot be found without the question."}
 
 
 _WHAT_TO_DO = "mend the source: normalise the texts, drop the column, or rebalance the rows within the cue"
 
+_REPORT_IT = (
+    "rewrite the answers, or report the share found without the question beside each accuracy; aflite scan shows what "
+    "finds them"
+)
+
 
 def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether the scan found no artefact; nothing is yielded if no class has enough rows for a decision."""
+    """Yield whether the scan found no artefact, and nothing that finds right answers without the question."""
     facts = read_scan(result)
     for name, asks in NO_ARTEFACT.items():
         passed = facts.verdict != "artefact"
-        yield CheckOutcome("data", name, asks, passed, headline(facts), _WHAT_TO_DO, applies=facts.can_tell)
+        yield CheckOutcome("data", name, asks, passed, cue_headline(facts), _WHAT_TO_DO, applies=facts.can_tell)
+    blind = facts.blind
+    for name, asks in QUESTION_NEEDED.items():
+        found = "" if blind is None else blind_sentence(blind)
+        passed = not facts.tells_without_question
+        yield CheckOutcome("data", name, asks, passed, found, _REPORT_IT, applies=blind is not None)
 
 
-CUE_SCAN = Stage("cue_scan", "4", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))
+_CHECKS = StageChecks(NO_ARTEFACT | QUESTION_NEEDED, check_artefacts)
+CUE_SCAN = Stage("cue_scan", "4", CueScanSettings, CueScanInputs, run, checks=_CHECKS)

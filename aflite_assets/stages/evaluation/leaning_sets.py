@@ -105,7 +105,10 @@ def run(
         "train"
     )
     evaluator = leaning_evaluator(settings.representations, settings.evaluators)
-    asked = evaluator is not None and right_answers(full) is None
+    of_questions = right_answers(full) is not None
+    asked = evaluator is not None and not of_questions
+    if of_questions:
+        context.progress.log(f"no candidates: {_OF_QUESTIONS}")
     cues = cue_properties(inputs.cue_scan, pairs="text_pair" in full.table.column_names)
     found = candidates(grouped_with_copies(inputs.cue_scan, full), settings, cues=cues) if asked else ()
     for one in found:
@@ -118,7 +121,14 @@ def run(
     pq.write_table(pa.concat_tables([DRAWN.empty_table(), *sets]), draft.path / "train_sets.parquet")
     points = [_pointed_table(one, name, rows) for one in found for name, rows in tests.items()]
     pq.write_table(pa.concat_tables([POINTED.empty_table(), *points]), draft.path / "pointed.parquet")
-    return {"candidates": len(found), "evaluator": evaluator, "train_rows": sum(len(one) for one in sets)}
+    summary = {"candidates": len(found), "evaluator": evaluator, "train_rows": sum(len(one) for one in sets)}
+    return {**summary, "why": _OF_QUESTIONS} if of_questions else summary
+
+
+_OF_QUESTIONS = (
+    "leaning is tested on properties of rows, and rules that find right answers compare the answers of a question; see "
+    "the scan, and test sets with balanced_by"
+)
 
 
 _COVERED = frozenset({"attribute", "column", "date", "length", "words", "image"})

@@ -29,6 +29,7 @@ from aflite_assets.specs.filter import FilterSpec, compared_name
 from aflite_assets.stages.filtering.exact_copies import copy_codes
 from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine
 from aflite_assets.stages.filtering.row_words import DatasetWords
+from aflite_assets.stages.filtering.stop_line import stop_line
 from aflite_assets.stages.shared.published import (
     FILTER_RUNS,
     LABEL_ERRORS,
@@ -149,6 +150,7 @@ def _filter(
         )
         if result.probabilities is not None:
             suspects = given.suspects(result.probabilities, frozenset())
+        progress.log(stop_line(name, result, given, chance=float(chance.bias.mean())))
         checkpoint.publish_scores(part.path / "scores")
         run.log_metrics({"chance_bias": float(chance.bias.mean())})
         if suspects is not None:

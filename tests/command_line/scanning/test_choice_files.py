@@ -14,6 +14,7 @@ import pytest
 from aflite_assets.command_line.main import main
 from aflite_assets.command_line.scanning.bare_files import Roles, read_bare
 from aflite_assets.scan.rows import ScanRows
+from aflite_assets.specs.registry import load_spec
 
 Scan = Callable[..., tuple[int, str, str]]
 WORDS = [f"w{number}" for number in range(300)]
@@ -44,7 +45,7 @@ def _read(path: Path, **roles: Any) -> tuple[ScanRows, str]:
 def test_a_file_of_preferences_is_scanned_without_any_option(tmp_path: Path, scan: Scan) -> None:
     file = _jsonl(tmp_path / "p.jsonl", _pairs(400, longer=0.75))
     code, out, err = scan(file)
-    assert (code, err) == (0, "")  # length may be the task, so it is a candidate
+    assert (code, err) == (1, "")  # length may be the task, but no question is needed
     assert out.startswith("Without the question 7")
     assert "of the right answers are found (chance 50 %) by " in out.splitlines()[0]
     assert "Preferences as texts: chosen 'chosen', rejected 'rejected', prompt 'prompt', subset 'subset'." in out
@@ -60,7 +61,9 @@ def test_json_holds_every_rule_with_its_interval(tmp_path: Path, scan: Scan) -> 
     assert content["cues"]
     assert not any(cue["remedies"] for cue in content["cues"])
     rule = next(one for one in blind["rules"] if one["name"] == "the longest answer")
-    assert (code, blind["questions"], blind["chance"]) == (0, 400, 0.5)
+    assert (code, blind["questions"], blind["chance"]) == (1, 400, 0.5)
+    assert rule["meaning"] == "the answer with the most characters"
+    assert len(blind["examples"]) == 5
     assert rule["found"] == pytest.approx(0.75, abs=0.06)
     assert rule["low"] < rule["found"] < rule["high"]
     assert (rule["named"], rule["nature"], rule["decided"]) == (True, "candidate", 1.0)
@@ -80,6 +83,50 @@ def test_a_mark_before_right_answers_is_an_artefact_on_the_page_and_in_the_exit_
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "Right answers found without the question" in page
+    assert "Questions answered rightly by the most markup" in page
+    assert page.count("<b>picked</b> <span>**Sure**") == 5
+
+
+def test_a_rule_is_explained_shown_and_followed_by_what_to_do(tmp_path: Path, scan: Scan) -> None:
+    rows = _pairs(200, longer=0.95)
+    for row in rows:
+        row["prompt"] = f"{HOSTILE} {row['prompt']}"
+    file, new = _jsonl(tmp_path / "p.jsonl", rows), tmp_path / "with_filter.yaml"
+    code, out, err = scan(file, "--filter-file", str(new))
+    assert (code, err) == (1, "")
+    assert "\x1b" not in out
+    assert "  the longest answer: the answer with the most characters\n" in out
+    said = out.partition("answered rightly by the longest answer:\n")[2].splitlines()
+    assert [line.partition(":")[0].strip() for line in said[:15]] == ["question", "picked", "wrong"] * 5
+    assert all(len(picked) > len(wrong) for picked, wrong in zip(said[1:15:3], said[2:15:3], strict=True))
+    steps = out.partition("What to do:")[2]
+    assert "lengthen wrong answers or shorten right ones" in " ".join(steps.split())
+    assert f"\n      aflite scan {file} --filter-file with_filter.yaml\n" in steps
+    spec = load_spec(new)
+    assert spec.challenge_sets["balanced"].balanced_by[:1] == ("length",)
+    assert (spec.filter.evaluation_rows, spec.filter.threshold) == ("kept", 0.8)
+    assert main(["check", str(new), "--no-timing"]) == 0
+
+
+def test_a_filter_file_of_questions_compares_answers_and_is_never_overwritten(tmp_path: Path, scan: Scan) -> None:
+    rng = np.random.default_rng(0)
+    rows = []
+    for number in range(120):
+        choices = [" ".join(rng.choice(WORDS, 6)) for _ in range(4)]
+        choices[number % 4] += " and so on for ever"
+        rows.append({"question": f"q {number}", "choices": choices, "answer": number % 4})
+    file, new = _jsonl(tmp_path / "q.jsonl", rows), tmp_path / "quiz.yaml"
+    assert scan(file, "--filter-file", str(new))[0] == 1
+    spec = load_spec(new)
+    assert (spec.answers, spec.filter.threshold, new.read_text().count("train: q.jsonl")) == ("compared", 0.9, 1)
+    code, _, err = scan(file, "--filter-file", str(new))
+    assert (code, "quiz.yaml' is there already, and is not overwritten; name another file" in err) == (2, True)
+    code, _, err = scan(file, "--filter-file", str(tmp_path / "My Quiz.yaml"))
+    assert (code, "use small letters, digits and underscores, and end it in .yaml" in err) == (2, True)
+    table = tmp_path / "t.csv"
+    table.write_text("label,text\n" + "a,one two three\nb,four five six\n" * 60)
+    code, _, err = scan(table, "--filter-file", str(tmp_path / "other.yaml"))
+    assert (code, "--filter-file is for a table of preferences or questions" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +269,7 @@ def test_the_published_surface_signal_of_truthful_answers_is_recovered(example_d
     code, out, _ = scan(_real(example_data, "truthfulqa_pairs/truthfulqa_pairs.csv"), "--json")
     rules = _overall(out)
     surface = rules["all surface properties together"]
-    assert code == 0
+    assert code == 1
     assert surface["auc"] > 0.716  # Namjoo and Phillips (2026), all pairs
     assert surface["found"] == pytest.approx(0.78, abs=0.02)
     named = {name for name, one in rules.items() if one["named"] and one["nature"] == "candidate"}
@@ -236,7 +283,7 @@ def test_the_shorter_answer_of_harmless_transcripts_is_preferred_by_a_little(
     file.write_bytes(gzip.decompress(_real(example_data, "preferences/harmless_base_test.jsonl.gz").read_bytes()))
     code, out, _ = scan(file, "--json")
     rules = _overall(out)
-    assert code == 0
+    assert code == 1  # by two models
     assert json.loads(out)["blind"]["questions"] == 2_312
     assert rules["the shortest answer"]["found"] == pytest.approx(0.554, abs=0.002)
     assert not rules["the shortest answer"]["named"]

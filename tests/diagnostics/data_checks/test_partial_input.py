@@ -7,7 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.data_checks.partial_input import _whole_texts, held_out_solved, text_only_accuracy
+from aflite_assets.diagnostics.data_checks.partial_input import (
+    _whole_texts,
+    held_out_solved,
+    strongest_terms,
+    text_only_accuracy,
+)
 
 Make = Callable[[list[str | None], list[int]], Examples]
 
@@ -98,3 +103,19 @@ def test_questions_are_solved_by_their_likeliest_answer(make_examples: Callable[
     assert 0.1 < found.right[question[found.rows] >= 50].mean() < 0.4
     plain = make_examples(["train"] * 400, labels.tolist(), **given)
     assert held_out_solved(plain, seed=0) is None
+
+
+def test_the_strongest_terms_are_counted_in_held_out_texts_and_near_copies_of_them_left_out() -> None:
+    rng = np.random.default_rng(0)
+    right = np.arange(600) % 2 == 0
+    cue = np.where(rng.random(600) < 0.7, right, ~right)
+    texts = [f"{'surely so' if own else 'maybe not'} w{rng.integers(90)} w{rng.integers(90)}" for own in cue]
+    terms = strongest_terms(texts, right, np.arange(600) // 2, rng=np.random.default_rng(0), most=4)
+    assert len(terms) == 4
+    assert {one.tells_right for one in terms[:2]} == {True, False}
+    signs = {word: one for one in terms[:2] for word in one.term.split()}
+    assert signs.keys() <= {"surely", "so", "maybe", "not"}  # "surely" or "so", not both
+    for one in terms[:2]:
+        own, other = (one.right, one.wrong) if one.tells_right else (one.wrong, one.right)
+        assert (own, other) == (pytest.approx(210, abs=25), pytest.approx(90, abs=25))
+    assert strongest_terms(["", "."] * 10, right[:20], np.arange(20) // 2, rng=rng, most=3) == []

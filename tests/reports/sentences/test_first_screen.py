@@ -12,6 +12,7 @@ from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.finding import BADGES, Badge, Tone
 from aflite_assets.reports.sentences.first_screen import SIGNS, first_screen
+from aflite_assets.reports.sentences.verdict import VerdictWords
 from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, Elsewhere, ScanFacts, State
 
@@ -185,11 +186,30 @@ def test_a_finding_begins_with_the_answers_found_without_the_question(analysis: 
     screen = first_screen(asked, from_files=True)
     assert screen.finding.startswith(
         "Without the question 72 % of the right answers are found (chance 50 %) by picking the longest answer; "
-        "400 questions. The cue "
+        "1 rule in all, 400 questions. The cue "
     )
     assert "aflite fix" not in screen.command
     unsure = replace(asked, scan=replace(scan, blind=BlindScores(400, 0.5, (replace(rule, p_value=0.5),))))
     assert first_screen(unsure, from_files=True).finding.startswith("The cue ")
+
+
+def test_questions_that_are_not_needed_are_yours_to_judge_and_not_only_to_train_on(analysis: Analysis) -> None:
+    plain = judged(analysis, "easy")
+    assert plain.scan is not None
+    facts = replace(plain.facts, split_questions={"train": 400}, partial_inputs=("answers_only",))
+    rule = BlindRule(ALL_SUBSETS, "the most typical answer", "words", None, 400, 0.5, 0.46, 0.54, 0.25, 1.0, 0.0)
+    asked = replace(plain, facts=facts)
+    needed = first_screen(asked, from_files=True)
+    assert needed.badge == "No shortcut shown"
+    for one, said in ((plain, "all rows for training"), (asked, "all questions, if you train on them")):
+        assert VerdictWords(one, one.verdicts[0]).all_rows() == said
+    told = replace(plain, facts=facts, scan=replace(plain.scan, blind=BlindScores(400, 0.25, (rule,))))
+    screen = first_screen(told, from_files=True)
+    assert (screen.badge, screen.tone) == ("Yours to judge", "judge")
+    assert screen.to_do.startswith("If the questions test models, report the share found without the question")
+    assert screen.command == f"aflite scan {plain.facts.name}.yaml"
+    assert any("scored by itself by “answers_only”" in one.text for one in screen.limits)
+    assert not any("answers_only" in one.text for one in needed.limits)
 
 
 def test_without_a_filtering_there_is_no_finding(make_planted: Any) -> None:

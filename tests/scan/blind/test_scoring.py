@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from aflite_assets.scan.blind.meanings import meaning
 from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
 from aflite_assets.scan.blind.scoring import blind_scores
 from aflite_assets.scan.cues import ScanResult
@@ -101,6 +102,54 @@ def test_without_a_cue_no_rule_is_named(seed: int) -> None:
     )
 
 
+def _with_openings(rows: ScanRows, share: float) -> ScanRows:
+    """Pairs whose answers are two sentences; of a share only right ones begin with a request, and wrong ones do not."""
+    rng, begun = np.random.default_rng(9), []
+    for text, label in zip(rows.texts["answer"], rows.labels.tolist(), strict=True):
+        asks = (label == 0) == (rng.random() < share)
+        opening = "Picture it like this" if asks else "People often say this"
+        begun.append(f"{opening}: {rng.choice(WORDS)}. {text}.")
+    return replace(rows, texts={**rows.texts, "answer": begun})
+
+
+def test_a_cue_in_the_first_words_is_found_by_the_beginning_alone_with_its_words() -> None:
+    scores = _scores(_with_openings(_questions(400), 0.8))
+    beginning = _rule(scores, "the first three words of the answers")
+    assert beginning.is_named
+    assert beginning.is_model
+    assert beginning.found == pytest.approx(0.8, abs=0.06)  # a tie counts half: 0.64 + 0.32 / 2
+    assert _rule(scores, "the words of the first sentences").is_named
+    first, second = scores.terms[:2]
+    assert {first.tells_right, second.tells_right} == {True, False}
+    for one in (first, second):
+        opening = "picture it like" if one.tells_right else "people often say"
+        assert one.term in opening
+        own, other = (one.right, one.wrong) if one.tells_right else (one.wrong, one.right)
+        assert (own, other) == (pytest.approx(320, abs=30), pytest.approx(80, abs=30))
+
+
+def test_answers_of_one_sentence_have_no_model_of_the_first_one() -> None:
+    names = {one.name for one in _scores(_questions(60)).rules}
+    assert "the words of the first sentences" not in names
+    assert "the first three words of the answers" in names
+
+
+def test_examples_are_questions_that_the_strongest_rule_answers() -> None:
+    scores = _scores(_questions(300, longer=0.9))
+    assert scores.shown is not None
+    assert scores.shown.name == "the longest answer"
+    assert len(scores.examples) == 5
+    assert all(len(one.right) > len(one.wrong) for one in scores.examples)
+    assert len({one.question for one in scores.examples}) == 5
+    nothing = _scores(_questions(300))
+    assert (nothing.shown, nothing.examples, nothing.terms) == (None, (), ())
+
+
+def test_every_rule_and_model_has_a_meaning_of_its_own() -> None:
+    rules = _scores(_with_openings(_questions(60, answers=4, longer=0.25), 0.5)).rules
+    assert len({meaning(one) for one in rules}) == len({one.name for one in rules}) == 24
+
+
 def test_a_rule_of_one_part_is_named_there_alone() -> None:
     first, second = _questions(500, seed=1, longer=0.9), _questions(1_500, seed=2)
     parts = ["<b>chat"] * len(first) + ["math"] * len(second)
@@ -149,4 +198,4 @@ def test_forty_pairs_are_enough_for_rules_though_not_for_classes() -> None:
     assert result.can_tell
     assert result.verdict == "candidates"
     assert headline(result).startswith("Without the question 100 % of the right answers are found (chance 50 %) by ")
-    assert headline(result).endswith("; 40 questions.")
+    assert headline(result).endswith(" in all, 40 questions.")

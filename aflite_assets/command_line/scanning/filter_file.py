@@ -1,0 +1,53 @@
+"""The dataset's file that `aflite scan --filter-file` writes for a bare file of preferences or questions."""
+
+from pathlib import Path
+
+from aflite_assets.command_line.scanning.inputs import ScanInput
+from aflite_assets.errors import DataError
+from aflite_assets.fixing.spec_file import question_content, write_spec
+from aflite_assets.results.store import NAME
+from aflite_assets.scan.blind.records import WORD_MODELS, BlindScores
+from aflite_assets.scan.blind.selection import measures_of_rules
+from aflite_assets.scan.cues import ScanResult
+
+
+def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title: str) -> None:
+    """Write a dataset's file that filters the scanned answers by what finds the right ones.
+
+    Raises:
+        DataError: the file is there, has no name of a dataset, or FILE holds no preferences or questions.
+    """
+    if read.bare is None or read.bare.source is None:
+        raise DataError(
+            "--filter-file is for a table of preferences or questions without a dataset's file; leave it out, or add "
+            "representations and filter to the dataset's file that there is"
+        )
+    if path.suffix not in (".yaml", ".yml") or not NAME.fullmatch(path.stem):
+        raise DataError(
+            f"--filter-file {str(path)!r} is no name of a dataset's file; use small letters, digits and underscores, "
+            "and end it in .yaml"
+        )
+    if path.exists():
+        raise DataError(f"--filter-file {str(path)!r} is there already, and is not overwritten; name another file")
+    scores = result.blind
+    content = question_content(
+        title,
+        read.bare.source.model_dump(mode="json", exclude_unset=True),
+        place=path.absolute().parent,
+        by_words=scores is not None and any(one.kind in WORD_MODELS for one in scores.named),
+        balanced_by=_measures(scores),
+        guessed=max(one.rows for one in result.classes) / result.rows,
+    )
+    comments = ["Written by aflite scan --filter-file. What each setting does: docs/preferences.md, section Filter."]
+    try:
+        write_spec(path, content, comments)
+    except OSError as error:
+        raise DataError(
+            f"--filter-file {str(path)!r} cannot be written ({error.strerror}); name another file"
+        ) from error
+
+
+def _measures(scores: BlindScores | None) -> tuple[str, ...]:
+    """Return the measures of the named rules, the strongest first; length if no rule is named."""
+    named = () if scores is None else measures_of_rules([one.name for one in scores.named_overall])
+    return named or ("length",)

@@ -1,0 +1,62 @@
+"""What to do if the right answer is found without the question: sentences with commands that work for such data."""
+
+from dataclasses import dataclass
+
+from aflite_assets.scan.blind.records import BlindRule, BlindScores
+
+FILTER_FILE = "with_filter.yaml"
+"""Name that the advice gives the dataset's file to filter with."""
+
+_REWRITE = "rewrite wrong answers (or right ones) until the scan names nothing; it takes seconds"
+_BY_RULE = {
+    "the most typical answer": "write the wrong answers afresh: edits of the right one leave it the most typical",
+    "the odd one out": "write the wrong answers afresh: copies of each other leave the right one the odd one out",
+    "the longest answer": "lengthen wrong answers or shorten right ones",
+    "the shortest answer": "shorten wrong answers or lengthen right ones",
+    "the first answer": "shuffle the answers of each question",
+    "the last answer": "shuffle the answers of each question",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A sentence on what to do, and the commands that do it."""
+
+    text: str
+    commands: tuple[str, ...] = ()
+
+
+def next_steps(scores: BlindScores, scan: str) -> list[Step]:
+    """Return what to do, a step each; none if nothing is named on all questions.
+
+    `scan`: the command of this scan.
+    """
+    named = scores.named_overall
+    if not named:
+        return []
+    best, name = named[0], FILTER_FILE.removesuffix(".yaml")
+    return [
+        Step(f"Judge whether {best.name} may decide what is right. If not, the answers give themselves away."),
+        Step(
+            f"If the questions test models: report {_score(best)} beside each accuracy, since it takes no knowledge, "
+            f"and {_rewrite(scores)}."
+        ),
+        Step(
+            "If they train models: write a dataset's file with a filter on these properties, a test set on which they "
+            "do not help, and models with and without the question. Check it, and run it:",
+            (
+                f"{scan} --filter-file {FILTER_FILE}",
+                f"aflite check {FILTER_FILE} --no-timing",
+                f"AFLITE_DATASETS=. aflite refresh {name}",
+            ),
+        ),
+    ]
+
+
+def _score(best: BlindRule) -> str:
+    return f"{100 * best.found:.0f} % (by {best.name}, chance {100 * best.chance:.0f} %)"
+
+
+def _rewrite(scores: BlindScores) -> str:
+    ways = [_BY_RULE[one.name] for one in scores.named_overall if one.name in _BY_RULE]
+    return ways[0] if ways else _REWRITE

@@ -1,0 +1,42 @@
+"""The last line of a filter's log: why it stopped, at which settings, and which rows would have been next."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from aflite_assets.algorithm.records import FilterResult, StopReason
+from aflite_assets.stages.filtering.filter_inputs import FilterInputs
+from aflite_assets.wording import counted
+
+_WHY: Mapping[StopReason, str] = {
+    StopReason.TARGET_SIZE: "at its target size",
+    StopReason.THRESHOLD: "at its threshold: too few rows reached it for a whole slice",
+    StopReason.CHANCE: "at chance: rows were no more predictable than with shuffled labels",
+    StopReason.NOTHING_LEARNT: "before it removed anything: its classifiers learnt nothing beyond class shares",
+}
+
+
+def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: float) -> str:
+    """Return why the filter of a representation stopped, with its settings.
+
+    `chance`: mean predictability with shuffled labels, in [0, 1].
+    """
+    settings, train = result.settings, given.split == "train"
+    kept = given.kept(result)
+    return (
+        f"filtering {name} stopped {_WHY[result.stop_reason]}. Kept: {counted(int((kept & train).sum()), 'train row')} "
+        f"of {int(train.sum()):,}, target_size {settings.target_size:,}. Rows that reach the threshold "
+        f"{settings.threshold:g} in the last pass, and would be next: {_next_rows(result, given, kept):,}, of which a "
+        f"slice takes at most {settings.slice_size:,}. Shuffled labels are predicted with {chance:.3f} in the mean"
+    )
+
+
+def _next_rows(result: FilterResult, given: FilterInputs, kept: np.ndarray) -> int:
+    """Return how many kept rows of the pool have reached the threshold, by their groups if groups leave together."""
+    rows = np.flatnonzero(kept & ~given.score_only & ~np.isnan(result.predictability))
+    scores, groups = result.predictability[rows], given.groups
+    if groups is not None and result.settings.remove == "groups":
+        units = np.unique(groups[rows], return_inverse=True)[1]
+        scores = (np.bincount(units, scores) / np.bincount(units))[units]
+    over = scores >= np.float32(result.settings.threshold)
+    return int(over.sum())

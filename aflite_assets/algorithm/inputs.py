@@ -132,7 +132,7 @@ def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
         name = "ties" if settings.ties != "random" else "balance"
         raise InvalidInputError(
             f'score_only is True for {int(inputs.score_only.sum())} rows, but {name} is "{getattr(settings, name)}", '
-            f"under which no single cut-off holds for them: leave those rows out, or leave {name} out."
+            f"which gives no single cut-off for them: leave those rows out, or leave {name} out."
         )
 
 

@@ -298,7 +298,7 @@ def contrast_interval(
     codes = [group_codes(some, rows) for some, (rows,) in zip(groups, lengths, strict=True)]
     sizes = [np.bincount(some) for some in codes]
     if min(map(len, sizes)) < 2:
-        raise InvalidInputError("a contrast needs two groups of test rows or more in either set")
+        raise InvalidInputError("a contrast needs at least two groups of test rows in each set")
     sides = []
     for trained in (first, second):
         here, there = (side(_right_by_group(trained[i], codes[i]), sizes[i]) for i in (0, 1))

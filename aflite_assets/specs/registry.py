@@ -144,8 +144,8 @@ def load_spec(path: Path) -> DatasetSpec:
     except Exception as error:
         reason = type(error).__name__
     raise SpecError(
-        f"{shown_path(path)}: reading it ended in a {reason}, which no valid file leads to; simplify it (less nesting, "
-        "shorter texts and numbers, no aliases) until it is read"
+        f"{shown_path(path)}: reading it ended in a {reason}, which no valid file causes; simplify it (less nesting, "
+        "shorter texts and numbers, no aliases) until it can be read"
     )
 
 

@@ -47,7 +47,7 @@ class TableFormat(StrictSpec):
     def _encoded_text(self) -> Self:
         if self.format == "parquet" and self.encoding != UTF_8:
             raise ValueError(
-                f"encoding is {self.encoding}, but parquet says itself how its text is written; leave encoding out"
+                f"encoding is {self.encoding}, but parquet files name their own encoding; leave encoding out"
             )
         return self
 
@@ -120,14 +120,16 @@ class HubSource(StrictSpec):
     def _pinned(self) -> Self:
         if self.revision is None and not self.newest:
             raise ValueError(
-                f"{self.id} has no revision, so it could change unseen; set revision to a commit of the hub's page "
+                f"{self.id} has no revision, so it could change unnoticed; set revision to a commit of the hub's page "
                 "'Files and versions', or newest: true to take the newest at every materialisation"
             )
         names = [name for value in self.splits.values() for name in as_tuple(value)]
         if any("." in name for name in names) and not all("." in name for name in names):
             raise ValueError(f"splits {names} mix the hub's splits with files; use one or the other")
         if self.config is not None and "." in names[0]:
-            raise ValueError(f"splits name files of the repository, so config {self.config!r} says nothing; drop it")
+            raise ValueError(
+                f"splits name files of the repository, so config {self.config!r} has no effect; leave it out"
+            )
         return self
 
     def files(self) -> list[Path]:

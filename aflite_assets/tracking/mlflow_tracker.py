@@ -158,13 +158,13 @@ def _check_uri(uri: str) -> None:
             )
     elif not address.is_understood:
         raise TrackingError(
-            f"the tracking URI is {address.text}, which cannot be read without doubt; write it as "
+            f"the tracking URI is {address.text}, which is ambiguous; write it as "
             "http://host:port or postgresql+psycopg2://user:password@host:port/database, with percent signs for other "
             "characters than letters and digits in user and password (%40 for @, %2F for /)"
         )
     elif address.has_query and uri.startswith(("http://", "https://")):
         raise TrackingError(
-            f"the tracking URI {address.text} has a query or a fragment behind it; give the plain start of the "
+            f"the tracking URI {address.text} ends in a query or a fragment; give the plain start of the "
             "server's address, and credentials as MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"
         )
 

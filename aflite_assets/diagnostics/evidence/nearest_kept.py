@@ -59,10 +59,12 @@ def nearest_kept(
     lengths = [len(features), len(labels), len(row_ids), len(kept), len(removed)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, row_ids, kept and removed have {lengths} rows; give one of each for every row"
+            f"features, labels, row_ids, kept and removed have {lengths} rows; give each of them one entry per row"
         )
     if (kept & removed).any():
-        raise InvalidInputError(f"row {row_ids[(kept & removed).argmax()]} is both kept and removed; give it one side")
+        raise InvalidInputError(
+            f"row {row_ids[(kept & removed).argmax()]} is both kept and removed; put it on one side"
+        )
     asked, choice = np.flatnonzero(removed), np.flatnonzero(kept)
     if len(asked) + len(choice) > most_rows and len(asked) > sample:
         asked = np.sort(np.random.default_rng(seed).choice(asked, sample, replace=False))

@@ -217,7 +217,7 @@ def _check(features: np.ndarray, labels: np.ndarray, in_train: np.ndarray, kept:
     lengths = [len(features), len(labels), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, in_train and kept have {lengths} rows; give one of each for every row embedded"
+            f"features, labels, in_train and kept have {lengths} rows; give each one entry per embedded row"
         )
     if not in_train.any():
         raise InvalidInputError(f"none of {len(labels)} rows is a train row; distances are to train rows")

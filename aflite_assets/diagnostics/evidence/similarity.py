@@ -73,7 +73,7 @@ def class_similarities(
     lengths = [len(features), len(labels), len(row_ids), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, row_ids, in_train and kept have {lengths} rows; give one of each for every row embedded"
+            f"features, labels, row_ids, in_train and kept have {lengths} rows; give each one entry per embedded row"
         )
     records = []
     for label in _classes(labels[in_train], kept[in_train])[:most_classes]:

@@ -345,8 +345,8 @@ def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows:
     foreign = np.setdiff1d(kept, examples.row_ids)
     if foreign.size:
         raise InvalidInputError(
-            f"{foreign.size} of the kept rows are not among the examples (first: {foreign[0]}); give the full set that "
-            "they were kept of"
+            f"{foreign.size} of the kept rows are not among the examples (first: {foreign[0]}); give the full set "
+            "from which they were kept"
         )
     if draws < 2 or top < 1 or min_rows < 1 or not 0 < significance < 1:
         raise InvalidInputError(

@@ -73,7 +73,9 @@ def _load(entry: EntryPoint) -> InstalledFamily:
     try:
         family = entry.load()
     except Exception as error:  # whatever the other package's code raises while it is imported
-        raise _refusal(entry, f"it cannot be loaded ({type(error).__name__}: {error}); mend or uninstall it") from error
+        raise _refusal(
+            entry, f"it cannot be loaded ({type(error).__name__}: {error}); repair or uninstall it"
+        ) from error
     settings = getattr(family, "settings", None)
     if not (isinstance(settings, type) and issubclass(settings, TrainingSpec | ClassicalSpec)):
         raise _refusal(

@@ -90,11 +90,11 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
     chosen = np.isin(examples.row_ids, kept)
     if not columns or int(chosen.sum()) != len(kept):
         raise InvalidInputError(
-            f"quality terms need texts and kept rows that are among them, each once; got {len(columns)} text columns "
-            f"and {int(chosen.sum())} of {len(kept)} kept rows"
+            f"quality terms need texts, and kept rows that are among the rows, each once; got {len(columns)} text "
+            f"columns and {int(chosen.sum())} of {len(kept)} kept rows"
         )
     if draws < 1:
-        raise InvalidInputError(f"draws is {draws}; random sets to compare with must be at least 1")
+        raise InvalidInputError(f"draws is {draws}; compare with at least 1 random set")
     counted = _counted(text_items(columns), examples.labels, examples.label_names)
     before = dict(_terms(counted, np.ones(len(examples), dtype=bool), pairs=len(columns) == 2))
     mine = dict(_terms(counted, chosen, pairs=len(columns) == 2))

@@ -389,7 +389,9 @@ def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, r
 
 
 def _last_probability(state: FilterState, tally: Tally) -> np.ndarray | None:
-    """Return the label probabilities that rows were ranked by; removed rows keep those of their last iteration."""
+    """Return the label probabilities that rows were ranked by; a removed row keeps its value from its last
+    iteration.
+    """
     before, now = state.last_label_probability, tally.label_probability
     return now if before is None or now is None else np.where(tally.held_out > 0, now, before)
 

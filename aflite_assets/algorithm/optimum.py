@@ -9,9 +9,9 @@ T is fitted once and each right answer is counted at the set T + i; the counts o
 S.
 
 Among the subsets of at least n rows, only those of exactly n rows need to be searched. To see this, remove one row from
-S in every possible way. A pair lies in equally many of the resulting subsets, so the bias of S is the mean of their
-biases, and at least one of them is not above that of S. This holds as long as a row is left to hold out, that is while
-n > train_size. A larger subset reaches the least bias only if all its subsets of n rows do.
+S in every possible way. A pair lies in equally many of the resulting subsets. So the bias of S is the mean of their
+biases, and at least one subset has a bias not above the bias of S. This holds as long as a row is left to hold out,
+that is while n > train_size. A larger subset reaches the least bias only if all its subsets of n rows do.
 """
 
 from collections.abc import Sequence

@@ -233,7 +233,7 @@ PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
 
 
 class PreferenceSource(StrictSpec):
-    """Answers of which one is preferred to others; each row becomes a prompt with one answer, right or wrong.
+    """Answers of which one is preferred to the others; each row becomes a prompt with one answer, right or wrong.
 
     Columns and layout that are not named are derived from the names of the table's columns and from their values.
     """

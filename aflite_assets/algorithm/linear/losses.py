@@ -142,7 +142,7 @@ def curvature_of(scores: torch.Tensor, codes: torch.Tensor, loss: int) -> Curvat
 
 
 def _sides(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
-    """Return 1 where an output's class is the row's, else -1."""
+    """Return 1 if an output's class is the row's, else -1."""
     outputs = torch.arange(scores.shape[-1], device=scores.device)
     positive = outputs + 1 if len(outputs) == 1 else outputs
     return torch.where(codes[..., None] == positive, 1.0, -1.0).to(scores.dtype)

@@ -1,7 +1,7 @@
 """Gains on a challenge set beyond the gain on natural rows of the same class and difficulty; intervals, no verdicts.
 
 A challenge set whose rows were chosen by a model's errors holds hard rows. On hard rows every other model is better
-than the model that got them wrong. So a gain there says nothing about shortcuts, unless it is missing on natural rows
+than the model that got them wrong. So a gain there is no evidence about shortcuts, unless it is missing on natural rows
 that are as hard.
 """
 

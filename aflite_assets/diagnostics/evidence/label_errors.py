@@ -37,9 +37,9 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
         most: most rows in the list, at least 1.
 
     Returns:
-        Columns row_id, split, label_name, label_probability, predictability (null: never held out), kept; where the
-        examples have them annotators (the names of the labels they gave, in order, with commas), text and text_pair
-        (hostile: escape them).
+        A table with the columns row_id, split, label_name, label_probability, predictability (null: never held out) and
+        kept. If the examples have them, there are also annotators (the names of the labels they gave, in order, with
+        commas), text and text_pair (hostile: escape them).
 
     Raises:
         InvalidInputError: `most` is under 1.

@@ -76,9 +76,9 @@ def neighbour_distances(
     1, 5, 10 and 50 nearest train rows before and after filtering, by cosine of the representation's features, within
     the class and across classes. Where the source is silent, this is our reading: one minus the cosine, averaged over
     the k neighbours and then over the queries, with the same queries before and after, kept or not. The features are
-    those used for filtering; the source takes those of a BERT trained on SNLI (in the pipeline: `distance_encoder`).
-    The source's numbers are not averages; `similarity_sums` explains what they may be. The set "random" is ours: with
-    fewer train rows, every neighbour is farther, whichever rows were removed.
+    those used for filtering; the source uses the features of a BERT trained on SNLI (in the pipeline:
+    `distance_encoder`). The source's numbers are not averages; `similarity_sums` explains what they may be. The set
+    "random" is ours: with fewer train rows, every neighbour is farther, whichever rows were removed.
 
     If a query's class has fewer than k train rows, the mean is over the rows that exist. Above `most_rows` train rows
     or queries, a sample of that many is drawn from `seed`. The kept rows among the sampled train rows then represent
@@ -92,7 +92,7 @@ def neighbour_distances(
         kept: bool per row, True if filtering kept the row; used for train rows only.
         label_names: the classes' names.
         seed: seed of the samples and of the random set.
-        asked: bool per row, which rows outside train are queries; by default, all.
+        asked: bool per row, True for rows outside train that are queries; by default, all of them.
         most_rows: described above; fewer if so many rows do not fit into half of `memory_limit`.
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 

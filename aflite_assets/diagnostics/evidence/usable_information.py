@@ -71,8 +71,8 @@ def mean_information(
         label_names: the classes' names.
 
     Returns:
-        Columns evaluator, test_set, label_name, kept_rows, kept_mean, removed_rows, removed_mean; means over no rows
-        are null, and so is the label_name of the row over all classes, which comes first.
+        A table with the columns evaluator, test_set, label_name, kept_rows, kept_mean, removed_rows and removed_mean.
+        Means over no rows are null. In the row for all classes, which comes first, label_name is null.
     """
     records = []
     for (evaluator, test_set), (information, labels, kept) in values.items():

@@ -54,7 +54,7 @@ class TrainSampleSettings(StageSettings):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the fields read: both, or only that there is no sample if none is requested."""
+        """Return both fields, or only that there is no sample if none is requested."""
         return ("sample",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
 
     @classmethod

@@ -29,7 +29,9 @@ from aflite_assets.stages.shared.published import fine_tune_examples, read_chall
 
 @dataclass(frozen=True)
 class BaseTraining:
-    """A training that cells share: that of `cell` with `settings`; `key` identifies the part that holds its weights."""
+    """A training that cells share: the training of `cell` with `settings`; `key` identifies the part that holds its
+    weights.
+    """
 
     cell: GridCell
     settings: NeuralModelSpec

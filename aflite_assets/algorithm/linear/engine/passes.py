@@ -204,7 +204,7 @@ class TorchPasses:
         return torch.cat([torch.zeros_like(scores), scores], dim=2) if outputs == 1 else scores
 
     def _held_out(self, slots: np.ndarray) -> torch.Tensor:
-        """Return a mask, slots x models, that is True where the model predicts the slot."""
+        """Return a mask, slots x models, that is True if the model predicts the slot."""
         mask = np.ones((len(slots), len(self._sets)), dtype=bool)
         for number in range(len(self._sets)):
             for unpredicted in self._sets.unpredicted(number):

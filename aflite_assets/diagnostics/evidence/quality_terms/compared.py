@@ -77,11 +77,12 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
         draws: number of random sets, at least 1.
 
     Returns:
-        Columns component (vocabulary, c1, c2, c5, c6), items (words, bigrams, trigrams, sentences, lengths), label_name
-        (null: all rows), term, before, random_mean, random_least, random_most, kept (float64; NaN where a term is not a
-        number, see `terms`, and in random_* where it is none in a random set), beside_random ("over all",
-        "under all", "among them"; null where either is not a number), formula. Terms of lengths of pairs
-        are there for pairs alone, those within labels for labels that a row has.
+        A table with one row per term. The columns are component (vocabulary, c1, c2, c5, c6), items (words, bigrams,
+        trigrams, sentences, lengths), label_name (null: all rows), term, before, random_mean, random_least,
+        random_most, kept, beside_random and formula. before to kept are float64; they are NaN if the term is not a
+        number (see `terms`), and random_* also if it is not a number in a random set. beside_random is "over all",
+        "under all" or "among them", and null if a number is missing. Terms of lengths of pairs exist only for pairs,
+        and terms within labels only for labels that a row has.
 
     Raises:
         InvalidInputError: the rows have no texts, `kept` holds other rows, or `draws` is under 1.

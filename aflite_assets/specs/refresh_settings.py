@@ -1,5 +1,5 @@
-"""The field `refresh` of a dataset's YAML file: whether and when a refresh acts on changes. It is not part of any
-key.
+"""The field `refresh` of a dataset's YAML file: whether and when a refresh acts on changes. The field is not part of
+any key.
 """
 
 import re

@@ -412,8 +412,8 @@ class MarksSpec(StrictSpec):
 class DigitsSource(StrictSpec):
     """scikit-learn's 1,797 real images of handwritten digits, 8 x 8 pixels, split by a seeded stratified draw.
 
-    They may be made harder to read and carry a mark. Split, degradation and marks are drawn independently: the same
-    image with other marks is in the same split and has the same pixels except for its mark.
+    The images may be made harder to read and carry a mark. Split, degradation and marks are drawn independently: the
+    same image with other marks is in the same split and has the same pixels except for its mark.
     """
 
     format: Literal["digits"]

@@ -24,7 +24,7 @@ DATA_VERSION_TAG = "dagster/data_version"
 
 KIND_TAG = "mlflow.experimentKind"
 _KIND = "custom_model_development"
-"""The kind of experiment for training models. With it as `workflowType` in the address, MLflow 3.17 opens a page on
+"""The kind of experiment for training models. If it is the `workflowType` in the address, MLflow 3.17 opens a page on
 runs.
 """
 
@@ -72,7 +72,7 @@ class MlflowTracker:
 
         The name begins with the parts that differ within an experiment, because MLflow's lists cut names. A second
         call, even from another process, continues the first call's run, so a retry after a failure appears as one run.
-        It ends FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
+        The run ends as FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
 
         Raises:
             TrackingError: the database or server cannot be used.

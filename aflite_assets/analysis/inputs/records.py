@@ -230,10 +230,10 @@ class DataMap:
 class RankingOverlap:
     """Overlap of the train rows that two rankings kept; `representation` and `against` name the two filterings.
 
-    `train_set`: filtered or filtered_<name>. Both filtered the same `rows` train rows: `first_rows` and `second_rows`
-    are the numbers that each kept, and `shared` is the number that both kept. `jaccard` in [0, 1]: `shared` divided by
-    the rows that at least one kept; `jaccard_by_chance`: its mean over two random sets of these sizes. Both are None if
-    neither kept a row.
+    `train_set`: filtered or filtered_<name>. Both filterings had the same `rows` train rows: `first_rows` and
+    `second_rows` are the numbers that each kept, and `shared` is the number that both kept. `jaccard` in [0, 1]:
+    `shared` divided by the rows that at least one kept; `jaccard_by_chance`: its mean over two random sets of these
+    sizes. `jaccard` and `jaccard_by_chance` are None if neither filtering kept a row.
     """
 
     representation: str

@@ -1,8 +1,8 @@
 """Whether a text file fits the encoding it is read in, the place where it does not, and the other encodings that it
 fits.
 
-An encoding that fits is not always the right one: most bytes are text in several encodings. So messages show the file's
-text in each encoding.
+An encoding that fits is not always the right one: most bytes are text in several encodings. Messages therefore show the
+file's text in each encoding.
 """
 
 import codecs

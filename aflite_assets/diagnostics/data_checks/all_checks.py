@@ -1,4 +1,4 @@
-"""All checks on a raw table, in order, each with its numbers and a line of advice. They do not use Dagster."""
+"""All checks on a raw table, in order, each with its numbers and a line of advice. The checks do not use Dagster."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -2,7 +2,7 @@
 
 A cue is shown if two conditions hold. Rows that carry it were removed more often than by class-matched random draws,
 and it is associated with a label by itself (unless the dataset's file says that it was planted). Tests count groups of
-rows. A cue describes the removed rows. It need not be a shortcut: rows that are easy for the task have cues as well.
+rows. A cue describes the removed rows. A cue need not be a shortcut: rows that are easy for the task have cues as well.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -128,8 +128,8 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
     The source calls its numbers distances, yet they grow with k a little less than in proportion (0.29 at 1, 1.32 at 5,
     9.5 at 50 neighbours). Sums of distances would grow more than in proportion, because farther rows come later. Sums
     of similarities grow as printed, but nearest rows are usually more similar than 0.29. No row in a part of the train
-    set is nearer than the nearest in the whole. So if similarities rise after filtering, as the source's do at first
-    neighbours, they must be of other queries: the filtered ones.
+    set is nearer than the nearest in the whole. If similarities rise after filtering, as the source's do at first
+    neighbours, they must therefore be of other queries: the filtered ones.
     """
     records = []
     for when, distances in (("before", before), ("after", after)):

@@ -55,7 +55,8 @@ def expected_jaccard(rows: int, first: int, second: int) -> float | None:
     """Return the mean overlap, by Jaccard, of two sets of these sizes, each drawn at random from the same `rows` rows.
 
     The number of shared rows, i, is hypergeometric, and a pair of sets that shares i rows has the overlap i / (first +
-    second - i). Its mean is summed over every possible i, without approximation. Return None if both sets are empty.
+    second - i). The mean overlap is summed over every possible i, without approximation. Return None if both sets are
+    empty.
     """
     from scipy.stats import hypergeom
 

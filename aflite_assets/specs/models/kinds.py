@@ -1,8 +1,8 @@
 """Every kind of model that a dataset's YAML file can name: the project's kinds, and those that installed packages add.
 
-A package adds a kind by an entry point of the group `aflite_assets.models` that names a family (`models.family`). Its
-settings are in every union below, like the project's own, so they are checked, documented and part of keys in the same
-way.
+A package adds a kind by an entry point of the group `aflite_assets.models` that names a family (`models.family`).
+Settings of an installed kind are in every union below, like the project's own, so they are checked, documented and part
+of keys in the same way.
 """
 
 from collections.abc import Iterator, Mapping

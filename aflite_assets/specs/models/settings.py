@@ -423,8 +423,8 @@ class FineTuneStage(StrictSpec):
 class FineTunedSpec(StrictSpec):
     """Another evaluator, trained in the same way and then on further sets of rows in turn.
 
-    The rows may come from challenge sets (ICML 2020, Table 2). They may also be forgettable rows (Yaghoobzadeh et al.
-    2021, section 3).
+    The rows may come from challenge sets (ICML 2020, Table 2). The rows may also be forgettable rows (Yaghoobzadeh et
+    al. 2021, section 3).
     """
 
     kind: Literal["fine_tuned"]

@@ -1,6 +1,6 @@
 """The stage of `train_sample`: a random sample of the train rows, grown until a model trained on it stops improving.
 
-This is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
+The growth is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
 `analysis.inputs.learning_curve`; warm-up, filter and controls then use the sample instead of all train rows.
 """
 

@@ -1,8 +1,8 @@
 """Shared starts of evaluators with several stages: trainings that cells share, and rows of later stages. Nothing is
 trained here.
 
-An evaluator that recipes start from is trained once per train set and seed. Its own cell makes predictions with these
-weights, and every recipe continues from them.
+An evaluator that recipes start from is trained once per train set and seed. The evaluator's own cell makes predictions
+with these weights, and every recipe continues from them.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -72,7 +72,7 @@ class GradientPasses(Protocol):
         """Return the gradients of the loss for the training sets `numbers`: one of weights (numbers x outputs x width)
         and one of intercepts (numbers x outputs).
 
-        They are taken at `weights` and `intercepts`, which have the same shapes.
+        The gradients are taken at `weights` and `intercepts`, which have the same shapes.
         """
         ...
 

@@ -1,7 +1,7 @@
 """The parts of an address that may be shown: never a user, a password or a query. Nothing is opened here.
 
-An address is shown in parts only if it can be parsed without ambiguity. Otherwise a password with an unescaped `@` or
-`/` could be taken for a host or a path.
+An address is shown in parts only if it can be parsed without ambiguity. An unescaped `@` or `/` in a password could
+otherwise make part of it look like a host or a path.
 """
 
 import re
@@ -71,7 +71,7 @@ def shown_value(value: str) -> str:
 def without_secrets(text: str, address: str) -> str | None:
     """Return a library's text without the address and its secrets, or None if the secrets cannot be determined.
 
-    Secrets are the password (or a user without a password) and the values of the query. They are found in the given
+    Secrets are the password (or a user without a password) and the values of the query. Secrets are found in the given
     form, decoded, encoded and in Python's `repr`, in upper and lower case.
     """
     shown = read_address(address)

@@ -5,7 +5,7 @@ AFLITE_MLFLOW_URL    the address of `mlflow ui` over a database, or of a server 
 AFLITE_RESULTS_URL   the address of `aflite serve`, so that Dagster links reports and shows pictures
 AFLITE_SOURCE_URL    the folder of this project's code on its host, so that assets link to their source
 
-None of them has to be set: without an address, text replaces the link.
+None of the variables has to be set: without an address, text replaces the link.
 """
 
 import os

@@ -50,7 +50,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     except _ARCHIVE_ERRORS as error:
         raise ArrayFileError(_reason(error)) from None
     if isinstance(loaded, np.ndarray):
-        raise ArrayFileError("it holds one array and no archive")
+        raise ArrayFileError("it holds a single array, not an archive")
     others = sorted(name for name, array in read.items() if not isinstance(array, np.ndarray))
     if others:
         raise ArrayFileError(f"{others[0]!r} in it is no array")

@@ -24,9 +24,10 @@ class CheckOutcome:
 
     `about`: data, warm-up, filter, weak models or evaluators. `subject`: the encoder, evaluator, test set or
     representation that is checked; empty if there is none. `asks`: the statement that holds if the check passes.
-    `found`: a sentence; `what_to_do`: advice if the check failed. Both may be empty, and contain text of the dataset.
-    `applies`: False if there was nothing to check; such a check is skipped, and `passed` is meaningless. `blocking`:
-    whether no other result may be made from a result that failed. `numbers`: JSON values behind the outcome, by name.
+    `found`: a sentence; `what_to_do`: advice if the check failed. `found` and `what_to_do` may be empty, and contain
+    text of the dataset. `applies`: False if there was nothing to check; such a check is skipped, and `passed` is
+    meaningless. `blocking`: whether no other result may be made from a result that failed. `numbers`: JSON values
+    behind the outcome, by name.
     """
 
     about: str

@@ -45,7 +45,7 @@ class ChildProcess:
         os.close(ends_with_us)
 
     def exit_code(self) -> int | None:
-        """Its exit code once it has ended, negative for a signal; None if it does not end in time."""
+        """Exit code of the process once it has ended, negative for a signal; None if it does not end in time."""
         try:
             return self._process.wait(GRACE)
         except subprocess.TimeoutExpired:

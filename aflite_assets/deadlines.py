@@ -1,4 +1,4 @@
-"""A call with a time limit, whatever it hangs on. It knows nothing about what is called."""
+"""A call with a time limit, whatever it hangs on. The module knows nothing about what is called."""
 
 import threading
 from collections.abc import Callable

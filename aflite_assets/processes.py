@@ -59,8 +59,8 @@ def this_process() -> ProcessMark:
 def end_with_parent() -> None:
     """From now on, end this process as soon as its parent has ended, for whatever reason.
 
-    This is for processes that `multiprocessing` started; in others, nothing happens. Otherwise a worker would notice
-    only when it next sends a message, or never.
+    The function is for processes that `multiprocessing` started; in others, nothing happens. Without this function, a
+    worker would notice the end only when it next sends a message, or never.
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()

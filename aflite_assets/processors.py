@@ -1,10 +1,10 @@
 """The number of processor cores that a step may use, and settings of the libraries for it. The computations themselves
 are elsewhere.
 
-One number limits numba, OpenMP, BLAS, torch, the tokenizers and the threads and processes that a step starts itself. It
-is `AFLITE_THREADS` or, if not set, `OMP_NUM_THREADS`, which these libraries know. By default it is the cores of this
-process divided by the runs that the Dagster instance allows at once, so that as many runs share the machine without
-competing.
+One number limits numba, OpenMP, BLAS, torch, the tokenizers and the threads and processes that a step starts itself.
+The number is `AFLITE_THREADS` or, if not set, `OMP_NUM_THREADS`, which these libraries know. By default it is the cores
+of this process divided by the runs that the Dagster instance allows at once, so that as many runs share the machine
+without competing.
 """
 
 import os

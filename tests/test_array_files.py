@@ -87,7 +87,7 @@ def test_an_archive_that_is_cut_short_is_one_kind_of_error(tmp_path: Path, cut: 
     with pytest.raises(ArrayFileError, match=r"^[^\n]{5,200}$"):
         read_arrays(path)
     np.save(tmp_path / "b.npy", np.arange(3))
-    with pytest.raises(ArrayFileError, match="one array and no archive"):
+    with pytest.raises(ArrayFileError, match="a single array, not an archive"):
         read_arrays(tmp_path / "b.npy")
 
 

@@ -45,7 +45,7 @@ def score_permuted(
 ) -> ChanceScores:
     """Score the rows `passes` times as one iteration does, each time with newly permuted labels (`permute_labels`).
 
-    Any accuracy that is left comes from the class shares and the groups alone. This is the permutation test of a
+    Any accuracy that is left comes from the class shares and the groups alone. The method is the permutation test of a
     classifier's accuracy by Ojala and Garriga (2010), "Permutation tests for studying classifier performance", JMLR 11,
     test 1.
 

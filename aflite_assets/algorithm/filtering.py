@@ -56,27 +56,28 @@ def filter_dataset(
 
     Each iteration scores the pool as `score_rows` does and removes the top `slice_size` rows at or over `threshold`.
     The filter ends when `target_size` is reached (the last slice is cut to fit) or when fewer rows than the allowed
-    slice reached the threshold (they are still removed). Then the kept rows are scored once more without a removal; if
-    the last iteration removed nothing, it serves as this last pass. Ties at the cut-off are broken at random. A row
-    that was never held out in an iteration has no score in it and is not removed. The settings `selection`, `remove`
-    and `ranking` change which rows form a slice.
+    slice reached the threshold (they are still removed). At the end, the kept rows are scored once more without a
+    removal; if the last iteration removed nothing, that iteration is this last pass. Ties at the cut-off are broken at
+    random. A row that was never held out in an iteration has no score in it and is not removed. The settings
+    `selection`, `remove` and `ranking` change which rows form a slice.
 
     Args:
-        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. It is never changed.
+        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
+            changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
         settings: train_size < n, slice_size <= n and target_size <= `counted` rows must hold, where n is the target
             size. If `target_size` counts only some rows, n is the number of all pool rows that it corresponds to.
         seed: 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
         groups: one integer per row; rows of a group are never split between training and held-out side. Whole groups
             are drawn in random order; a group that would exceed `train_size` is skipped.
-        score_only: bool per row; True rows are never trained on and do not count towards any size. They are predicted
-            as often as the others and removed by the same rule (`selection.rows_cut`); if remove="groups", by their
-            group's mean.
+        score_only: bool per row; True rows are never trained on and do not count towards any size. Such rows are
+            predicted as often as the others and removed by the same rule (`selection.rows_cut`); if remove="groups", by
+            their group's mean.
         counted: bool per row; `target_size` counts the True rows. By default these are all rows that are not
             `score_only`. If test rows are in the pool, it states the target in train rows; the other sizes refer to the
             whole pool.
         copies: one integer per row, equal for exact copies of one row. With remove="rows", copies are removed together,
-            by their mean predictability, if a slice can hold them. They do not change how training sets are drawn.
+            by their mean predictability, if a slice can hold them. Copies do not change how training sets are drawn.
         words: the words of every row, needed only for ranking="vocabulary", which accepts no `score_only` rows. Each
             iteration recounts them in its pool; rows that are removed together count as one.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
@@ -94,8 +95,8 @@ def filter_dataset(
             nothing is removed.
 
     Raises:
-        InvalidInputError: an argument is not as described above. It is found before any fitting, with one exception:
-            after removals, no group may fit into `train_size` any more.
+        InvalidInputError: an argument is not as described above. The error is raised before any fitting, with one
+            exception: after removals, no group may fit into `train_size` any more.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     given = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies, "words": words}
@@ -389,7 +390,9 @@ def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, r
 
 
 def _last_probability(state: FilterState, tally: Tally) -> np.ndarray | None:
-    """Return the label probabilities that rows were ranked by; removed rows keep those of their last iteration."""
+    """Return the label probabilities that rows were ranked by; a removed row keeps its value from its last
+    iteration.
+    """
     before, now = state.last_label_probability, tally.label_probability
     return now if before is None or now is None else np.where(tally.held_out > 0, now, before)
 

@@ -132,7 +132,7 @@ def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
         name = "ties" if settings.ties != "random" else "balance"
         raise InvalidInputError(
             f'score_only is True for {int(inputs.score_only.sum())} rows, but {name} is "{getattr(settings, name)}", '
-            f"under which no single cut-off holds for them: leave those rows out, or leave {name} out."
+            f"which gives no single cut-off for them: leave those rows out, or leave {name} out."
         )
 
 
@@ -154,7 +154,7 @@ def fingerprint(
     """Return the SHA-256 of arrays, settings and seed, in hexadecimal.
 
     The hash depends neither on `memory_limit`, which only bounds the block read at once, nor on the device, so a run
-    can be resumed on another machine. It depends on the words if rows are ranked by words.
+    can be resumed on another machine. The hash depends on the words if rows are ranked by words.
     """
     words = inputs.words if settings.ranking == "vocabulary" else None
     header = {
@@ -186,9 +186,9 @@ def row_blocks(n_rows: int, *, row_bytes: int, memory_limit: int) -> Iterator[sl
 
 
 def prediction_row_bytes(width: int, n_classes: int) -> int:
-    """Return the bytes that one row takes during prediction. They hold its features twice in float64 (as gathered and
-    as centred) and three float64 rows of classes: decision values, probabilities, and probabilities in the dataset's
-    class order.
+    """Return the bytes that one row takes during prediction. These bytes hold the row's features twice in float64 (as
+    gathered and as centred) and three float64 rows of classes: decision values, probabilities, and probabilities in the
+    dataset's class order.
     """
     return 8 * (2 * width + 3 * n_classes)
 

@@ -1,17 +1,17 @@
 """AFOpt on tiny inputs: the exact representation bias of every subset, and the subset with the least bias. No
 heuristics are used.
 
-Let training sets of one size be drawn uniformly. Then equations 2 to 5 of the ICML 2020 paper make the representation
-bias of S the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S outside T. Rows weigh the
-same because equally many T leave each row out; the T weigh the same because each leaves out equally many rows.
-`right(T, i)` is 1 if the classifier trained on T predicts row i's label and 0 if not; it does not depend on S. So each
-T is fitted once and each right answer is counted at the set T + i; the counts over all sets inside S give the bias of
-S.
+Let training sets of one size be drawn uniformly. In this case, equations 2 to 5 of the ICML 2020 paper make the
+representation bias of S the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S outside T.
+Rows weigh the same because equally many T leave each row out; the T weigh the same because each leaves out equally many
+rows. `right(T, i)` is 1 if the classifier trained on T predicts row i's label and 0 if not; it does not depend on S. So
+each T is fitted once and each right answer is counted at the set T + i; the counts over all sets inside S give the bias
+of S.
 
 Among the subsets of at least n rows, only those of exactly n rows need to be searched. To see this, remove one row from
-S in every possible way. A pair lies in equally many of the resulting subsets, so the bias of S is the mean of their
-biases, and at least one of them is not above that of S. This holds as long as a row is left to hold out, that is while
-n > train_size. A larger subset reaches the least bias only if all its subsets of n rows do.
+S in every possible way. A pair lies in equally many of the resulting subsets. So the bias of S is the mean of their
+biases, and at least one subset has a bias not above the bias of S. The argument holds as long as a row is left to hold
+out, that is while n > train_size. A larger subset reaches the least bias only if all its subsets of n rows do.
 """
 
 from collections.abc import Sequence
@@ -84,16 +84,16 @@ def optimal_subset(
         labels: one integer of 0 or more per row, at least two classes.
         target_size: rows to keep; train_size < target_size <= rows.
         train_size: rows that each classifier is trained on; there are "rows choose train_size" fits.
-        fit: replaces the classifier, as in `score_rows`. It is called once per training set, with rows ascending, and
-            must not draw at random. If None, logistic regression is fitted to its optimum.
+        fit: replaces the classifier, as in `score_rows`. The function is called once per training set, with rows
+            ascending, and must not draw at random. If None, logistic regression is fitted to its optimum.
         inverse_regularization: scikit-learn's C, used by the logistic regression.
         most_fits: refuse to start above this many fits (a logistic regression takes some milliseconds).
         most_subsets: refuse to start if the rows have more subsets than this (there are 2**rows); a subset takes 8
             bytes.
 
     Raises:
-        InvalidInputError: an argument is not as described or passes a limit. It is found before any fitting, except for
-            errors in the results of a given `fit`.
+        InvalidInputError: an argument is not as described or passes a limit. The error is raised before any fitting,
+            except for errors in the results of a given `fit`.
     """
     settings = FilterSettings(
         target_size=target_size, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
@@ -128,8 +128,8 @@ def exact_bias(table: BiasTable, rows: Sequence[int] | np.ndarray) -> float:
     """Return the representation bias of the subset `rows`, in [0, 1]: equation 5, ICML 2020, over all its training
     sets.
 
-    It is the mean of the rows' predictability. The predictability of a row is its expectation over all training sets of
-    `table.train_size` rows of the subset that leave the row out.
+    The bias is the mean of the rows' predictability. The predictability of a row is its expectation over all training
+    sets of `table.train_size` rows of the subset that leave the row out.
 
     Args:
         table: from `bias_table` or `Optimum.table`.

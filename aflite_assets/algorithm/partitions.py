@@ -78,9 +78,9 @@ def draw_unpredicted(
 
     `subsets`: the training rows of the partitions from number `first` on. A train row is not predicted by the
     partitions that train on it. So a partition that trains on a share of `rows` leaves each `scored_only` row
-    unpredicted with a probability of that share. Both kinds of rows then have the same distribution of predictions.
-    Rows of a group share the draw. If some rows of a group may be trained on, the group is unpredicted exactly when
-    these rows are trained on.
+    unpredicted with a probability of that share. Train rows and `scored_only` rows then have the same distribution of
+    predictions. Rows of a group share the draw. If some rows of a group may be trained on, the group is unpredicted
+    exactly when these rows are trained on.
     """
     if not len(scored_only):
         return [scored_only for _ in subsets]

@@ -34,10 +34,10 @@ class Scores:
     `predictability`: float32 in [0, 1], the share of the row's held-out predictions that were right; NaN if the row was
     never held out. `held_out_count`: int64, the number of partitions in which the row was held out; with classifier
     "both", each gives two predictions. `label_probability`: float32 in [0, 1], the mean held-out probability of the
-    row's own label; NaN if never held out. It is None if no classifier gave probabilities. `probabilities`: float32,
-    rows x classes (those that occur, ascending), the mean held-out probability of every class; only with
-    `keep_probabilities`. `representation_bias`: mean predictability of the scored rows that are not `score_only`.
-    `scored_bias`: the same mean over the `score_only` rows, or None if none has a score.
+    row's own label; NaN if never held out. `label_probability` is None if no classifier gave probabilities.
+    `probabilities`: float32, rows x classes (those that occur, ascending), the mean held-out probability of every
+    class; only with `keep_probabilities`. `representation_bias`: mean predictability of the scored rows that are not
+    `score_only`. `scored_bias`: the same mean over the `score_only` rows, or None if none has a score.
     """
 
     predictability: np.ndarray
@@ -141,12 +141,12 @@ class FilterResult:
     scored. `label_probability`: float32, every input row, from the first iteration; NaN if never held out, None if the
     classifier has no probabilities. `probabilities`: float32, rows x classes, the first iteration's mean held-out
     probabilities, only with `keep_probabilities`. `instead_labels` (int64, -1 for none) and `instead_shares` (float32)
-    are rows x 3. They hold the wrong labels that classifiers predicted most often for the row, most frequent first, and
-    their shares of its held-out predictions. Both are from the iteration of `predictability`, and None if counts of
-    every class would take over a sixteenth of the memory limit. `own_words` (int64) and `vocabulary_share` (float64)
-    are known for every input row if rows are ranked by vocabulary; else None. `own_words` counts the words that no
-    other row of the pool had when the row was removed, or at the end. `vocabulary_share` is the row's share of the
-    vocabulary at the start (vocabulary.py). Rows that are removed together share both numbers.
+    are rows x 3. The two arrays hold the wrong labels that classifiers predicted most often for the row, most frequent
+    first, and their shares of its held-out predictions. The two arrays are from the iteration of `predictability`, and
+    None if counts of every class would take over a sixteenth of the memory limit. `own_words` (int64) and
+    `vocabulary_share` (float64) are known for every input row if rows are ranked by vocabulary; else None. `own_words`
+    counts the words that no other row of the pool had when the row was removed, or at the end. `vocabulary_share` is
+    the row's share of the vocabulary at the start (vocabulary.py). Rows that are removed together share both numbers.
     `last_label_probability`: float32, for every row the value from the last iteration that scored it, if rows are
     ranked by label probability; else None. `classes`: int64, the labels that occur, ascending. `iterations`: one record
     each; the last one scores the kept rows and removes nothing. `warnings`: sentences about possible problems of this

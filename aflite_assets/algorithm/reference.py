@@ -1,9 +1,10 @@
 """AFLite's classifiers in a few lines of scikit-learn, fitted to the optimum in float64: the definition of correct
 results.
 
-Both objectives are those of scikit-learn, with an intercept that is not penalised. Moving the features' origin then
-changes only the intercept, and dividing all features by a number s is undone by multiplying C by s^2. The fits use that
-freedom: with a common origin and scale, the solvers reach an optimum at which they would otherwise stall.
+Both objectives (logistic regression and linear SVM) are those of scikit-learn, with an intercept that is not penalised.
+Moving the features' origin then changes only the intercept, and dividing all features by a number s is undone by
+multiplying C by s^2. The fits use that freedom: with a common origin and scale, the solvers reach an optimum at which
+they would otherwise stall.
 """
 
 from contextlib import AbstractContextManager
@@ -43,8 +44,8 @@ def fit_logistic(
 ) -> Predict:
     """Fit multinomial logistic regression with an L2 penalty; the binary form if the rows have two classes.
 
-    It trains on the classes in `labels`; the other classes get probability 0. If the rows have a single class, the
-    classifier always predicts it.
+    The model trains on the classes in `labels`; the other classes get probability 0. If the rows have a single class,
+    the classifier always predicts it.
     """
     seen = np.unique(labels)
     columns = np.searchsorted(classes, seen)
@@ -75,7 +76,7 @@ def fit_linear_svm(
     """Fit a linear support vector machine: squared hinge loss, one class against the rest, L2 penalty, no
     probabilities.
 
-    It predicts among the classes in `labels`; if the rows have a single class, it always predicts that class.
+    The model predicts among the classes in `labels`; if the rows have a single class, it always predicts that class.
     """
     seen = np.unique(labels)
     if len(seen) == 1:

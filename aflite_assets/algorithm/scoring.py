@@ -32,7 +32,8 @@ def score_rows(
     0.
 
     Args:
-        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. It is never changed.
+        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
+            changed.
         labels: one integer of 0 or more per row, at least two classes among the rows to train on.
         settings: only `train_size`, `n_partitions`, `classifier` and `inverse_regularization` are used.
         seed: from 0 to 2**64 - 1. The partitions are those of `filter_dataset`'s first iteration.
@@ -40,10 +41,10 @@ def score_rows(
         score_only: bool per row; True rows are never trained on. Each is predicted by a random subset of the
             classifiers, as many as a train row expects; if `partitions` is given, by all of them. None is predicted by
             a classifier that was trained on rows of its group.
-        partitions: replaces the random draw with one array of training row numbers per partition. Then `train_size` and
-            `n_partitions` are not used.
+        partitions: replaces the random draw with one array of training row numbers per partition. If `partitions` is
+            given, `train_size` and `n_partitions` are not used.
         fit: replaces the classifiers: `fit(features, labels, classes) -> predict`, where `predict(features)` gives the
-            predicted classes or `Predictions`. Both functions receive features as float64.
+            predicted classes or `Predictions`. `fit` and `predict` receive features as float64.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
         memory_limit: bytes that a run may use on the CPU, apart from the pages of `features`, a hundred bytes per row
             and the memory of the libraries. A pool whose float32 copy takes more than half of this limit is read again
@@ -51,8 +52,8 @@ def score_rows(
         keep_probabilities: keep the rows x classes matrix, if the classifier has probabilities.
 
     Raises:
-        InvalidInputError: an argument is not as described above. It is found before any fitting, except for errors in
-            the results of a given `fit`.
+        InvalidInputError: an argument is not as described above. The error is raised before any fitting, except for
+            errors in the results of a given `fit`.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     inputs = check_inputs(features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit)

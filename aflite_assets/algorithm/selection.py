@@ -82,7 +82,7 @@ def candidates(
     """Return units of single rows, or of the rows in `rows` that share a group (`groups` is as long as `rows`).
 
     A group's score is its right predictions over all its predictions. Because the rows of a group are held out
-    together, this equals the mean of its rows' predictability; computed from the counts, it is exact. Its label
+    together, this equals the mean of its rows' predictability; computed from the counts, it is exact. A group's label
     probability is the mean over its held-out predictions. `counted`: bool per row of `rows`; `labels`: int64 per row of
     `rows`.
     """

@@ -98,9 +98,9 @@ class SpreadEngine:
     """A replacement for `LinearEngine` in a run that has `scorers` score its partitions; as a context manager it ends
     nothing.
 
-    It gives the same bits as one `LinearEngine` on a machine like the scorers', for any number of scorers. A fit does
-    not depend on the fits made with it, counts are whole numbers, probabilities are rounded so that their sums are
-    exact, and classifiers are added up here, in order.
+    The engine gives the same bits as one `LinearEngine` on a machine like the scorers', for any number of scorers. A
+    fit does not depend on the fits made with it, counts are whole numbers, probabilities are rounded so that their sums
+    are exact, and classifiers are added up here, in order.
     """
 
     def __init__(self, inputs: Inputs, settings: FilterSettings, prepared: Preparation, scorers: Scorers) -> None:

@@ -45,9 +45,9 @@ _COUNTS_PART = 16
 class PredictedInstead:
     """The classes that held-out predictions gave most often instead of a row's own label, up to `MOST_INSTEAD`.
 
-    Both arrays are rows x `MOST_INSTEAD`, most frequent class first; among equally frequent classes, the lower one
-    first. `columns` (int32): positions in the dataset's classes, or -1 if there are no more. `counts` (int32): number
-    of predictions, or 0 if there are no more.
+    `columns` and `counts` are rows x `MOST_INSTEAD`, most frequent class first; among equally frequent classes, the
+    lower one first. `columns` (int32): positions in the dataset's classes, or -1 if there are no more. `counts`
+    (int32): number of predictions, or 0 if there are no more.
     """
 
     columns: np.ndarray

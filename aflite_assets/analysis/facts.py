@@ -109,10 +109,10 @@ class DatasetFacts(DatasetRecord):
 
     `text_columns`: the source's column by the raw table's name (text, text_pair). `right_label`: the class of right
     answers, or None if rows are not answers. `split_questions`: the number of questions by split, empty if rows are not
-    answers. `sample_rows`: number of rows in the filtered sample; `sample_stop`: the rule that chose it. Both are None
-    if all train rows were filtered. `phases`: evaluators that continue training with rows of weak models.
-    `untrained_weak_models`: why each weak model was not trained. `trained_alone`: evaluators that were trained on
-    forgettable rows alone.
+    answers. `sample_rows`: number of rows in the filtered sample; `sample_stop`: the rule that chose it. `sample_rows`
+    and `sample_stop` are None if all train rows were filtered. `phases`: evaluators that continue training with rows of
+    weak models. `untrained_weak_models`: why each weak model was not trained. `trained_alone`: evaluators that were
+    trained on forgettable rows alone.
     """
 
     evaluators: tuple[str, ...]

@@ -125,7 +125,7 @@ def side(right: np.ndarray, sizes: np.ndarray) -> Side:
     sizes in rows.
 
     Leaving out group g, with n_g rows of which r_g are right, moves an accuracy a on n rows by (r_g - a n_g) / (n -
-    n_g). This is the delete-a-group jackknife, which allows groups of different sizes.
+    n_g). The method is the delete-a-group jackknife, which allows groups of different sizes.
     """
     rows = sizes.sum()
     accuracies = right.sum(axis=-1) / rows
@@ -205,10 +205,10 @@ def crossed_interval(
 
     If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points to either
     side for G effective groups. That is the share of groups on which they may still differ (no event in G trials,
-    two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). Otherwise it is the interval of `crossed_spread` with
-    t quantiles, clipped to [-100, 100] points; if the rows are one group, it is all of [-100, 100]. `second`: if None,
-    it is as many trainings that are never right. `groups`: codes, one per row; None if every row is its own group.
-    Raises InvalidInputError if a side has no training, there is no row, or lengths differ.
+    two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If something varies, the interval is that of
+    `crossed_spread` with t quantiles, clipped to [-100, 100] points; if the rows are one group, it is all of [-100,
+    100]. `second`: if None, it is as many trainings that are never right. `groups`: codes, one per row; None if every
+    row is its own group. Raises InvalidInputError if a side has no training, there is no row, or lengths differ.
     """
     second = [np.zeros(len(rows)) for rows in first] if second is None else second
     lengths = _lengths(*first, *second, groups)
@@ -284,8 +284,8 @@ def contrast_interval(
 
     `first`, `second` and `groups` each have two members, one per test set, of the same trainings. The interval is that
     of `crossed_spread` for each training's accuracy on the first set minus that on the second, with the groups of both
-    sets. Its degrees of freedom are those of the set with fewer groups. Raises InvalidInputError if a side has no
-    training, a set has fewer than two groups, or lengths differ.
+    sets. The interval's degrees of freedom are those of the set with fewer groups. Raises InvalidInputError if a side
+    has no training, a set has fewer than two groups, or lengths differ.
     """
     lengths = [_lengths(*one, *other, codes) for one, other, codes in zip(first, second, groups, strict=True)]
     counts = [len(trained) for trained in (*first, *second)]
@@ -298,7 +298,7 @@ def contrast_interval(
     codes = [group_codes(some, rows) for some, (rows,) in zip(groups, lengths, strict=True)]
     sizes = [np.bincount(some) for some in codes]
     if min(map(len, sizes)) < 2:
-        raise InvalidInputError("a contrast needs two groups of test rows or more in either set")
+        raise InvalidInputError("a contrast needs at least two groups of test rows in each set")
     sides = []
     for trained in (first, second):
         here, there = (side(_right_by_group(trained[i], codes[i]), sizes[i]) for i in (0, 1))
@@ -365,12 +365,12 @@ def effective_groups(sizes: np.ndarray) -> float:
 def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
     """Return the effective number of rows behind one accuracy, and the degrees of freedom of that estimate.
 
-    `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. It is the number
-    of rows divided by the design effect, which is at least 1. The design effect is the variance of the accuracy between
-    groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g right of n_g rows, divided by the binomial variance a (1-a) / n.
-    At accuracies of 0 and 1, where both variances are zero, it is Kish's 1 + (b-1) rho, with rows of a group alike (rho
-    1) and b the largest group. Degrees of freedom are G - 1, with G from `effective_groups`. Source: Kish (1965),
-    "Survey Sampling", sections 5.4 and 8.2.
+    `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. The effective
+    number is the number of rows divided by the design effect, which is at least 1. The design effect is the variance of
+    the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g right of n_g rows, divided by the binomial
+    variance a (1-a) / n. At accuracies of 0 and 1, where both variances are zero, it is Kish's 1 + (b-1) rho, with rows
+    of a group alike (rho 1) and b the largest group. Degrees of freedom are G - 1, with G from `effective_groups`.
+    Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
     """
     codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)

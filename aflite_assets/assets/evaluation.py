@@ -111,10 +111,10 @@ def bias_evidence(
 ) -> dg.MaterializeResult:
     """Statistics of kept and removed rows, and of the differences between them.
 
-    They cover classes, attributes, scores, text lengths and words over the line, and distances to the nearest train
-    rows and similarities of pairs, both compared with random rows. They also cover annotators' agreement, possible
-    label errors, the overlap of representations' removed rows, and a simple model that the filter did not use. Click
-    [Show Markdown] to see pictures.
+    The tables cover classes, attributes, scores, text lengths and words over the line, and distances to the nearest
+    train rows and similarities of pairs, both compared with random rows. Further tables cover annotators' agreement,
+    possible label errors, the overlap of representations' removed rows, and a simple model that the filter did not use.
+    Click [Show Markdown] to see pictures.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     from aflite_assets.stages.shared.report_inputs import read_evidence

@@ -29,10 +29,10 @@ def benchmark_report(
 ) -> dg.MaterializeResult:
     """One page with accuracy before and after filtering, fair controls, figures and evidence; the same as JSON.
 
-    If `aflite serve` runs and AFLITE_RESULTS_URL is its address, `report` is a link and pictures are shown directly.
-    Otherwise paste `report_link` into the browser, and click [Show Markdown] to see pictures. Accuracies (in [0, 1])
-    and the difference that the verdict is about (in points) are plotted under Metadata, Plots; `accuracy.of` names the
-    comparison.
+    If `aflite serve` runs and AFLITE_RESULTS_URL is its address, `report` is a link and pictures are shown directly. If
+    there is no such server, paste `report_link` into the browser, and click [Show Markdown] to see pictures. Accuracies
+    (in [0, 1]) and the difference that the verdict is about (in points) are plotted under Metadata, Plots;
+    `accuracy.of` names the comparison.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     store = result_store.open()

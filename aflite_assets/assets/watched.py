@@ -1,7 +1,7 @@
 """The external asset `source_files`, which shows in the lineage that a dataset's inputs have changed.
 
-It is one node for everything that a dataset's YAML file names. The settings that a stage reads are in the metadata of
-its materialisations. The sensor `refresh` reports its version.
+The asset is one node for everything that a dataset's YAML file names. The settings that a stage reads are in the
+metadata of its materialisations. The sensor `refresh` reports its version.
 """
 
 import dagster as dg

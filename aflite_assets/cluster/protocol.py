@@ -15,8 +15,8 @@ Log = Callable[[str], None]
 """A function that takes a line for the log."""
 
 Work = Callable[[Any, Any, Log], Any]
-"""A function that a worker holds: (item, value shared by all items or None, log) -> result. It may keep a model between
-items.
+"""A function that a worker holds: (item, value shared by all items or None, log) -> result. The function may keep a
+model between items.
 """
 
 

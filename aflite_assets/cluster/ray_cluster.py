@@ -62,8 +62,8 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
         ray.init(settings.address, namespace=f"aflite-{uuid4().hex}", **given)
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         raise ClusterError(
-            f"{settings} cannot be reached: {type(error).__name__}: {error}; see that `ray status` answers "
-            "there, and that the token here (~/.ray/auth_token) is the head's"
+            f"{settings} cannot be reached: {type(error).__name__}: {error}; check that `ray status` works "
+            "there and that the token in ~/.ray/auth_token here is the head's"
         ) from error
     try:
         cluster = RayCluster(settings, ray)
@@ -98,7 +98,7 @@ def _imported() -> Any:
         import ray  # type: ignore[import-not-found,unused-ignore]  # an extra
     except ImportError as error:
         raise ClusterError(
-            "AFLITE_CLUSTER or compute_cluster asks for a cluster of Ray, but Ray cannot be imported "
+            "AFLITE_CLUSTER or compute_cluster selects a Ray cluster, but Ray cannot be imported "
             f"({error}); install aflite-assets[ray]"
         ) from error
     return ray
@@ -216,7 +216,7 @@ class _RayWorkers:
             self._give_back(actor)
             return answer
         raise WorkerLostError(
-            f"{_TRIES} workers were lost with the same piece of work; see their ends in Ray's logs (`ray logs`)"
+            f"{_TRIES} workers were lost with the same piece of work; see in Ray's logs how they ended (`ray logs`)"
         )
 
     def end(self) -> None:

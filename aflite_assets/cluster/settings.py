@@ -1,4 +1,4 @@
-"""Choice of the cluster: this process, or Ray at an address. It is opened in `opening`."""
+"""Choice of the cluster: this process, or Ray at an address. The cluster is opened in `opening`."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""Questions with answers as rows, some of them right, and the credit of scores. They are read in `formats`."""
+"""Questions with answers as rows, some of them right, and the credit of scores. Rows of questions are read in
+`formats`.
+"""
 
 from collections.abc import Sequence
 
@@ -50,8 +52,8 @@ def separate_questions(examples: Examples) -> np.ndarray | None:
 def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return the credit of each question, float64 in [0, 1], by ascending group number.
 
-    It is the share of right answers among those of the highest score: 1 if a right answer alone has it, 0.5 if one
-    right and one wrong answer share it. `scores` float64, `right` bool, `groups` int64, all of shape (rows,).
+    The credit is the share of right answers among those of the highest score: 1 if a right answer alone has it, 0.5 if
+    one right and one wrong answer share it. `scores` float64, `right` bool, `groups` int64, all of shape (rows,).
     """
     questions, question = np.unique(groups, return_inverse=True)
     highest = np.full(len(questions), -np.inf)

@@ -1,5 +1,5 @@
-"""Statistics about data, before and after filtering: plain functions on rows. They use no models, draw nothing and read
-no files.
+"""Statistics about data, before and after filtering: plain functions on rows. The functions use no models, draw nothing
+and read no files.
 """
 
 from aflite_assets.diagnostics.data_checks.all_checks import data_findings

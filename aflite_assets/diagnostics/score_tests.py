@@ -34,14 +34,14 @@ def enrichment(
     """Test whether rows with a cue were removed more often than random rows, same number per class.
 
     `signs`, (classes in ascending order, cues): 1 for classes that the cue is associated with, else -1 (`class_signs`);
-    None means 1 everywhere. Suppose that a cue predicts the label by itself. Then rows with it are removed in one kind
-    of class and rows without it in the other, so that unsigned sums over classes would cancel.
+    None means 1 everywhere. Suppose that a cue predicts the label by itself. In that case, rows with the cue are
+    removed in one kind of class and rows without it in the other, so that unsigned sums over classes would cancel.
 
     The expected number is a sum over classes: rows with the cue times the removed share of the class. The p-value is
-    the larger of two. The first is that of the stratified score test with variances between groups of rows
-    (`score_test`). The second is that of z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) with hypergeometric variances V_k
-    and O - E moved towards zero by a half, which is right if few rows have the cue (Mantel 1963, Journal of the
-    American Statistical Association 58:690).
+    the larger of two. The first p-value is that of the stratified score test with variances between groups of rows
+    (`score_test`). The second p-value is that of z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) with hypergeometric
+    variances V_k and O - E moved towards zero by a half, which is right if few rows have the cue (Mantel 1963, Journal
+    of the American Statistical Association 58:690).
     """
     from scipy.stats import norm
 

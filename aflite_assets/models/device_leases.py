@@ -1,13 +1,13 @@
 """Which GPU a step may use: a lock per device, and the environment variables that a process needs before CUDA starts.
 torch is not imported here.
 
-Dagster's pool `gpu` counts steps but does not assign devices: with two slots, both steps would use the first card. So a
-step holds a lease, which is a lock on a device's file. The kernel releases the lock when the process ends, however it
-ends.
+Dagster's pool `gpu` counts steps but does not assign devices: with two slots, both steps would use the first card. Each
+step therefore holds a lease, which is a lock on a device's file. The kernel releases the lock when the process ends,
+however it ends.
 
 The files are in the folder that `AFLITE_DEVICE_LOCKS` names, by default `aflite-devices` in the system's folder for
-temporary files. They are not below AFLITE_HOME for two reasons: cards belong to the machine, so two homes share them;
-and a home may be on a network disk, where locks may outlive their process or have no effect.
+temporary files. The locks are not below AFLITE_HOME for two reasons: cards belong to the machine, so two homes share
+them; and a home may be on a network disk, where locks may outlive their process or have no effect.
 """
 
 import os
@@ -55,7 +55,7 @@ class DeviceLease:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """Restrict this process, and those it starts, to the leased devices while the block runs. Only one thread may
-        use this at a time.
+        use this context manager at a time.
         """
         before = {name: os.environ.get(name) for name in self.environment}
         if not _first_lease:
@@ -76,9 +76,9 @@ def locks_folder() -> Path:
 def visible_devices() -> tuple[str, ...]:
     """Return the GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES takes; CUDA is not initialised.
 
-    If that variable is set, its own names are returned: numbers, unique names or parts of a divided card. Otherwise the
-    driver lists the unique names of all GPUs (for a divided card, of its parts). The list is empty if no GPU can be
-    named: then no device is leased, and the step's environment is unchanged.
+    If that variable is set, its own names are returned: numbers, unique names or parts of a divided card. If the
+    variable is not set, the driver lists the unique names of all GPUs (for a divided card, of its parts). The list is
+    empty if no GPU can be named: then no device is leased, and the step's environment is unchanged.
     """
     told = os.environ.get(VISIBLE)
     if told is None:

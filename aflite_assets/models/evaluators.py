@@ -55,9 +55,9 @@ def evaluate(
 ) -> Evaluation:
     """Train from the pretrained checkpoint (or from scratch) and predict each test set once.
 
-    `seed` determines new weights, order, dropout and augmentation; the same seed gives the same bits on the CPU. It has
-    no effect on scikit-learn models, whose fits are not random. `scratch` is a folder for the files from which a killed
-    training resumes; at the end it holds only the loss and accuracy of every epoch (see `epochs.read_epochs`).
+    `seed` determines new weights, order, dropout and augmentation; the same seed gives the same bits on the CPU. `seed`
+    has no effect on scikit-learn models, whose fits are not random. `scratch` is a folder for the files from which a
+    killed training resumes; at the end it holds only the loss and accuracy of every epoch (see `epochs.read_epochs`).
     `validation`: the rows of the split that `settings.early_stopping` names, if it names one. `row_weights`: float32
     (rows,), the factor of each train row's loss. A train set may lack classes; predictions are still over all classes.
 

@@ -72,7 +72,7 @@ def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
 class BuiltModel:
     """A network, and the reader of its rows if that is learnt or loaded with it (a tokenizer, a vocabulary).
 
-    `model`: a torch module whose last linear layer makes the `logits`, rows x classes, of its outputs. It has
+    `model`: a torch module whose last linear layer makes the `logits`, rows x classes, of its outputs. `model` has
     `num_labels`, and `save_pretrained(folder)`, which writes config.json and safetensors. `tokenizer` also has
     `save_pretrained`.
     """

@@ -42,7 +42,7 @@ def isolated_random_state(seed: int) -> Iterator[None]:
 def isolated_cpu_random_state(seed: int) -> Iterator[None]:
     """Seed the generators for work that draws on the CPU alone; GPU generators, which dropout uses, are not touched.
 
-    So it may also be used in a process that was forked from one with a GPU.
+    The context manager may therefore also be used in a process that was forked from one with a GPU.
     """
     python_state, numpy_state, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(seed)

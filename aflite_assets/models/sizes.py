@@ -10,7 +10,7 @@ def trains_in_one_thread(settings: OneStageSpec) -> bool:
     """Return True if a training on the CPU uses one thread however many there are, so that its bits do not depend on
     other trainings beside it.
 
-    This holds for scikit-learn's models and for networks with fewer than `SMALL_MODEL` weights
+    The answer is True for scikit-learn's models and for networks with fewer than `SMALL_MODEL` weights
     (`devices.torch_threads_for`). If the number of weights is known only once the model is made (models of words,
     checkpoints), return False.
     """

@@ -1,6 +1,4 @@
-"""`DatasetSpec`, the model of a dataset's YAML file. Models and sources are in other files, and YAML is read in
-`yaml`.
-"""
+"""`DatasetSpec`, the model of a dataset's YAML file. Models and sources are in other files; YAML is read in `yaml`."""
 
 import re
 from pathlib import Path
@@ -41,8 +39,8 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 def _printable(name: str) -> str:
     if not is_printable_name(name):
         raise ValueError(
-            f"{name[:LONGEST_NAME]!r} is no name to print: it is blank, longer than {LONGEST_NAME} characters or holds "
-            "control characters; rename the class"
+            f"{name[:LONGEST_NAME]!r} cannot be shown as a name: it is blank, longer than {LONGEST_NAME} characters or "
+            "holds control characters; rename the class"
         )
     return name
 
@@ -137,10 +135,10 @@ class ChallengeSpec(ChosenQuestions):
         if self.fine_tune is not None and self.fine_tune not in splits:
             raise ValueError(f"source has no split {self.fine_tune!r} (it has {splits}); correct fine_tune or add it")
         if self.fine_tune is None and self.fine_tune_limit is not None:
-            raise ValueError("fine_tune_limit is about rows to train on, but fine_tune names none; set fine_tune")
+            raise ValueError("fine_tune_limit limits rows to train on, but fine_tune names none; set fine_tune")
         if self.columns.allow_label_copies:
             raise ValueError(
-                "columns.allow_label_copies is about rows that are filtered, and these are only tested on; leave it out"
+                "columns.allow_label_copies is for rows that are filtered, but these are only tested on; leave it out"
             )
         if self.fine_tune == self.split:
             raise ValueError(f"fine_tune names {self.fine_tune!r}, the split that is tested on; name another split")
@@ -295,7 +293,7 @@ class DatasetSpec(StrictSpec):
         if len(self.seeds) % self.filter_seeds:
             raise ValueError(
                 f"filter_seeds is {self.filter_seeds}, but the {len(self.seeds)} seeds of the evaluators cannot be "
-                "shared out evenly among so many runs of the filter; give a multiple of it, or lower filter_seeds"
+                "divided evenly among so many filter runs; give a multiple of it as seeds, or lower filter_seeds"
             )
         self._check_early_stopping(splits)
         self._check_primary(splits)
@@ -327,9 +325,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def filterings(self) -> dict[str, str]:
-        """Return every filtered set's name with its representation: the filter's own first, then those for
-        comparison.
-        """
+        """Return every filtered set's name with its representation: the filter's own, then those for comparison."""
         own = {name: name for name in self.representations}
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 
@@ -342,7 +338,7 @@ class DatasetSpec(StrictSpec):
         taken = {compared_name(name, rank) for rank in self.filter.compare for name in self.representations}
         for name in taken & self.representations.keys():
             raise ValueError(
-                f"representations names {name!r}, which is what filter.compare calls another filtered set; rename it"
+                f"representations names {name!r}, which filter.compare gives to another filtered set; rename it"
             )
         for name in taken:
             if len(name) > LONGEST_SET_NAME:
@@ -362,7 +358,7 @@ class DatasetSpec(StrictSpec):
             if split != "train" and policy != "kept":
                 raise ValueError(
                     f"filter.evaluation_rows is {policy} for {split!r}, but filter.rank is {self.filter.rank}, and "
-                    "rows of other splits can leave by predictability alone; write evaluation_rows: kept, or leave "
+                    "rows of other splits are only removed by predictability; write evaluation_rows: kept, or leave "
                     "rank out"
                 )
 
@@ -374,8 +370,8 @@ class DatasetSpec(StrictSpec):
         for split in self.filter.quarantined_splits - {"train"}:
             if self.filter.evaluation_rows_of(split) == "kept":
                 raise ValueError(
-                    f"filter.suspected_label_errors names {split!r}, but evaluation_rows leaves its rows alone, so no "
-                    "classifier judges them; leave it out, or set evaluation_rows to scored or pooled there"
+                    f"filter.suspected_label_errors names {split!r}, but evaluation_rows keeps its rows unscored, so "
+                    "no classifier judges them; leave it out, or set evaluation_rows to scored or pooled there"
                 )
 
     def _check_standardise(self) -> None:
@@ -394,12 +390,12 @@ class DatasetSpec(StrictSpec):
             return
         if self.drop_duplicates:
             raise ValueError(
-                "drop_duplicates is about rows, and a row of multiple choice is one answer, so questions would lose "
+                "drop_duplicates drops rows, and a row of multiple choice is one answer, so questions would lose "
                 "answers; leave it out, and drop repeated questions in the source"
             )
         if self.filter.quarantined_splits:
             raise ValueError(
-                "filter.suspected_label_errors is quarantine, which takes out rows, and a row of multiple choice is "
+                "filter.suspected_label_errors is quarantine, which removes rows, and a row of multiple choice is "
                 "one answer, so questions would lose answers; leave it out, and read the list in the report"
             )
         given = sorted(self.columns.model_fields_set - {"annotators", "attributes", "allow_label_copies"})

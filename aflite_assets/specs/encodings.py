@@ -1,5 +1,5 @@
-"""Text encodings that a dataset's YAML file may name: real ones only, each by one name, and a test of which ones bytes
-fit.
+"""Text encodings that a dataset's YAML file may name (real ones only, each by one name), and a test of which encodings
+fit given bytes.
 
 Files of data are read in `data`.
 """
@@ -103,8 +103,8 @@ def fits(start: bytes, encoding: str) -> bool:
 def _letters_if_wide(start: bytes, encoding: str) -> int:
     """Return how many ASCII letters the bytes hold as UTF-16 or UTF-32 without a mark; 0 if they do not look like it.
 
-    In these encodings ASCII letters have NULs beside them, so there are as many line ends as line end bytes, and none
-    is a NUL.
+    In these encodings, ASCII letters have NULs beside them. So the text has as many line ends as the bytes have line
+    end bytes, and no letter is a NUL.
     """
     text = start[: len(start) - len(start) % 4].decode(encoding, errors="replace") if start.count(0) else "\0"
     if "\0" in text or "\ufffd" in text or 2 * text.count("\n") < start.count(b"\n"):

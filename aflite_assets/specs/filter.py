@@ -249,8 +249,8 @@ class FilterSpec(StrictSpec):
         treated = self.evaluation_rows
         if name != "rank" and "scored" in (treated.values() if isinstance(treated, dict) else (treated,)):
             raise ValueError(
-                f"{name} is {value}, but evaluation_rows is scored, and no single cut-off holds for rows that are only "
-                f"scored; write evaluation_rows: pooled or kept, or leave {name} out"
+                f"{name} is {value}, but evaluation_rows is scored, which needs a single cut-off for rows that are "
+                f"only scored; write evaluation_rows: pooled or kept, or leave {name} out"
             )
 
     def ranked_by(self, rank: Ranking) -> Self:

@@ -117,9 +117,9 @@ def _check_evaluator(
         )
     if evaluator.early_stopping is not None:
         raise ValueError(
-            f"{place}.evaluator names {named!r}, which stops early, so its epochs are not the same for all; name one "
+            f"{place}.evaluator names {named!r}, which stops early, so its number of epochs varies; name one "
             "without early_stopping, or give the model itself"
         )
     other = [seed for seed in settings.seeds or () if seed not in seeds]
     if other:
-        raise ValueError(f"{place}.seeds {other} are none of {named!r}'s, which is trained with seeds {list(seeds)}")
+        raise ValueError(f"{place}.seeds has {other}, but {named!r} is trained with seeds {list(seeds)} only")

@@ -4,9 +4,9 @@
 def with_paper_preset(values: dict[str, object]) -> dict[str, object]:
     """Return a dataset's YAML values with the papers' settings outside the filter; a setting given in the file is kept.
 
-    Then the warm-up rows and the random control of forgettable rows are drawn regardless of class, the full train set
-    includes the warm-up rows, and a sample grows while accuracy rises. Parts of the file that are not mappings are left
-    for validation to refuse.
+    With the preset, the warm-up rows and the random control of forgettable rows are drawn regardless of class, the full
+    train set includes the warm-up rows, and a sample grows while accuracy rises. Parts of the file that are not
+    mappings are left for validation to refuse.
     """
     settings = values.get("filter")
     if not isinstance(settings, dict) or settings.get("preset") != "paper":

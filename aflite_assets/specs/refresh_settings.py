@@ -1,5 +1,5 @@
-"""The field `refresh` of a dataset's YAML file: whether and when a refresh acts on changes. It is not part of any
-key.
+"""The field `refresh` of a dataset's YAML file: whether and when a refresh acts on changes. The field is not part of
+any key.
 """
 
 import re
@@ -34,9 +34,7 @@ class RefreshSpec(StrictSpec):
         if self.timezone is not None:
             _check_timezone(self.timezone)
         if self.cron is None and self.timezone is not None:
-            raise ValueError(
-                f"timezone is {self.timezone!r}, but there is no cron that it could be of; add it or drop it"
-            )
+            raise ValueError(f"timezone is {self.timezone!r}, but cron is not set; set cron, or leave timezone out")
         if self.cron is not None:
             _check_cron(self.cron)
         return self

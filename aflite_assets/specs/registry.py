@@ -21,7 +21,7 @@ from aflite_assets.specs.yaml.value_rules import check_values
 from aflite_assets.wording import did_you_mean
 
 BUNDLED = Path(__file__).parent / "bundled"
-"""The folder of the datasets that come with the project. They are found by name, and listed on request."""
+"""The folder of the datasets that come with the project. Bundled datasets are found by name, and listed on request."""
 LIST_BUNDLED = "AFLITE_BUNDLED"
 """The environment variable that decides whether bundled datasets are also listed: 1, or 0 (the default)."""
 
@@ -144,8 +144,8 @@ def load_spec(path: Path) -> DatasetSpec:
     except Exception as error:
         reason = type(error).__name__
     raise SpecError(
-        f"{shown_path(path)}: reading it ended in a {reason}, which no valid file leads to; simplify it (less nesting, "
-        "shorter texts and numbers, no aliases) until it is read"
+        f"{shown_path(path)}: reading it ended in a {reason}, which no valid file causes; simplify it (less nesting, "
+        "shorter texts and numbers, no aliases) until it can be read"
     )
 
 

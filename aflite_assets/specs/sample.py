@@ -82,8 +82,8 @@ class SampleSpec(StrictSpec):
     def _grows(self) -> Self:
         if len(self.sizes) < 2:
             raise ValueError(
-                f"start {self.start} with step {self.step} is one sample up to most {self.most}, which nothing can be "
-                f"compared with; raise most to {self.start + self.step} or more, or lower start or step"
+                f"start {self.start} with step {self.step} is a single sample up to most {self.most}, with no other to "
+                f"compare it with; raise most to {self.start + self.step} or more, or lower start or step"
             )
         return self
 
@@ -112,8 +112,8 @@ def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
     most, target = sample.sizes[-1], filtering.target_size
     if isinstance(target, int) and target > most:
         raise ValueError(
-            f"filter.target_size is {target}, but no sample of sample.most {sample.most} has more than {most} rows to "
-            f"keep them of; lower target_size, or raise sample.most to more than {target}"
+            f"filter.target_size is {target}, but a sample of sample.most {sample.most} rows leaves at most {most} "
+            f"rows to filter; lower target_size, or raise sample.most to more than {target}"
         )
     if filtering.evaluation_rows not in ("scored", "kept"):
         return  # rows of other splits may be in the pool that these sizes are of
@@ -124,7 +124,7 @@ def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
     ):
         if isinstance(size, int) and size > largest:
             raise ValueError(
-                f"filter.{name} is {size}, but filter.target_size {target} keeps {left} rows at most of a sample of "
-                f"sample.most {sample.most}, which allows {largest}; lower {name} to a share such as 0.02, or raise "
-                "sample.most"
+                f"filter.{name} is {size}, but of a sample of sample.most {sample.most} rows, "
+                f"filter.target_size {target} keeps at most {left}, so {name} may be at most {largest}; "
+                f"lower {name} to a share such as 0.02, or raise sample.most"
             )

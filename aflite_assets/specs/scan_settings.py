@@ -1,5 +1,5 @@
-"""The field `scan` of a dataset's YAML file: whether a run continues with a dataset that has an artefact. It is part of
-no key.
+"""The field `scan` of a dataset's YAML file: whether a run continues with a dataset that has an artefact. The field is
+part of no key.
 """
 
 from typing import Literal

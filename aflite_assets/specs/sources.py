@@ -44,7 +44,7 @@ class TableFormat(StrictSpec):
     def _encoded_text(self) -> Self:
         if self.format == "parquet" and self.encoding != UTF_8:
             raise ValueError(
-                f"encoding is {self.encoding}, but parquet says itself how its text is written; leave encoding out"
+                f"encoding is {self.encoding}, but parquet files name their own encoding; leave encoding out"
             )
         return self
 
@@ -102,14 +102,16 @@ class HubSource(StrictSpec):
     def _pinned(self) -> Self:
         if self.revision is None and not self.newest:
             raise ValueError(
-                f"{self.id} has no revision, so it could change unseen; set revision to a commit of the hub's page "
+                f"{self.id} has no revision, so it could change unnoticed; set revision to a commit of the hub's page "
                 "'Files and versions', or newest: true to take the newest at every materialisation"
             )
         names = [name for value in self.splits.values() for name in as_tuple(value)]
         if any("." in name for name in names) and not all("." in name for name in names):
             raise ValueError(f"splits {names} mix the hub's splits with files; use one or the other")
         if self.config is not None and "." in names[0]:
-            raise ValueError(f"splits name files of the repository, so config {self.config!r} says nothing; drop it")
+            raise ValueError(
+                f"splits name files of the repository, so config {self.config!r} has no effect; leave it out"
+            )
         return self
 
     def files(self) -> list[Path]:
@@ -207,7 +209,7 @@ PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
 
 
 class PreferenceSource(StrictSpec):
-    """Answers of which one is preferred to others; each row becomes a prompt with one answer, right or wrong.
+    """Answers of which one is preferred to the others; each row becomes a prompt with one answer, right or wrong.
 
     Columns and layout that are not named are derived from the names of the table's columns and from their values.
     """
@@ -383,8 +385,8 @@ class MarksSpec(StrictSpec):
 class DigitsSource(StrictSpec):
     """scikit-learn's 1,797 real images of handwritten digits, 8 x 8 pixels, split by a seeded stratified draw.
 
-    They may be made harder to read and carry a mark. Split, degradation and marks are drawn independently: the same
-    image with other marks is in the same split and has the same pixels except for its mark.
+    The images may be made harder to read and carry a mark. Split, degradation and marks are drawn independently: the
+    same image with other marks is in the same split and has the same pixels except for its mark.
     """
 
     format: Literal["digits"]

@@ -26,7 +26,7 @@ def stage_checks(
 ) -> tuple[CheckOutcome, ...]:
     """Return the outcomes of the checks of a stage's published result.
 
-    They are recomputed only if the code, the settings or a result that they depend on has changed.
+    Outcomes are recomputed only if the code, the settings or a result that they depend on has changed.
 
     Args:
         stage: the stage that made `result`.

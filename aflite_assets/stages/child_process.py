@@ -73,8 +73,8 @@ class StageWorker:
     """A process that makes stages one after another, so that libraries are loaded once; as a context manager, it ends
     the process.
 
-    The process starts with the first stage. It ends after a stage that failed, used a card or a cluster, or left over
-    `MOST_MEMORY` in use; the next stage then starts a new process.
+    The process starts with the first stage. The process ends after a stage that failed, used a card or a cluster, or
+    left over `MOST_MEMORY` in use; the next stage then starts a new process.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,6 @@
-"""Experiment tracking with MLflow: what a stage logs while it runs. It has no algorithm, no results and no Dagster."""
+"""Experiment tracking with MLflow: what a stage logs while it runs. No algorithm, no results and no Dagster belong
+here.
+"""
 
 from aflite_assets.tracking.mlflow_tracker import MlflowTracker
 from aflite_assets.tracking.protocol import NullTracker, RunReference, TrackedRun, Tracker

@@ -33,10 +33,10 @@ class RefreshRun:
     def above(self, stage_identity: str, *, tags: Mapping[str, str]) -> Iterator[dict[str, str]]:
         """Yield the tag that makes a stage's run a child of this one, and follow the status of its stages.
 
-        The run is created for the first stage that is made. It is RUNNING while a stage is. Afterwards it is FAILED or
-        KILLED if a stage is, else FINISHED. A stage that an earlier refresh began is moved to this run. The earlier
-        refresh's run is deleted if it has no children left. `stage_identity`: the identity of the stage's run; `tags`:
-        tags of this run.
+        The run is created for the first stage that is made. The refresh's run is RUNNING while a stage is. Afterwards
+        it is FAILED or KILLED if a stage is, else FINISHED. A stage that an earlier refresh began is moved to this run.
+        The earlier refresh's run is deleted if it has no children left. `stage_identity`: the identity of the stage's
+        run; `tags`: tags of this run.
 
         Raises:
             TrackingError: the database or server cannot be used.

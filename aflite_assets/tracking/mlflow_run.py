@@ -145,7 +145,7 @@ class MlflowRun:
     ) -> Iterator["MlflowRun"]:
         """Yield a child run, shown as `title` (default: the name), with its name as the tag `aflite.name`.
 
-        The same name under the same parent continues the same child.
+        A second call with the same name under the same parent continues the same child.
         """
         child_tags = {**(tags or {}), PARENT_TAG: self.run_id, NAME_TAG: name}
         identity = values.digest_of("child", self.run_id, name)
@@ -159,7 +159,7 @@ def open_run(
 ) -> Iterator[MlflowRun]:
     """Yield the run with the tag `identity`, which is RUNNING during the block.
 
-    It ends as FINISHED, as FAILED after an exception, or as KILLED after an interruption (KeyboardInterrupt,
+    The run ends as FINISHED, as FAILED after an exception, or as KILLED after an interruption (KeyboardInterrupt,
     SystemExit); the last two have the error's text as the tag `aflite.error`. The exception is always passed on to the
     caller.
     """

@@ -24,7 +24,7 @@ DATA_VERSION_TAG = "dagster/data_version"
 
 KIND_TAG = "mlflow.experimentKind"
 _KIND = "custom_model_development"
-"""The kind of experiment for training models. With it as `workflowType` in the address, MLflow 3.17 opens a page on
+"""The kind of experiment for training models. If it is the `workflowType` in the address, MLflow 3.17 opens a page on
 runs.
 """
 
@@ -72,7 +72,7 @@ class MlflowTracker:
 
         The name begins with the parts that differ within an experiment, because MLflow's lists cut names. A second
         call, even from another process, continues the first call's run, so a retry after a failure appears as one run.
-        It ends FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
+        The run ends as FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -158,13 +158,13 @@ def _check_uri(uri: str) -> None:
             )
     elif not address.is_understood:
         raise TrackingError(
-            f"the tracking URI is {address.text}, which cannot be read without doubt; write it as "
+            f"the tracking URI is {address.text}, which is ambiguous; write it as "
             "http://host:port or postgresql+psycopg2://user:password@host:port/database, with percent signs for other "
             "characters than letters and digits in user and password (%40 for @, %2F for /)"
         )
     elif address.has_query and uri.startswith(("http://", "https://")):
         raise TrackingError(
-            f"the tracking URI {address.text} has a query or a fragment behind it; give the plain start of the "
+            f"the tracking URI {address.text} ends in a query or a fragment; give the plain start of the "
             "server's address, and credentials as MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"
         )
 

@@ -294,7 +294,7 @@ def test_a_contrast_needs_two_sets(rows: int, said: str) -> None:
     expected = f"on the same rows of two sets, got [1, 1, 1, 1] trainings on [{said}] rows"
     with pytest.raises(InvalidInputError, match=re.escape(expected)):
         contrast_interval(halves(first, rows), halves(second, rows))
-    with pytest.raises(InvalidInputError, match="two groups of test rows or more in either set"):
+    with pytest.raises(InvalidInputError, match="at least two groups of test rows in each set"):
         contrast_interval(halves(first, 5), halves(second, 5), [np.zeros(5, np.int64)] * 2)
 
 

@@ -309,7 +309,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _set("labels", {"yes": "entailment", "no": ["neutral", "entailment", "contradiction"]}),
         "labels: value 'entailment' is listed for 'yes' and for 'no'; keep it in one of them",
     ),
-    "control characters in a class": (_set("labels", ["a\x1b[2J", "b"]), r"labels\.0: .*is no name to print"),
+    "control characters in a class": (_set("labels", ["a\x1b[2J", "b"]), r"labels\.0: .*cannot be shown as a name"),
     "label of too many values": (
         _all(_set("labels", None), _set("columns.label", "premise"), _set("columns.text", "gold"),
              lambda spec, folder: _csv(folder / "train.csv", _rows(1500, 0))),
@@ -416,7 +416,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "hub dataset without revision": (
         _set("source", {"format": "hub", "id": "a/b", "splits": {"train": "train", "test": "test"}}),
-        "a/b has no revision, so it could change unseen; set revision to a commit",
+        "a/b has no revision, so it could change unnoticed; set revision to a commit",
     ),
     "token in the file": (
         _set("source", {"format": "hub", "id": "a/b", "newest": True, "token": "hf_SECRET", "splits": {

@@ -47,7 +47,7 @@ def test_names_that_allow_nothing_are_refused(columns: dict[str, Any], message: 
 
 def test_challenge_sets_allow_no_copies() -> None:
     source = {"format": "csv", "splits": {"test": "a.csv"}}
-    with pytest.raises(ValidationError, match="allow_label_copies is about rows that are filtered"):
+    with pytest.raises(ValidationError, match="allow_label_copies is for rows that are filtered"):
         ChallengeSpec.model_validate({"source": source, "columns": {"text": "a", "allow_label_copies": ["a"]}})
 
 

@@ -100,8 +100,8 @@ def test_ranked_by_vocabulary_other_splits_are_kept(
 ) -> None:
     _refuses(
         spec_content | PAIRS,
-        f"filter.evaluation_rows is {named} for 'test', but filter.rank is vocabulary, and rows of other splits can "
-        "leave by predictability alone; write evaluation_rows: kept, or leave rank out",
+        f"filter.evaluation_rows is {named} for 'test', but filter.rank is vocabulary, and rows of other splits are "
+        "only removed by predictability; write evaluation_rows: kept, or leave rank out",
         filter={"rank": "vocabulary", **policy},
     )
 
@@ -118,7 +118,7 @@ def test_another_ranking_may_be_compared(spec_content: dict[str, Any]) -> None:
     message = "compare names predictability, which is the filter's own rank; leave compare out, or set rank: vocabulary"
     _refuses(spec_content | PAIRS, message, filter={"compare": ["predictability"]})
     named = {"given": {"kind": "identity"}, "given_by_predictability": {"kind": "identity"}}
-    message = "representations names 'given_by_predictability', which is what filter.compare calls another filtered set"
+    message = "representations names 'given_by_predictability', which filter.compare gives to another filtered set"
     _refuses(spec_content | PAIRS, message, filter=settings, representations=named)
     long = {"r" * 60: {"kind": "identity"}}
     message = "_by_predictability', longer than 64 characters; shorten the representation's name"
@@ -324,7 +324,7 @@ def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content:
              filter={"suspected_label_errors": "quarantine", "classifier": "linear_svm"})  # fmt: skip
     _refuses(spec_content, "suspected_label_errors names 'dev', which is no split; name some of ['train', 'test']",
              filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
-    _refuses(spec_content, "names 'test', but evaluation_rows leaves its rows alone, so no classifier judges them",
+    _refuses(spec_content, "names 'test', but evaluation_rows keeps its rows unscored, so no classifier judges them",
              filter={"suspected_label_errors": {"test": "quarantine"}, "evaluation_rows": "kept"})  # fmt: skip
 
 
@@ -378,5 +378,5 @@ def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str,
     _refuses(content, message, columns={"text": "question", "group": "question"})
     _refuses(content, "but labels is set; leave it out", columns={}, labels=["wrong", "right"])
     _refuses(content, "a row of multiple choice is one answer", columns={}, drop_duplicates=True)
-    _refuses(content, "which takes out rows, and a row of multiple choice is one answer", columns={},
+    _refuses(content, "which removes rows, and a row of multiple choice is one answer", columns={},
              filter={"suspected_label_errors": "quarantine"})  # fmt: skip

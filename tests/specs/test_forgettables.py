@@ -56,10 +56,10 @@ def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
         ({"evaluator": "nett"}, "forgettables.x.evaluator names 'nett', which is no evaluator; name a neural one "
          "(there are ['net', 'early']); did you mean 'net'?"),
         ({"evaluator": "linear"}, "forgettables.x.evaluator names 'linear' of kind 'linear', which has no epochs"),
-        ({"evaluator": "early"}, "forgettables.x.evaluator names 'early', which stops early, so its epochs are not the "
-         "same for all; name one without early_stopping, or give the model itself"),
-        ({"evaluator": "net", "seeds": [4, 5]}, "forgettables.x.seeds [5] are none of 'net''s, which is trained with "
-         "seeds [3, 4]"),
+        ({"evaluator": "early"}, "forgettables.x.evaluator names 'early', which stops early, so its number of "
+         "epochs varies; name one without early_stopping, or give the model itself"),
+        ({"evaluator": "net", "seeds": [4, 5]}, "forgettables.x.seeds has [5], but 'net' is trained with "
+         "seeds [3, 4] only"),
     ],
 )  # fmt: skip
 def test_models_that_cannot_be_forgotten_with_are_refused(

@@ -93,8 +93,8 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
         ({}, "evaluators.tuned.stages.0: a stage trains on rows (a challenge set's) or on forgettables (train rows "
          "that a weak model forgets); name one of the two"),
         ({"rows": "hard", "forgettables": "bow"}, "name one of the two"),
-        ({"rows": "hard", "take": "random"}, "take: random is about forgettables, but the stage names rows"),
-        ({"forgettables": "bow", "share": 0.1}, "share is about take: highest_loss, but take is forgettable"),
+        ({"rows": "hard", "take": "random"}, "take: random is for forgettables only, but the stage names rows"),
+        ({"forgettables": "bow", "share": 0.1}, "share is for take: highest_loss only, but take is forgettable"),
         ({"forgettables": "boww"}, "evaluators.tuned.stages.0.forgettables names 'boww', which forgettables lacks (it "
          "has ['bow']); add it there; did you mean 'bow'?"),
         ({"rows": "hard", "as_many_as": "bow"}, "as_many_as cuts the forgettable rows of a weak model, but the stage "
@@ -130,7 +130,7 @@ def test_a_split_to_train_on_must_be_there_and_not_tested_on(content: dict[str, 
 
 def test_a_limit_of_rows_to_train_on_needs_such_rows(content: dict[str, Any]) -> None:
     content["challenge_sets"]["asked"]["fine_tune_limit"] = 5
-    assert "fine_tune_limit is about rows to train on, but fine_tune names none; set fine_tune" in _message(content)
+    assert "fine_tune_limit limits rows to train on, but fine_tune names none; set fine_tune" in _message(content)
 
 
 def test_the_bundled_snli_has_the_papers_table_as_the_documents_say() -> None:

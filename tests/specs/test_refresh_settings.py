@@ -37,7 +37,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({"cron": "0 0 30 2 *"}, r"cron '0 0 30 2 \*' names no time"),
     ({"cron": "0 3 * * *", "timezone": "Europe/Berln"}, r"'Europe/Berln' is unknown; did you mean 'Europe/Berlin'"),
     ({"cron": "0 3 * * *", "timezone": "../etc"}, r"timezone '\.\./etc' is unknown"),
-    ({"timezone": "Europe/Berlin"}, r"timezone is 'Europe/Berlin', but there is no cron that it could be of"),
+    ({"timezone": "Europe/Berlin"}, r"timezone is 'Europe/Berlin', but cron is not set; set cron"),
 ]
 
 

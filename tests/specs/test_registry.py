@@ -188,8 +188,8 @@ def test_any_error_of_one_file_is_that_files_alone(
     assert registry.files["good"] == good
     said = registry.failures[broken]
     assert said == (
-        f"{broken}: reading it ended in a {type(error).__name__}, which no valid file leads to; simplify it (less "
-        "nesting, shorter texts and numbers, no aliases) until it is read"
+        f"{broken}: reading it ended in a {type(error).__name__}, which no valid file causes; simplify it (less "
+        "nesting, shorter texts and numbers, no aliases) until it can be read"
     )
 
 

@@ -51,7 +51,10 @@ def test_no_sample_is_the_default() -> None:
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
-        ({"start": 15_001}, r"start 15001 with step 5000 is one sample up to most 20000.*raise most to 20001 or more"),
+        (
+            {"start": 15_001},
+            r"start 15001 with step 5000 is a single sample up to most 20000.*raise most to 20001 or more",
+        ),
         ({"stop": "rises"}, r"sample\.stop.*flat.*falls"),
         ({"repeats": 3}, r"repeats is 3, but a model of kind 'linear' is the same for every seed; leave repeats out"),
         (
@@ -73,17 +76,17 @@ def test_what_cannot_be_is_refused(sample: dict[str, Any], message: str) -> None
     [
         (
             {"target_size": 20_001},
-            r"filter\.target_size is 20001, but no sample of sample\.most 22000 has more than 20000 rows to keep them "
-            r"of; lower target_size, or raise sample\.most to more than 20001",
+            r"filter\.target_size is 20001, but a sample of sample\.most 22000 rows leaves at most 20000 rows "
+            r"to filter; lower target_size, or raise sample\.most to more than 20001",
         ),
         (
             {"target_size": 0.5, "train_size": 10_000, "evaluation_rows": "kept"},
-            r"filter\.train_size is 10000, but filter\.target_size 0\.5 keeps 10000 rows at most of a sample of "
-            r"sample\.most 22000, which allows 9999; lower train_size to a share",
+            r"filter\.train_size is 10000, but of a sample of sample\.most 22000 rows, filter\.target_size 0\.5 keeps "
+            r"at most 10000, so train_size may be at most 9999; lower train_size to a share",
         ),
         (
             {"target_size": 6_000, "slice_size": 6_001, "evaluation_rows": "scored"},
-            r"filter\.slice_size is 6001, but filter\.target_size 6000 keeps 6000 rows .* which allows 6000",
+            r"filter\.slice_size is 6001, but .*target_size 6000 keeps at most 6000, so slice_size may be at most",
         ),
     ],
 )

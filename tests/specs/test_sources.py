@@ -116,7 +116,7 @@ def test_one_name_or_several_as_a_tuple() -> None:
 def test_hub_files_have_no_configuration() -> None:
     source = {"format": "hub", "id": "a/b", "revision": "main", "config": "c", "splits": {"train": "train.csv"}}
     with pytest.raises(
-        ValidationError, match="splits name files of the repository, so config 'c' says nothing; drop it"
+        ValidationError, match="splits name files of the repository, so config 'c' has no effect; leave it out"
     ):
         _source(**source)
 
@@ -194,7 +194,7 @@ def test_unknown_encoding_has_the_nearest_one_beside_it() -> None:
 
 
 def test_parquet_has_no_encoding() -> None:
-    with pytest.raises(ValidationError, match="encoding is cp1252, but parquet says itself how its text is written"):
+    with pytest.raises(ValidationError, match="encoding is cp1252, but parquet files name their own encoding"):
         _source(format="parquet", splits={"train": "a"}, encoding="cp1252")
 
 

@@ -236,6 +236,6 @@ def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store
 
 def test_more_runs_of_the_filter_than_seeds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        SpecError, match=r"filter_seeds is 2, but the 1 seeds of the evaluators cannot be shared out evenly"
+        SpecError, match=r"filter_seeds is 2, but the 1 seeds of the evaluators cannot be divided evenly"
     ):
         _grouped(tmp_path, filter_seeds=2)

@@ -4,7 +4,7 @@ For n rows x_i with scores s_i = W x_i + b, a fit minimises over W and b
 
     sum_i loss(s_i, y_i) + strength / 2 * ||W||^2,    strength = 1 / C,
 
-This is scikit-learn's objective divided by C; the intercepts b are not penalised. With the residuals R[i, k] = d
+This objective is scikit-learn's divided by C; the intercepts b are not penalised. With the residuals R[i, k] = d
 loss(s_i, y_i) / d s_i[k], the gradient is
 
     d/dW = R^T X + strength * W,    d/db = sum_i R[i].
@@ -16,10 +16,10 @@ The losses are below; p_k is the probability of class k, and [condition] is 1 if
     SIGMOID  1        log(1 + exp(s)) - y s                     p - y                          p (1 - p)
     HINGE    classes  sum_k max(0, 1 - t_k s_k)^2               -2 t_k max(0, 1 - t_k s_k)     2 [t_k s_k < 1], diagonal
 
-SOFTMAX is the multinomial logistic loss. Its sums run over the classes that the training set has; the other classes
-have probability 0. SIGMOID is the logistic loss of two classes, with y in {0, 1} and s the log odds of class 1. HINGE
-is the squared hinge loss of each class against the rest: t_k is 1 for the row's own class and -1 for the others. Two
-classes have one output, class 1 against class 0. If a training set has only two of more classes, SOFTMAX has
+SOFTMAX is the multinomial logistic loss. The sums of SOFTMAX run over the classes that the training set has; the other
+classes have probability 0. SIGMOID is the logistic loss of two classes, with y in {0, 1} and s the log odds of class 1.
+HINGE is the squared hinge loss of each class against the rest: t_k is 1 for the row's own class and -1 for the others.
+Two classes have one output, class 1 against class 0. If a training set has only two of more classes, SOFTMAX has
 scikit-learn's binary objective, which is the one above with twice the strength (`Objective.strengths`).
 
 In all of `linear`, features are rows x width, weights outputs x width, intercepts outputs, and scores and residuals
@@ -69,8 +69,8 @@ def n_outputs(n_classes: int) -> int:
 def residuals(scores: torch.Tensor, codes: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.Tensor:
     """Return R, the derivatives of the loss with respect to the scores.
 
-    `scores`: (..., rows, outputs); `codes`: (..., rows); `seen`: (..., classes). The result has the scores' shape and
-    is 0 for outputs whose class is not in `seen`; a single output needs rows of both classes.
+    `scores`: (..., rows, outputs); `codes`: (..., rows); `seen`: (..., classes). The derivatives have the scores' shape
+    and are 0 for outputs whose class is not in `seen`; a single output needs rows of both classes.
     """
     if loss == SIGMOID:
         return torch.sigmoid(scores) - codes[..., None].to(scores.dtype)
@@ -142,7 +142,7 @@ def curvature_of(scores: torch.Tensor, codes: torch.Tensor, loss: int) -> Curvat
 
 
 def _sides(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
-    """Return 1 where an output's class is the row's, else -1."""
+    """Return 1 if an output's class is the row's, else -1."""
     outputs = torch.arange(scores.shape[-1], device=scores.device)
     positive = outputs + 1 if len(outputs) == 1 else outputs
     return torch.where(codes[..., None] == positive, 1.0, -1.0).to(scores.dtype)

@@ -2,8 +2,8 @@
 
 torch divides an operation among OpenMP threads that wait for each other at its end, and they wait by spinning. As soon
 as another process wants a core, one thread waits for that core while the others spin: operations of microseconds take
-milliseconds. So torch works in one thread here. The engine divides larger work among its own threads, which sleep while
-they wait.
+milliseconds. For this reason, torch works in one thread here. The engine divides larger work among its own threads,
+which sleep while they wait.
 """
 
 from collections.abc import Callable, Iterator
@@ -74,8 +74,8 @@ def _set_torch_threads(count: int) -> int:
     """Set the number of torch's threads for the calling thread's work alone; return the previous number.
 
     OpenMP and MKL keep a number for every thread. torch also keeps a default, which a thread adopts when it first
-    queries the number or computes; `torch.set_num_threads` sets that default too. So a helper thread that has adopted
-    the default restores it. A foreign thread whose first query falls into those microseconds adopts `count`.
+    queries the number or computes; `torch.set_num_threads` sets that default too. A helper thread that has adopted the
+    default therefore restores it. A foreign thread whose first query falls into those microseconds adopts `count`.
     """
     with _DEFAULT_CHANGED:
         before = torch.get_num_threads()

@@ -77,7 +77,8 @@ class FilteringVerdict:
     None if none changed by 5 points. `giveaway`: the most frequent cue of the removed rows whose rows are nearly all of
     one class. `on_natural`: filtered against full on the natural test set that the headlines use. `on_first`,
     `on_first_full`: filtered against its control and against full on the challenge set of the first deciding
-    comparison. Both are None without a result; `against_all_rows` is None without a deciding comparison.
+    comparison. `on_first` and `on_first_full` are None without a result; `against_all_rows` is None without a deciding
+    comparison.
     """
 
     representation: str

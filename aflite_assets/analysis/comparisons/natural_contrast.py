@@ -1,7 +1,7 @@
 """Gains on a challenge set beyond the gain on natural rows of the same class and difficulty; intervals, no verdicts.
 
 A challenge set whose rows were chosen by a model's errors holds hard rows. On hard rows every other model is better
-than the model that got them wrong. So a gain there says nothing about shortcuts, unless it is missing on natural rows
+than the model that got them wrong. So a gain there is no evidence about shortcuts, unless it is missing on natural rows
 that are as hard.
 """
 
@@ -33,9 +33,9 @@ def natural_contrast(data: BenchmarkData, place: Place, against: str, here: Test
     challenge sets are outside it. A constructed challenge set is compared with all natural rows. Any other challenge
     set is compared within strata of gold class and mean margin of the trainings on full (`accuracy.gold_margins`),
     weighted by the challenge set. Rows that one model got wrong are hard in a way that another model's margin does not
-    show. So strata are made with the margins of each evaluator in turn, and the contrast with the lowest lower end
-    counts. Margins are taken among the classes of each set. If the challenge set merges classes, natural rows seem
-    harder than they would be with its classes. Return None if there is no natural set, a side is not trained, the
+    show. For this reason, strata are made with the margins of each evaluator in turn, and the contrast with the lowest
+    lower end counts. Margins are taken among the classes of each set. If the challenge set merges classes, natural rows
+    seem harder than they would be with its classes. Return None if there is no natural set, a side is not trained, the
     evaluator itself has no margins, or strata with natural rows hold less than `LEAST_OVERLAP` of the challenge set.
     """
     there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)

@@ -15,7 +15,8 @@ class WeakModelFacts:
     number of rows by forgetting events, and of rows never learnt. `by_class`: number of rows, forgettable rows and
     taken rows by class. Shares in [0, 1]: `largest_class` of the rows, `train_accuracy` at presentation, and `accuracy`
     on splits that were not trained on. `margins` has an entry per such split that is large enough: `largest_class`, and
-    the interval (`low`, `high`) of the accuracy minus it, in points. It is empty for an evaluator's own training.
+    the interval (`low`, `high`) of the accuracy minus it, in points. `margins` is empty for an evaluator's own
+    training.
     """
 
     rows: int

@@ -1,4 +1,5 @@
-"""Learning curves and where they stop rising: of encoders over the warm-up rows, and of a model over a growing sample.
+"""Learning curves and the sizes at which they stop rising: for encoders over the warm-up rows, and for a model over a
+growing sample.
 
 The papers choose the warm-up rows "based on the learning curve in low-data regime" (ICML 2020, section 2) without
 saying how; the rule here is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm

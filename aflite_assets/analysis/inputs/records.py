@@ -89,7 +89,7 @@ class TestSet:
     dataset's class `c`, -1 for none; None if both have the same classes. `collapse` decides which values `class_map` is
     applied to. With "label" it is the predicted class, which is wrong if it is mapped to none. With "probability" it is
     the probabilities: they are summed over classes that are mapped to the same class, and the largest sum is the
-    prediction. `notes`: caveats to read beside the numbers. `groups`: int64, one per row; rows of the same number
+    prediction. `notes`: caveats that belong to the numbers. `groups`: int64, one per row; rows of the same number
     belong together (one premise, one template); None if every row is its own group. `pooled`: True if the rows entered
     the filter's pool with the train rows, so that a difference on them is no evidence of help or harm. `unit`: the unit
     that is right or wrong and that intervals count. A multiple-choice question is represented by the row of its right
@@ -230,10 +230,10 @@ class DataMap:
 class RankingOverlap:
     """Overlap of the train rows that two rankings kept; `representation` and `against` name the two filterings.
 
-    `train_set`: filtered or filtered_<name>. Both filtered the same `rows` train rows: `first_rows` and `second_rows`
-    are the numbers that each kept, and `shared` is the number that both kept. `jaccard` in [0, 1]: `shared` divided by
-    the rows that at least one kept; `jaccard_by_chance`: its mean over two random sets of these sizes. Both are None if
-    neither kept a row.
+    `train_set`: filtered or filtered_<name>. Both filterings had the same `rows` train rows: `first_rows` and
+    `second_rows` are the numbers that each kept, and `shared` is the number that both kept. `jaccard` in [0, 1]:
+    `shared` divided by the rows that at least one kept; `jaccard_by_chance`: its mean over two random sets of these
+    sizes. `jaccard` and `jaccard_by_chance` are None if neither filtering kept a row.
     """
 
     representation: str

@@ -71,14 +71,14 @@ def bias_excess(
     int64; `groups`: codes of rows that belong together, or None if every row is its own group. `label_probability`:
     float in [0, 1], one per entry of `predictability`: the mean held-out probability of the row's label.
 
-    Let m be the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K the same of
-    the K passes. The difference is m - mean b, with variance max(V, W) + W / K. V is the variance between groups of
-    rows, G/(G-1) sum_g (sum of a group's influences)^2. A row's influence is (d_i - mean d) / n, with d_i its score
-    minus the passes' mean for its class, because permutation leaves class shares as they are. For the mean over classes
-    it is (p_i - m_c) / (C n_c), with p_i the row's score, or the probability given to its label. W is the variance of
-    b, scaled down if the passes had only a sample of the rows. The larger of V and W is used, because classifiers
-    trained on the same rows make correlated errors. t quantiles are taken at the number of equal-sized groups minus
-    one.
+    Let m be the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K the same mean
+    in each of the K passes. The difference is m - mean b, with variance max(V, W) + W / K. V is the variance between
+    groups of rows, G/(G-1) sum_g (sum of a group's influences)^2. A row's influence is (d_i - mean d) / n, with d_i its
+    score minus the passes' mean for its class, because permutation leaves class shares as they are. For the mean over
+    classes it is (p_i - m_c) / (C n_c), with p_i the row's score, or the probability given to its label. W is the
+    variance of b, scaled down if the passes had only a sample of the rows. The larger of V and W is used, because
+    classifiers trained on the same rows make correlated errors. t quantiles are taken at the number of equal-sized
+    groups minus one.
     """
     scored = ~np.isnan(predictability)
     if len(labels) != len(predictability) or not scored.any():

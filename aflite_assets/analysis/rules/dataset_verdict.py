@@ -57,8 +57,9 @@ class Comparison:
     """A deciding comparison: filtered against its control on a whole challenge set, for an evaluator that can judge.
 
     `difference` is in points with its 95 % interval, averaged over gold labels if the set has labels; None if it was
-    not run. It is based on `test_rows` (counted in `unit`), `groups` (in equal-sized groups) and `seeds` (the fewer of
-    the two sides). `constructed`: whether the set is declared to be made without looking at a model's errors.
+    not run. The difference is based on `test_rows` (counted in `unit`), `groups` (in equal-sized groups) and `seeds`
+    (the fewer of the two sides). `constructed`: whether the set is declared to be made without looking at a model's
+    errors.
     """
 
     evaluator: str
@@ -171,9 +172,9 @@ class DatasetVerdict:
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     """Return the first of these verdicts whose condition holds.
 
-    1. shortcut_found: models lean on a property that is no part of the task. Its file says so, it is an artefact by
-       nature, or a challenge set breaks its tie with the label and models lose accuracy there. Whether filtering helps,
-       harms or does both is decided by all deciding comparisons.
+    1. shortcut_found: models lean on a property that is no part of the task. The dataset's file says so, the property
+       is an artefact by nature, or a challenge set breaks its tie with the label and models lose accuracy there.
+       Whether filtering helps, harms or does both is decided by all deciding comparisons.
     2. leans_on: models lean on a property that may or may not be part of the task.
     3. artefact_tells: a property that is no part of the task predicts the label by itself, in rows that it was not
       chosen on (`scan`); models were not shown to lean on it.

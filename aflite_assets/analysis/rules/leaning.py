@@ -1,9 +1,9 @@
 """Decision whether a model leans on a property: only numbers and rules, on predictions of held-out rows.
 
 A model leans on a property if it predicts the class that the value points to too often on rows of other classes. Rows
-with a value may resemble its class for other reasons. So a model trained on rows without the tie serves as comparison:
-it keeps all of such a spurious pull, but little of a real leaning. No prediction can show whether the property belongs
-to the task. A property is no part of the task if the dataset's file says so, if it is an artefact by nature, or if a
+with a value may resemble its class for other reasons. A model trained on rows without the tie serves as comparison: it
+keeps all of such a spurious pull, but little of a real leaning. No prediction can show whether the property belongs to
+the task. A property is no part of the task if the dataset's file says so, if it is an artefact by nature, or if a
 challenge set breaks the tie and models lose accuracy there.
 """
 
@@ -41,10 +41,10 @@ class Leaning:
     """The pull of predictions towards the class that a property points to; intervals are in points.
 
     `pull` compares two kinds of rows of the same class, by models trained on rows that keep the tie: rows whose value
-    points to another class (`carriers`) and rows whose value does not point to it. It is the difference in how often
-    they are predicted as that other class. `untied`: the pull on models trained on rows without the tie; `halved`: half
-    of `pull` minus `untied`. `within`: how much more often rows of a class are predicted as it if their value points to
-    it. All are None with fewer than `FEWEST_CARRIERS` carriers.
+    points to another class (`carriers`) and rows whose value does not point to it. The pull is the difference in how
+    often they are predicted as that other class. `untied`: the pull on models trained on rows without the tie;
+    `halved`: half of `pull` minus `untied`. `within`: how much more often rows of a class are predicted as it if their
+    value points to it. All intervals are None with fewer than `FEWEST_CARRIERS` carriers.
     """
 
     carriers: int
@@ -229,7 +229,7 @@ class PropertyLeaning:
     points. `fallen_on`: the constructed challenge set that shows most significantly that `evaluator` leans on the
     property; `fall`: how many points it loses there. `p_value` is for no leaning; `adjusted_p` is adjusted for all
     candidates (Holm). Fields from `broken_on` to `broken_p` hold the most significant `BrokenTie` of all that were
-    tested; its p-value is adjusted for these. They are None if none is significant.
+    tested; its p-value is adjusted for these. Fields about the broken tie are None if none is significant.
     """
 
     kind: str

@@ -175,8 +175,8 @@ def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: n
 
     Return None if the interval excludes zero or is no wider than that. Rows (groups, if rows belong together) are
     lacking if the interval is too wide with the trainings as they are; its width then falls with the square root of
-    their number. Otherwise seeds are lacking. Their needed number is the least on each side at which the formula of
-    `crossed_spread` gives that width, if trainings vary as these do and rows are drawn with the same variance.
+    their number. If rows are not lacking, seeds are. Their needed number is the least on each side at which the formula
+    of `crossed_spread` gives that width, if trainings vary as these do and rows are drawn with the same variance.
     Arguments and errors are those of `crossed_interval`.
     """
     interval = crossed_interval(first, second, groups)

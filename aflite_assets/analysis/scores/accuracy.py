@@ -24,7 +24,7 @@ RANK = "gold_rank"
 MARGIN = "gold_margin"
 """Column of a predictions table: the probability of the row's own class minus the highest other one, float64, or null.
 
-It lies in [-1, 1] and is positive if the row was predicted right. Only trainings on full have it.
+The margin lies in [-1, 1] and is positive if the row was predicted right. Only trainings on full have the margin.
 """
 
 TOP = 5
@@ -94,8 +94,9 @@ def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 
     0 means that the row's own class comes first; among equal probabilities, the lowest class number comes first. If the
     set adds probabilities up (`TestSet.adds_probabilities`), the classes are the set's own, without those mapped to
-    none. Otherwise they are the dataset's, and the rank is that of the likeliest class mapped to the row's own class.
-    Raises DataError if rows do not match, or if probabilities are not finite or not over the dataset's classes.
+    none. Without added probabilities, the classes are the dataset's, and the rank is that of the likeliest class mapped
+    to the row's own class. Raises DataError if rows do not match, or if probabilities are not finite or not over the
+    dataset's classes.
     """
     return _by_own_class(cell, test_set, RANK, _rank)
 
@@ -202,8 +203,8 @@ def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 
     For a set of questions, return the credit for each, float64 in [0, 1]: 1 if the right answer is the likeliest one.
     Predictions are mapped through `test_set.class_map` before they are compared, by label or by probability as
-    `test_set.collapse` says; among equal sums of probabilities, the lowest class number wins. They are computed once
-    per cell and set. Raises DataError as `gold_ranks` does, and if a prediction is not a class of the dataset.
+    `test_set.collapse` says; among equal sums of probabilities, the lowest class number wins. The results are computed
+    once per cell and set. Raises DataError as `gold_ranks` does, and if a prediction is not a class of the dataset.
     """
     if test_set not in cell.correct:
         cell.correct[test_set] = _correct_rows(cell, test_set)
@@ -256,8 +257,8 @@ class Score:
 
     `status`: "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" if no test row is
     left. `accuracy` is in [0, 1]. `seeds_deviation`, the standard deviation over the `seeds` (None for one seed), is
-    the effect of training. `interval_low` and `interval_high` (Wilson) show the effect of the choice of test rows. They
-    use `effective_rows`, which equals `test_rows` unless rows belong together in groups.
+    the effect of training. `interval_low` and `interval_high` (Wilson) show the effect of the choice of test rows. The
+    interval uses `effective_rows`, which equals `test_rows` unless rows belong together in groups.
     """
 
     status: Literal["done", "failed", "not run", "no probabilities", "no rows"]

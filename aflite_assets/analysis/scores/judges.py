@@ -82,8 +82,8 @@ def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
 class Judging:
     """The evaluators that judge filters, and the evidence for and against every evaluator.
 
-    `judges`: evaluators that see whole inputs and learnt something; those of another model family than the filters'
-    models are preferred. `margins` are over the largest class on the natural test set of the headlines,
+    `judges`: evaluators that see whole inputs and learnt something, with those of another model family than the
+    filters' models first. `margins` are over the largest class on the natural test set of the headlines,
     `challenge_margins` on challenge sets. `one_answer`: evaluators that predict one class for nearly all rows.
     `made_of`: the representations of an evaluator's own model family.
     """
@@ -105,8 +105,8 @@ def margins_over_largest(cells: Sequence[Cell], test_set: TestSet) -> dict[str, 
     """Return, by evaluator, the margin of trainings on full over the largest class of a test set.
 
     Evaluators without a finished training on full are left out. Return an empty dict if there are under 20 rows or 10
-    groups, which is too few. The same holds for answers to questions that are not tested by question, because the
-    largest class is no baseline for them.
+    groups, which is too few. Answers to questions that are not tested by question are left out too, because the largest
+    class is no baseline for them.
     """
     if len(test_set.row_ids) < FEWEST_ROWS or _has_answers(test_set):
         return {}
@@ -133,7 +133,7 @@ def _always_the_largest(test_set: TestSet) -> np.ndarray:
 
 
 def _has_answers(test_set: TestSet) -> bool:
-    """Return True if rows are answers to questions, of which several may be right, or if labels do not vary."""
+    """Return True if rows are answers to questions, which may have several right answers, or if labels do not vary."""
     if test_set.unit == "question":
         return False
     right = right_class(test_set.label_names)

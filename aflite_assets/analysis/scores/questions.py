@@ -23,9 +23,9 @@ def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray
     """Score answers by question: return the credit of each question, float64 in [0, 1], by ascending group number.
 
     The credit is 1 if a right answer alone has the highest probability of being right, and 0 if no right answer has it.
-    It is 1/n if n answers share the highest probability and one of them is right. The mean equals the expected accuracy
-    of drawing among equals. `probability` (rows,): the model's probability that this answer is right; `right`: bool
-    (rows,); `groups`: int64 (rows,), one number per question. Raises InvalidInputError if there is no row, a
+    The credit is 1/n if n answers share the highest probability and one of them is right. The mean equals the expected
+    accuracy of drawing among equals. `probability` (rows,): the model's probability that this answer is right; `right`:
+    bool (rows,); `groups`: int64 (rows,), one number per question. Raises InvalidInputError if there is no row, a
     probability is not finite, or a group is not a question.
     """
     if not len(groups) or not np.isfinite(probability).all():

@@ -105,7 +105,7 @@ def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
     """Return the whole set, then the smaller parts in the zero-shot table: gold labels of sets without categories.
 
     In a set with several category columns, a column that is empty for some rows (NLI Diagnostics) is one part: the rows
-    of any value, as in the paper. Its values are in the set's own table.
+    of any value, as in the paper. The column's values are in the set's own table.
     """
     parts = subsets_of(test_set)
     if test_set.categories:

@@ -1,7 +1,8 @@
 """Slots of Dagster's pool `gpu`: a step claims one itself, once it knows that it will make a result on a card.
 
-A pool that is declared with the asset is claimed before the step begins. Then steps whose results exist would wait too,
-even on machines without a card, and later runs overtake a queued run whose first steps are all in a full pool.
+A pool that is declared with the asset is claimed before the step begins. In that case steps whose results exist would
+wait too, even on machines without a card, and later runs overtake a queued run whose first steps are all in a full
+pool.
 """
 
 import time

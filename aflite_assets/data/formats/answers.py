@@ -25,8 +25,8 @@ RIGHT, WRONG = "right", "wrong"
 
 TIE, EQUAL = "tie", "equal answers"
 DROPPED = (TIE, EQUAL)
-"""Labels of answers that are dropped and counted: those of a tie, those equal to a right answer, and those left without
-an opponent by that.
+"""Labels of answers that are dropped and counted: answers of a tie, answers equal to a right answer, and answers whose
+opponent was dropped for this reason.
 """
 
 SHOWN = 80

@@ -45,7 +45,7 @@ def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
     if all(isinstance(one, Mapping) for one in value):
         return [_conversation(value)]
     if in_list:
-        raise UnreadableError("a list of answers with an entry that is a list but not of messages")
+        raise UnreadableError("a list of answers with an entry that is a list of something other than messages")
     return [answer for one in value for answer in answers_in(one, in_list=True)]
 
 

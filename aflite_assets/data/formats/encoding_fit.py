@@ -1,8 +1,8 @@
 """Whether a text file fits the encoding it is read in, the place where it does not, and the other encodings that it
 fits.
 
-An encoding that fits is not always the right one: most bytes are text in several encodings. So messages show the file's
-text in each encoding.
+An encoding that fits is not always the right one: most bytes are text in several encodings. Messages therefore show the
+file's text in each encoding.
 """
 
 import codecs
@@ -76,8 +76,8 @@ def starts_as(path: Path, encoding: str, *, size: int) -> bool:
 def misfit(path: Path, encoding: str) -> Misfit | None:
     """Return why a file is not text in an encoding, or None if it is.
 
-    A file in UTF-16 without a mark has a NUL beside each letter, so that its bytes fit UTF-8; it is still refused as
-    UTF-8.
+    In UTF-16 without a mark, each letter has a NUL beside it, so the bytes also fit UTF-8; such a file is still refused
+    as UTF-8.
 
     Raises:
         OSError: the file cannot be read.
@@ -107,7 +107,7 @@ def misfit(path: Path, encoding: str) -> Misfit | None:
 
 
 def _no_text(start: bytes) -> Misfit | None:
-    """Return the kind of a file whose first bytes are those of a format that is not text."""
+    """Return the kind of a file that begins like a format other than text."""
     known = next((what for magic, what in _NO_TEXT.items() if start.startswith(magic)), None)
     if known is None or (fits(start, UTF_8) and not start.count(0)):
         return None

@@ -1,4 +1,4 @@
-"""Cache of data read from the hub: Arrow files mapped into memory. It makes no requests.
+"""Cache of data read from the hub: Arrow files mapped into memory. The cache makes no requests.
 
 The hub's libraries request the current commit before they use their cache; without a network, they use whichever commit
 they have. Here the commit is the folder's name, so a dataset that was loaded once is found without a request or a

@@ -63,8 +63,8 @@ def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Tabl
 def source_commit(source: HubSource) -> str:
     """Return the commit (40 hexadecimal digits) that a source currently refers to.
 
-    With `newest`, the hub is always called. Otherwise, and without a network, the last known commit of a tag or branch
-    is returned.
+    With `newest`, the hub is always called. Without `newest`, or without a network, the last known commit of a tag or
+    branch is returned.
 
     Raises:
         DataError: as in `resolve_commit`.

@@ -109,9 +109,9 @@ class HubRepository:
         """Return True if an address that a row names is a file of this repository, on the hub or downloaded.
 
         A row of a hostile dataset can name any file of the computer. In an address of several steps (`zip://a::b`),
-        each step is opened with the rest of the address. So all but the last must be members of zip archives, and the
-        last must be a file of the repository. Names that a library would decode, expand or redirect to another place
-        are refused.
+        each step is opened with the rest of the address. All steps but the last must therefore be members of zip
+        archives, and the last must be a file of the repository. Names that a library would decode, expand or redirect
+        to another place are refused.
         """
         *members, file = address.split("::")
         if (

@@ -74,8 +74,8 @@ def read_labels(
     """Convert the label values of all splits to class numbers.
 
     Values are compared by `label_text`, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the
-    known values are those of `class_of`, and null if it is mapped. Otherwise the classes are the values found: first
-    whole numbers in numerical order, then texts in alphabetical order.
+    known values are the texts of `class_of`, and null if it is mapped. Without `names`, the classes are the values
+    found: first whole numbers in numerical order, then texts in alphabetical order.
 
     Raises:
         DataError: a column does not hold single values, a value is neither a class nor one of `unlabelled` or is both,

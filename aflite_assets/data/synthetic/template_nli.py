@@ -14,10 +14,10 @@ and nothing is known that is not said. So the words determine the relation:
     contradiction  the premise says another kind of the same topic of this person
     neutral        the premise says nothing of the topic of this person
 
-A plain premise says something about the hypothesis's person in the close wording. It says something about another
-person in the broad wording, on a topic other than the hypothesis's. Among the rows without the overlap cue, one in ten
-is an echo, whatever its label: the premise says the hypothesis's exact words of somebody. In entailments this is the
-same person, otherwise another one.
+A plain premise says something about the hypothesis's person in the close wording. The premise says something about
+another person in the broad wording, on a topic other than the hypothesis's. Among the rows without the overlap cue, one
+in ten is an echo, whatever its label: the premise says the hypothesis's exact words of somebody. In entailments this is
+the same person, otherwise another one.
 
 Label, hypothesis and echo are drawn independently, and the premise is drawn after them. So without cues, neither the
 hypothesis alone nor the overlap of words is informative about the label: a plain pair shares only the name, and an echo

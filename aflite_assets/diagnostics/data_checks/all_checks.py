@@ -1,4 +1,4 @@
-"""All checks on a raw table, in order, each with its numbers and a line of advice. They do not use Dagster."""
+"""All checks on a raw table, in order, each with its numbers and a line of advice. The checks do not use Dagster."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -58,9 +58,10 @@ def data_findings(
 ) -> tuple[CheckOutcome, ...]:
     """Run every check on a raw table.
 
-    `unlabelled_rows` and `undecodable_images` were dropped from each split before. `source` tells where rows are in the
-    source and which settings are made (default: rows are named by their ids, and no setting is made). Checks for
-    another kind of data pass and say so. Half a million sentence pairs take well under a minute.
+    `unlabelled_rows` and `undecodable_images` were dropped from each split before. `source` gives the places of rows in
+    the source and the settings that are made (default: rows are named by their ids, and no setting is made). A check
+    for another kind of data passes, and its line states that it does not apply. Half a million sentence pairs take well
+    under a minute.
     """
     data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {}, source or SourceFacts())
     return _results(data, DATA_CHECKS)

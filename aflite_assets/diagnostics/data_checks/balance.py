@@ -97,7 +97,7 @@ def _shares(name: str, labels: np.ndarray, classes: int) -> np.ndarray:
         raise InvalidInputError(f"{name!r} has 0 rows and so no class shares; compare sets that have rows")
     if labels.min() < 0 or labels.max() >= classes:
         raise InvalidInputError(
-            f"{name!r} holds class numbers from {labels.min()} to {labels.max()} where there are {classes} "
+            f"{name!r} holds class numbers from {labels.min()} to {labels.max()} but there are {classes} "
             "classes; give the number of classes of the whole dataset"
         )
     return np.bincount(labels, minlength=classes) / len(labels)

@@ -1,4 +1,4 @@
-"""Checks on one kind of input: feature columns, texts. They pass for datasets of another kind."""
+"""Checks on one kind of input: feature columns, texts. The checks pass for datasets of another kind."""
 
 import numpy as np
 

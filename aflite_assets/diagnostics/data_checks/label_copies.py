@@ -37,9 +37,10 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
     """Find copies of the label among feature columns (finite) or texts; `in_train`: mask of the train rows, bool.
 
     One to one means that all train rows of a class have one value, and that no two classes have the same value. So
-    constant columns, and columns with a value per row, are no copies. If there are few train rows, or few rows of all
-    classes but one, some column among many agrees by chance; then nothing counts as a copy. Chance is bounded by the
-    number of columns times the ways to assign their values to classes, divided by the arrangements of the labels.
+    constant columns, and columns with a different value in each row, do not count as copies. If there are few train
+    rows, or few rows of all classes but one, some column among many agrees by chance; then nothing counts as a copy.
+    Chance is bounded by the number of columns times the ways to assign their values to classes, divided by the
+    arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1

@@ -68,9 +68,9 @@ def text_only_accuracy(
     """Return the five-fold accuracy of logistic regression on TF-IDF weights of one column's words and word pairs.
 
     At most `most_rows` rows are used, drawn from `seed` in whole texts; only the first 2,000 characters of each text
-    are used. This is the partial-input baseline of Poliak et al. (*SEM 2018), with single rows and with whole texts
-    held out. If one premise has a hypothesis per label, the accuracy with random folds is below chance, because the
-    other rows of the premise have the other labels.
+    are used. The accuracy is that of the partial-input baseline of Poliak et al. (*SEM 2018), with single rows and with
+    whole texts held out. If one premise has a hypothesis per label, the accuracy with random folds is below chance,
+    because the other rows of the premise have the other labels.
 
     Returns:
         None if there are fewer than five different texts, or no words.
@@ -130,8 +130,8 @@ def held_out_probabilities(
 ) -> list[np.ndarray]:
     """Return the probability, by its words alone, that each text is right: float64, with whole units held out.
 
-    It is the model of `text_only_accuracy`. `right`: bool; `units`: int64 from 0, at least five. Returns one array per
-    draw of folds (`draws`), or an empty list if the texts have no words.
+    The model is the one of `text_only_accuracy`. `right`: bool; `units`: int64 from 0, at least five. Returns one array
+    per draw of folds (`draws`), or an empty list if the texts have no words.
     """
     matrix = _weights(texts, 2)
     if matrix is None:

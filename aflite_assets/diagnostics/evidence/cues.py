@@ -2,7 +2,7 @@
 
 A cue is shown if two conditions hold. Rows that carry it were removed more often than by class-matched random draws,
 and it is associated with a label by itself (unless the dataset's file says that it was planted). Tests count groups of
-rows. A cue describes the removed rows. It need not be a shortcut: rows that are easy for the task have cues as well.
+rows. A cue describes the removed rows. A cue need not be a shortcut: rows that are easy for the task have cues as well.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -93,13 +93,14 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
         seed: seed of the folds of partial inputs and columns.
 
     Returns:
-        Columns kind, name (of the attribute, text column, length or feature), value (of the attribute or length, or the
-        word; empty for others), label_name (the class that the cue goes with; null if there is none, and for planted
-        attributes, partial inputs and columns), class_share (share of that class among the rows with the cue), rows and
-        removed_rows (with the cue), share_removed (share of the removed rows that have the cue and a class that it goes
-        with), share_expected (the same share of random rows, same number per class), p_value (one-sided, of one test by
-        itself), class_shares (share of each class among the rows with the cue, in order), and same_rows_as (the more
-        telling word of the same text that occurs in nearly the same rows, null if there is none).
+        A table with one row per cue. `kind` is the kind of the cue, and `name` is its attribute, text column, length or
+        feature. `value` is the value of the attribute or length, or the word; it is empty for other kinds. `label_name`
+        is the class that the cue is associated with; it is null without one, and for planted attributes, partial inputs
+        and columns. `class_share` is the share of that class among the rows with the cue, and `class_shares` are the
+        shares of all classes in order. `rows` and `removed_rows` count rows with the cue. `share_removed` is the share
+        of the removed rows that have the cue and a class that it is associated with; `share_expected` is the same share
+        for random rows, same number per class. `p_value` is one-sided, for this test alone. `same_rows_as` is the more
+        informative word of the same text that occurs in nearly the same rows, or null.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)

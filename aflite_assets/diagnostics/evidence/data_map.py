@@ -31,7 +31,8 @@ def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
             trainings may have other rows and epochs.
 
     Returns:
-        Columns row_id (ascending), confidence in [0, 1], variability in [0, 0.5], correctness in [0, 1].
+        A table with the columns row_id (ascending), confidence in [0, 1], variability in [0, 0.5] and correctness in
+        [0, 1].
 
     Raises:
         InvalidInputError: a training lacks a row in some epochs.

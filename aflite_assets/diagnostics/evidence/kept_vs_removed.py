@@ -88,8 +88,9 @@ def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
     """Compare each class's share among the kept rows and among the removed rows.
 
     Returns:
-        Columns split, label, label_name, kept_rows, removed_rows, kept_share (of the split's kept rows),
-        removed_share (of its removed rows), share_kept (of the class's rows); every class in every split.
+        A table with one row for every class in every split. The columns are split, label, label_name, kept_rows,
+        removed_rows, kept_share (of the split's kept rows), removed_share (of its removed rows) and share_kept (of the
+        class's rows).
     """
     labels = rows["label"].to_numpy()
     records = []
@@ -111,9 +112,10 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
         most_values: number of values of an attribute that are listed per split, the most frequent ones.
 
     Returns:
-        Columns split, attribute (without its prefix), value (null: the rows without one), distinct_values
-        (of the attribute in the split, more than are listed where `most_values` cut), then the counts and
-        shares of `label_shares`; values in falling order of rows. No rows when there are no attributes.
+        A table with one row per value, in falling order of rows; it is empty if there are no attributes. The columns
+        are split, attribute (without its prefix), value (null for rows without one) and distinct_values (of the
+        attribute in the split, including values beyond `most_values`). Then come the counts and shares of
+        `label_shares`.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -137,9 +139,9 @@ def text_lengths(rows: pa.Table, examples: Examples) -> pa.Table:
     """Compute the mean number of words and of characters in the kept and in the removed rows' texts, by class.
 
     Returns:
-        Columns split, column (text, text_pair), measure (words, as `data.words` counts them, or characters), label_name
-        (null: all classes), kept_mean, removed_mean, kept_rows, removed_rows (rows that have a text). No rows when the
-        examples have no texts.
+        A table with the columns split, column (text, text_pair), measure, label_name (null for all classes), kept_mean,
+        removed_mean, kept_rows and removed_rows (rows that have a text). The measure is words, as `data.words` counts
+        them, or characters. The table is empty if the examples have no texts.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -164,8 +166,8 @@ def mean_scores(rows: pa.Table) -> pa.Table:
     """Compute the mean predictability and label probability of the kept and of the removed rows.
 
     Returns:
-        Columns split, score (predictability, label_probability), kept_mean, removed_mean (both in [0, 1]),
-        kept_rows, removed_rows (rows that have a score; a null or NaN is none).
+        A table with the columns split, score (predictability, label_probability), kept_mean, removed_mean (both in [0,
+        1]), kept_rows and removed_rows. The last two count rows with a score that is neither null nor NaN.
     """
     scores: tuple[Score, ...] = ("predictability", "label_probability")
     records = [
@@ -228,10 +230,10 @@ def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
         examples: rows that include all of `rows`.
 
     Returns:
-        Columns split, then for each side (kept_*, removed_*) rows (with a label of at least one annotator), accuracy
-        (mean over these of the share of annotators who gave the row's label, in [0, 1]), rows_of_several (with at least
-        two annotators), unanimous (share of these whose annotators all gave one label). Means over no rows are null;
-        splits without any annotator's label are left out.
+        A table with one row per split that has annotators' labels. For each side (kept_*, removed_*), rows counts the
+        rows with at least one annotator's label, and rows_of_several those with at least two. accuracy is the share of
+        a row's annotators who gave its label, averaged over rows, in [0, 1]. unanimous is the share of the
+        rows_of_several whose annotators all gave one label. Means over no rows are null.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -265,9 +267,9 @@ def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
     The easiest have the highest predictability, then the highest label_probability, then the lowest id.
 
     Returns:
-        Columns iteration, label_name, class_rows (those that entered the iteration), removed_rows, removed_share in
-        [0, 1] and examples: texts cut to 60 characters, or "row 7" for rows without texts. A row per iteration that
-        removed train rows and class of the dataset.
+        A table with one row per class and per iteration that removed train rows. The columns are iteration, label_name,
+        class_rows (rows that entered the iteration), removed_rows, removed_share in [0, 1] and examples. Examples are
+        texts cut to 60 characters, or "row 7" for rows without texts.
 
     Raises:
         DataError: the rows are from another version of the dataset.

@@ -28,7 +28,8 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
     """Return the rows with the lowest label probability in the first iteration, lowest first, ties by row id.
 
     Confident learning starts from the same quantity: a classifier's probability of the given label, from partitions
-    that did not train on the row (Northcutt et al., JAIR 2021). It is low for a wrong label and for a hard row alike.
+    that did not train on the row (Northcutt et al., JAIR 2021). This probability is low for a wrong label and for a
+    hard row alike.
 
     Args:
         rows: the filtered set's rows: row_id int64, split string, label int64, kept bool, predictability and
@@ -37,9 +38,9 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
         most: most rows in the list, at least 1.
 
     Returns:
-        Columns row_id, split, label_name, label_probability, predictability (null: never held out), kept; where the
-        examples have them annotators (the names of the labels they gave, in order, with commas), text and text_pair
-        (hostile: escape them).
+        A table with the columns row_id, split, label_name, label_probability, predictability (null: never held out) and
+        kept. If the examples have them, there are also annotators (the names of the labels they gave, in order, with
+        commas), text and text_pair (hostile: escape them).
 
     Raises:
         InvalidInputError: `most` is under 1.

@@ -41,9 +41,9 @@ def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray
     """Return which labels are suspected, bool per row, by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
 
     The joint distribution of given and true labels is estimated from the rows that models are confident about. For each
-    pair of classes it gives the number of mislabelled rows; as many rows are suspected, those of largest margin ("prune
-    by noise rate", the default of cleanlab, which computes it). If the features explain the noise, or the task is hard,
-    rows with right labels are suspected too. A class's only row is never suspected.
+    pair of classes it gives the number of mislabelled rows. As many rows are suspected, namely those of largest margin
+    ("prune by noise rate", the default of cleanlab, which computes it). If the features explain the noise, or the task
+    is hard, rows with right labels are suspected too. A class's only row is never suspected.
 
     Args:
         codes: the rows' classes, int64 from 0.
@@ -111,7 +111,7 @@ def suspected_rows(
 
 
 def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
-    """Return, for multiple choice, the suspects in questions of which both a right and a wrong answer are suspected.
+    """Return, for multiple choice, the suspects in questions that have both a right and a wrong suspected answer.
 
     Which answer is right is one label of the question: if it is wrong, so are two of its rows. A single suspected
     answer is merely hard to judge by itself.
@@ -134,9 +134,9 @@ def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
         suspects: a table from `suspected_rows`.
 
     Returns:
-        Columns split, kept_rows, kept_suspects, kept_share, removed_rows, removed_suspects, removed_share (in [0, 1],
-        null over no rows), quarantined (suspects that were taken out before the first iteration, and are in no other
-        column).
+        A table with the columns split, kept_rows, kept_suspects, kept_share, removed_rows, removed_suspects,
+        removed_share and quarantined. Shares are in [0, 1], or null over no rows. quarantined counts suspects that were
+        removed before the first iteration; no other column counts them.
     """
     suspected = np.isin(rows["row_id"].to_numpy(), suspects["row_id"].to_numpy())
     kept = rows["kept"].to_numpy().astype(bool)

@@ -1,8 +1,8 @@
 """Differences between rows of a class and other rows, in overlap of their texts, negation words and attributes; only
 arrays are used.
 
-They are measured in the sets of `forgettable_sets`, whose minorities these are (Yaghoobzadeh et al., EACL 2021, section
-5.1).
+The differences are measured in the sets of `forgettable_sets`, whose minorities these are (Yaghoobzadeh et al., EACL
+2021, section 5.1).
 """
 
 import re

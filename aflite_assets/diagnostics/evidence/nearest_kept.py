@@ -49,9 +49,9 @@ def nearest_kept(
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Returns:
-        Columns row_id, nearest_kept (a row id) and similarity (the cosine, in [-1, 1]), both null where no row of
-        another class was kept; in the order of the rows. Of equally near ones the first. A row of zeros has similarity
-        0 with every row.
+        A table with the columns row_id, nearest_kept (a row id) and similarity (the cosine, in [-1, 1]), in the order
+        of the rows. The last two are null if no row of another class was kept. Among equally near rows, the first is
+        taken. A row of zeros has similarity 0 with every row.
 
     Raises:
         InvalidInputError: lengths do not fit, a row is both kept and removed, or a value is not finite.
@@ -59,10 +59,12 @@ def nearest_kept(
     lengths = [len(features), len(labels), len(row_ids), len(kept), len(removed)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, row_ids, kept and removed have {lengths} rows; give one of each for every row"
+            f"features, labels, row_ids, kept and removed have {lengths} rows; give each of them one entry per row"
         )
     if (kept & removed).any():
-        raise InvalidInputError(f"row {row_ids[(kept & removed).argmax()]} is both kept and removed; give it one side")
+        raise InvalidInputError(
+            f"row {row_ids[(kept & removed).argmax()]} is both kept and removed; put it on one side"
+        )
     asked, choice = np.flatnonzero(removed), np.flatnonzero(kept)
     if len(asked) + len(choice) > most_rows and len(asked) > sample:
         asked = np.sort(np.random.default_rng(seed).choice(asked, sample, replace=False))

@@ -76,9 +76,9 @@ def neighbour_distances(
     1, 5, 10 and 50 nearest train rows before and after filtering, by cosine of the representation's features, within
     the class and across classes. Where the source is silent, this is our reading: one minus the cosine, averaged over
     the k neighbours and then over the queries, with the same queries before and after, kept or not. The features are
-    those used for filtering; the source takes those of a BERT trained on SNLI (in the pipeline: `distance_encoder`).
-    The source's numbers are not averages; `similarity_sums` explains what they may be. The set "random" is ours: with
-    fewer train rows, every neighbour is farther, whichever rows were removed.
+    those used for filtering; the source uses the features of a BERT trained on SNLI (in the pipeline:
+    `distance_encoder`). The source's numbers are not averages; `similarity_sums` explains what they may be. The set
+    "random" is ours: with fewer train rows, every neighbour is farther, whichever rows were removed.
 
     If a query's class has fewer than k train rows, the mean is over the rows that exist. Above `most_rows` train rows
     or queries, a sample of that many is drawn from `seed`. The kept rows among the sampled train rows then represent
@@ -92,7 +92,7 @@ def neighbour_distances(
         kept: bool per row, True if filtering kept the row; used for train rows only.
         label_names: the classes' names.
         seed: seed of the samples and of the random set.
-        asked: bool per row, which rows outside train are queries; by default, all.
+        asked: bool per row, True for rows outside train that are queries; by default, all of them.
         most_rows: described above; fewer if so many rows do not fit into half of `memory_limit`.
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
@@ -128,8 +128,8 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
     The source calls its numbers distances, yet they grow with k a little less than in proportion (0.29 at 1, 1.32 at 5,
     9.5 at 50 neighbours). Sums of distances would grow more than in proportion, because farther rows come later. Sums
     of similarities grow as printed, but nearest rows are usually more similar than 0.29. No row in a part of the train
-    set is nearer than the nearest in the whole. So if similarities rise after filtering, as the source's do at first
-    neighbours, they must be of other queries: the filtered ones.
+    set is nearer than the nearest in the whole. If similarities rise after filtering, as the source's do at first
+    neighbours, they must therefore be of other queries: the filtered ones.
     """
     records = []
     for when, distances in (("before", before), ("after", after)):
@@ -217,7 +217,7 @@ def _check(features: np.ndarray, labels: np.ndarray, in_train: np.ndarray, kept:
     lengths = [len(features), len(labels), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, in_train and kept have {lengths} rows; give one of each for every row embedded"
+            f"features, labels, in_train and kept have {lengths} rows; give each one entry per embedded row"
         )
     if not in_train.any():
         raise InvalidInputError(f"none of {len(labels)} rows is a train row; distances are to train rows")

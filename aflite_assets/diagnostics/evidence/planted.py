@@ -38,10 +38,10 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
         planted: the values of each attribute, as text, that make a row count as planted.
 
     Returns:
-        Columns split, attribute, values (joined by commas), rows, planted_rows, removed_rows, removed_planted_rows,
-        precision (planted among the removed), precision_by_chance (planted among all rows: what rows removed at random
-        would have), recall (removed among the planted) and recall_by_chance (removed among all rows), the shares in
-        [0, 1] or null over no rows.
+        A table with the columns split, attribute, values (joined by commas), rows, planted_rows, removed_rows and
+        removed_planted_rows. precision is the share of planted rows among the removed, and precision_by_chance their
+        share among all rows, which random removal would have. recall is the share of removed rows among the planted,
+        and recall_by_chance their share among all rows. Shares are in [0, 1], or null over no rows.
 
     Raises:
         InvalidInputError: the examples lack an attribute.
@@ -60,8 +60,9 @@ def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[st
     """Compute precision and recall of each iteration among the train rows that had entered it.
 
     Returns:
-        Columns attribute, iteration, then the counts and shares of `planted_removed`, where rows and planted_rows are
-        those that entered the iteration; a row per iteration that removed train rows.
+        A table with one row per attribute and per iteration that removed train rows. The columns are attribute,
+        iteration and the counts and shares of `planted_removed`; rows and planted_rows count rows that entered the
+        iteration.
 
     Raises:
         InvalidInputError, DataError: as in `planted_removed`.

@@ -38,11 +38,13 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
             predictability float or null.
 
     Returns:
-        Columns first, second (names), common_rows, first_removed, second_removed, both_removed (of these), jaccard
-        (both_removed over the rows that one of them removed, in [0, 1]; null where neither removed any),
-        expected_jaccard (see `expected_jaccard`), scored_rows (common rows with a predictability in both), kendall_tau
-        (tau-b of the two last known predictabilities over these, in [-1, 1]: 1 the same order, 0 none in common; null
-        where one of them has no two different values). No rows with fewer than two representations.
+        A table with one row per pair of representations; it is empty with fewer than two. The columns first and second
+        are their names. common_rows counts the rows that both filtered; first_removed, second_removed and both_removed
+        are counted among these. jaccard is both_removed divided by the rows that at least one removed, in [0, 1]; it is
+        null if neither removed any. expected_jaccard is explained at `expected_jaccard`. scored_rows counts common rows
+        with a predictability in both. kendall_tau is tau-b of the last known predictabilities of these rows, in [-1,
+        1]: 1 means the same order and 0 no agreement; it is null if a representation has fewer than two different
+        values.
     """
     trains = {name: _by_row_id(rows) for name, rows in filtered.items()}
     records = [(*names, *_compared(*(trains[name] for name in names))) for names in combinations(trains, 2)]
@@ -53,7 +55,8 @@ def expected_jaccard(rows: int, first: int, second: int) -> float | None:
     """Return the mean overlap, by Jaccard, of two sets of these sizes, each drawn at random from the same `rows` rows.
 
     The number of shared rows, i, is hypergeometric, and a pair of sets that shares i rows has the overlap i / (first +
-    second - i). Its mean is summed over every possible i, without approximation. Return None if both sets are empty.
+    second - i). The mean overlap is summed over every possible i, without approximation. Return None if both sets are
+    empty.
     """
     from scipy.stats import hypergeom
 

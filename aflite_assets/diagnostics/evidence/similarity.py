@@ -62,10 +62,11 @@ def class_similarities(
         most_rows: see `MOST_ROWS`.
 
     Returns:
-        Three rows per class, in the order above, with side "kept", "removed" and "random": label, side, rows (of the
-        class there are on it), used_rows (the mean is over), mean_similarity in [-1, 1] (over all pairs of different
-        rows), row_ids (those shown) and similarities (shown x shown, float32, rounded from float64). A row of zeros has
-        similarity 0 to every row, itself included, as in scikit-learn.
+        A table with three rows per class, in the order above, for the sides "kept", "removed" and "random". The columns
+        are label, side, rows (number of the class's rows on this side), used_rows (number of rows in the mean),
+        mean_similarity in [-1, 1] (over all pairs of different rows), row_ids (the shown rows) and similarities.
+        similarities are shown x shown, float32, rounded from float64. A row of zeros has similarity 0 to every row,
+        itself included, as in scikit-learn.
 
     Raises:
         InvalidInputError: lengths do not fit, or a value is not finite.
@@ -73,7 +74,7 @@ def class_similarities(
     lengths = [len(features), len(labels), len(row_ids), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, row_ids, in_train and kept have {lengths} rows; give one of each for every row embedded"
+            f"features, labels, row_ids, in_train and kept have {lengths} rows; give each one entry per embedded row"
         )
     records = []
     for label in _classes(labels[in_train], kept[in_train])[:most_classes]:

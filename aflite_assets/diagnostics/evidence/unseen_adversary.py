@@ -74,9 +74,9 @@ def unseen_adversary(
     """Cross-validate one simple model on the train rows, on the rows that each filter kept, and on as many random rows.
 
     For texts, the model is multinomial logistic regression on TF-IDF of lower-cased words and word pairs of each
-    column. It uses the first 2,000 characters of a text and the 20,000 most frequent terms of a column, fewer with over
-    50 classes. For images, it is logistic regression on standardised grey pixels. For features, it is nearest
-    neighbours. There are five shuffled folds, stratified by label; rows of a group are held out together.
+    column. The model for texts uses the first 2,000 characters of a text and the 20,000 most frequent terms of a
+    column, fewer with over 50 classes. For images, it is logistic regression on standardised grey pixels. For features,
+    it is nearest neighbours. There are five shuffled folds, stratified by label; rows of a group are held out together.
 
     Args:
         train: the pool's train rows.

@@ -51,7 +51,7 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
         raise InvalidInputError(f"{len(label_probability)} probabilities for {len(labels)} labels; give one for each")
     if len(label_probability) and not (label_probability.min() >= 0 and label_probability.max() <= 1 + 1e-6):
         raise InvalidInputError(
-            f"label_probability goes from {label_probability.min()} to {label_probability.max()}; give probabilities"
+            f"label_probability goes from {label_probability.min()} to {label_probability.max()}; give values in [0, 1]"
         )
     with np.errstate(divide="ignore"):
         without = np.log2(shares.astype(np.float64))
@@ -71,8 +71,8 @@ def mean_information(
         label_names: the classes' names.
 
     Returns:
-        Columns evaluator, test_set, label_name, kept_rows, kept_mean, removed_rows, removed_mean; means over no rows
-        are null, and so is the label_name of the row over all classes, which comes first.
+        A table with the columns evaluator, test_set, label_name, kept_rows, kept_mean, removed_rows and removed_mean.
+        Means over no rows are null. In the row for all classes, which comes first, label_name is null.
     """
     records = []
     for (evaluator, test_set), (information, labels, kept) in values.items():

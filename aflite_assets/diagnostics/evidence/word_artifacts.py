@@ -95,13 +95,13 @@ class WordArtifacts:
     with the word). Then come share_full, share_kept (p; null without rows), expected_full, expected_kept (p0, which
     random sets share with the kept set), z_full, z_random (mean), random_deviation (of z over the random sets), z_kept
     (null without rows), and drop_beyond_random (z_random - z_kept). In z_random and in the drop, a word without rows
-    has z = 0, because it predicts nothing. They are null if none or all of the kept rows belong to the class.
-    `over_line`: how many words have z over `line`. The columns are label, label_name, words_full, words_random (mean),
-    random_deviation, random_least, random_most, words_kept, drop_beyond_random; the last row, with null label, sums the
-    classes. `mean_z`: the mean z of the rows of `words` whose z_full is over `line` and whose z_random is not null;
-    None if there are none. `words_over_line`: the last row of `over_line`. `line`: the z that no word reaches by
-    chance, at the given significance over all `tests`. `tests`: number of tested words x labels; every set has the same
-    tests, so that counts can be compared.
+    has z = 0, because it predicts nothing. `z_random` and the drop are null if none or all of the kept rows belong to
+    the class. `over_line`: how many words have z over `line`. The columns are label, label_name, words_full,
+    words_random (mean), random_deviation, random_least, random_most, words_kept, drop_beyond_random; the last row, with
+    null label, sums the classes. `mean_z`: the mean z of the rows of `words` whose z_full is over `line` and whose
+    z_random is not null; None if there are none. `words_over_line`: the last row of `over_line`. `line`: the z that no
+    word reaches by chance, at the given significance over all `tests`. `tests`: number of tested words x labels; every
+    set has the same tests, so that counts can be compared.
     """
 
     words: pa.Table
@@ -345,8 +345,8 @@ def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows:
     foreign = np.setdiff1d(kept, examples.row_ids)
     if foreign.size:
         raise InvalidInputError(
-            f"{foreign.size} of the kept rows are not among the examples (first: {foreign[0]}); give the full set that "
-            "they were kept of"
+            f"{foreign.size} of the kept rows are not among the examples (first: {foreign[0]}); give the full set "
+            "from which they were kept"
         )
     if draws < 2 or top < 1 or min_rows < 1 or not 0 < significance < 1:
         raise InvalidInputError(

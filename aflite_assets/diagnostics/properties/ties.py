@@ -76,8 +76,8 @@ def independent_rows(
 ) -> np.ndarray:
     """Draw rows in which the property has the same distribution in all classes; each class keeps its share of the rows.
 
-    If class k has a share a_kv of its rows with value v, these rows are kept at the rate min_j a_jv / a_kv. So a class
-    keeps the share `tie.overlap` of its rows, or `share`, in (0, 1], of these. Returns a bool array, (rows,).
+    If class k has a share a_kv of its rows with value v, these rows are kept at the rate min_j a_jv / a_kv. A class
+    thereby keeps the share `tie.overlap` of its rows, or `share`, in (0, 1], of these. Returns a bool array, (rows,).
     """
     codes = _codes(values, tie.names)
     shares, classes = _shares(codes, labels), np.unique(labels)

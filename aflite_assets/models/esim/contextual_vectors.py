@@ -32,8 +32,8 @@ ENCODER_FOLDER = "contextual"
 class ContextualVectors(nn.Module):
     """All layers of an encoder in evaluation mode; training does not change them.
 
-    They are recomputed for every batch, because stored vectors would take `layers` x `width` numbers for each word of
-    each text.
+    The layers are recomputed for every batch, because stored vectors would take `layers` x `width` numbers for each
+    word of each text.
 
     Raises:
         ModelError: the encoder does not give one vector per word piece and layer.
@@ -59,7 +59,7 @@ class ContextualVectors(nn.Module):
 
         The first layer is the input of the encoder's first block: the pieces' embeddings. `words` (rows x most words):
         the position of that piece in its text, counted from 1, or 0 for no word. `pieces` (rows x most pieces): word
-        pieces, or -1 for none. Both are int64.
+        pieces, or -1 for none. `words` and `pieces` are int64.
         """
         positions = (words - 1).clamp(min=0)[:, :, None].expand(-1, -1, self.width)
         return torch.stack([states.gather(1, positions).float() for states in self._states(pieces)])

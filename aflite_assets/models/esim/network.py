@@ -1,4 +1,4 @@
-"""ESIM, a classifier of pairs of texts, as a torch module. Its word vectors are defined in other files."""
+"""ESIM, a classifier of pairs of texts, as a torch module. ESIM's word vectors are defined in other files."""
 
 import json
 from dataclasses import asdict, dataclass

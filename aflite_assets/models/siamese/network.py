@@ -79,7 +79,7 @@ class Siamese(nn.Module):
     """A classifier that reads each text separately with the same weights (Yaghoobzadeh et al., EACL 2021, appendix A).
 
     For two texts with vectors p and h its input is [p, h, |p - h|, p * h]; for a single text, it is the text's vector.
-    Then come a hidden layer with tanh and layer normalisation, and one output per class. Padding of the texts does not
+    A hidden layer with tanh and layer normalisation follows, and one output per class. Padding of the texts does not
     change the result. New weights are drawn from torch's global generator.
     """
 

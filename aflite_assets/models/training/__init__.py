@@ -1,3 +1,3 @@
-"""The one trainer of all neural models: batches, stopping, checkpoints, memory, predictions. It knows no
+"""The one trainer of all neural models: batches, stopping, checkpoints, memory, predictions. The trainer knows no
 architecture.
 """

@@ -48,9 +48,9 @@ class TrainingState:
 class CheckpointStore:
     """The folder of one training; files of another training (with another `fingerprint`) are deleted at once.
 
-    It holds `fingerprint.json`, `state.pt` of the last finished epoch, and `best-<epoch>.pt` with weights. Files are
-    written under another name and renamed, so that a training killed at any time leaves a whole state or none. Only
-    tensors and plain values are unpickled.
+    The folder holds `fingerprint.json`, `state.pt` of the last finished epoch, and `best-<epoch>.pt` with weights.
+    Files are written under another name and renamed, so that a training killed at any time leaves a whole state or
+    none. Only tensors and plain values are unpickled.
     """
 
     def __init__(self, folder: Path, fingerprint: str, log: Callable[[str], None]) -> None:

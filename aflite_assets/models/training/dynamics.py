@@ -11,7 +11,7 @@ import torch
 from aflite_assets.errors import ModelError
 
 HOPELESS = 10.0
-"""A mean loss of this many times ln(classes) is worse than that of any useful model."""
+"""A mean loss of this many times ln(classes) is worse than the loss of any useful model."""
 
 RISEN = 2.0
 """A loss of this many times the first batch's loss cannot be due to which rows the batch has."""
@@ -89,10 +89,10 @@ def check_divergence(
     """Refuse a training that became far worse than guessing; one that began there and improves may continue.
 
     `epochs`: all trained epochs; `kept`: the number, from 1, of the epoch whose weights are kept; `first_batch`:
-    positions of the rows presented before any step. A training has diverged if two things hold. Its loss is over
-    `HOPELESS` times that of guessing, ln(classes) nats; and it is over `RISEN` times that of the first batch or, after
-    several epochs, not below the first epoch's loss. If the first epoch's weights are kept, the second epoch, which
-    begins with them, must meet the condition too. A loss that falls from epoch to epoch is not enough: after a
+    positions of the rows presented before any step. A training has diverged if two things hold. First, its loss is over
+    `HOPELESS` times the loss of guessing, ln(classes) nats. Second, it is over `RISEN` times the first batch's loss or,
+    after several epochs, not below the first epoch's loss. If the first epoch's weights are kept, the second epoch,
+    which begins with them, must meet the condition too. A loss that falls from epoch to epoch is not enough: after a
     divergence it falls as the schedule lowers the learning rate.
 
     Raises:

@@ -60,7 +60,7 @@ class _RanOut:
 class AdaptiveBatchSize:
     """The number of rows computed at once: at first `most`, and half as many each time that memory runs out.
 
-    `log` is told about each reduction. `threads` build the next batches meanwhile (see `prefetch`).
+    `log` gets a line about each reduction. `threads` build the next batches meanwhile (see `prefetch`).
     """
 
     log: Callable[[str], None]

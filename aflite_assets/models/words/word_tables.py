@@ -47,7 +47,7 @@ class PartlyLearntVectors(LearntVectors):
     """A table of learned vectors, and of fixed vectors for further words that no train text has.
 
     The cost of an optimiser's step grows with the number of weights. In a large file, most words are in no train text.
-    So their vectors, `others` x `width`, are stored as a buffer and not as weights.
+    Their vectors, `others` x `width`, are therefore stored as a buffer and not as weights.
     """
 
     def __init__(self, words: int, others: int, width: int) -> None:

@@ -55,8 +55,8 @@ def read_word_vectors(
     lines kept, one line at a time; so memory is used only for the result.
 
     Raises:
-        MissingDataError: there is no such file. DataError: a line has too few or too many numbers, or some that are not
-            finite numbers; the file is not UTF-8; or it has none of the words.
+        MissingDataError: there is no such file. DataError: a line has too few or too many numbers, or a number that is
+            not finite; the file is not UTF-8; or it has none of the words.
     """
     if not path.is_file():
         raise MissingDataError(f"file of word vectors {str(path)!r} does not exist; correct vectors in the spec")

@@ -1,5 +1,5 @@
-"""The finding of a report in plain words: what was found, how certain it is, and what to do. It is shown on the first
-screen.
+"""The finding of a report in plain words: what was found, how certain it is, and what to do. The finding is shown on
+the first screen.
 """
 
 from collections.abc import Mapping

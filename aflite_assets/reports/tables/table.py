@@ -164,12 +164,12 @@ class Cells(Generic[_Record]):
 class TableSpec:
     """A table based on tidy tables, or several tables: one for each `name` and `of` of its records.
 
-    `headings`: the texts before a row by their headings. They are functions, or texts filled in with the fields of a
-    record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title` and `notes` are filled in with its
-    first record. `each` returns further values to fill in, one set for each table that contains a record. `where`: a
-    condition that selects the table's records. `row_order`: the sort key of rows; by default, they are in the order of
-    the records. `row_key` distinguishes rows whose texts are cut. `notes` and `when` (whether the table is shown) may
-    be functions of the facts and the table's records.
+    `headings`: the texts before a row by their headings. Headings are functions, or texts filled in with the fields of
+    a record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title` and `notes` are filled in with
+    its first record. `each` returns further values to fill in, one set for each table that contains a record. `where`:
+    a condition that selects the table's records. `row_order`: the sort key of rows; by default, they are in the order
+    of the records. `row_key` distinguishes rows whose texts are cut. `notes` and `when` (whether the table is shown)
+    may be functions of the facts and the table's records.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Every kind of model that a dataset's YAML file can name: the project's kinds, and those that installed packages add.
 
-A package adds a kind by an entry point of the group `aflite_assets.models` that names a family (`models.family`). Its
-settings are in every union below, like the project's own, so they are checked, documented and part of keys in the same
-way.
+A package adds a kind by an entry point of the group `aflite_assets.models` that names a family (`models.family`).
+Settings of an installed kind are in every union below, like the project's own, so they are checked, documented and part
+of keys in the same way.
 """
 
 from collections.abc import Iterator, Mapping
@@ -73,7 +73,9 @@ def _load(entry: EntryPoint) -> InstalledFamily:
     try:
         family = entry.load()
     except Exception as error:  # whatever the other package's code raises while it is imported
-        raise _refusal(entry, f"it cannot be loaded ({type(error).__name__}: {error}); mend or uninstall it") from error
+        raise _refusal(
+            entry, f"it cannot be loaded ({type(error).__name__}: {error}); repair or uninstall it"
+        ) from error
     settings = getattr(family, "settings", None)
     if not (isinstance(settings, type) and issubclass(settings, TrainingSpec | ClassicalSpec)):
         raise _refusal(

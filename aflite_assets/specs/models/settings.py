@@ -180,7 +180,7 @@ class EsimSpec(TrainingSpec):
     @model_validator(mode="after")
     def _one_kind_of_vectors(self) -> Self:
         if self.vectors is not None and self.contextual is not None:
-            raise ValueError("vectors and contextual both say where word vectors come from; keep one")
+            raise ValueError("vectors and contextual both set the source of word vectors; keep one")
         return self
 
 
@@ -412,9 +412,9 @@ class FineTuneStage(StrictSpec):
                 "name one of the two"
             )
         if self.rows is not None and self.take != "forgettable":
-            raise ValueError(f"take: {self.take} is about forgettables, but the stage names rows; leave take out")
+            raise ValueError(f"take: {self.take} is for forgettables only, but the stage names rows; leave take out")
         if self.share is not None and self.take != "highest_loss":
-            raise ValueError(f"share is about take: highest_loss, but take is {self.take}; leave share out")
+            raise ValueError(f"share is for take: highest_loss only, but take is {self.take}; leave share out")
         if self.as_many_as is not None and (self.forgettables is None or self.take != "forgettable"):
             raise ValueError(
                 f"as_many_as cuts the forgettable rows of a weak model, but the stage takes "
@@ -426,8 +426,8 @@ class FineTuneStage(StrictSpec):
 class FineTunedSpec(StrictSpec):
     """Another evaluator, trained in the same way and then on further sets of rows in turn.
 
-    The rows may come from challenge sets (ICML 2020, Table 2). They may also be forgettable rows (Yaghoobzadeh et al.
-    2021, section 3).
+    The rows may come from challenge sets (ICML 2020, Table 2). The rows may also be forgettable rows (Yaghoobzadeh et
+    al. 2021, section 3).
     """
 
     kind: Literal["fine_tuned"]

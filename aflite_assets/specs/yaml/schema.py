@@ -1,7 +1,7 @@
 """The JSON schema of a dataset's YAML file, for editors. The spec models decide which files are refused.
 
-The schema accepts everything that the models accept. It is less strict: it does not check fields against each other.
-`kind` and `format` are written out, because an editor uses them to find which keys belong to a mapping.
+The schema accepts everything that the models accept. The schema is less strict: it does not check fields against each
+other. `kind` and `format` are written out, because an editor uses them to find which keys belong to a mapping.
 """
 
 import json

@@ -208,9 +208,7 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
         seen = repeated_rows(examples, [raw.in_split("train")])
         unseen = np.flatnonzero(~np.isin(examples.questions, examples.questions[seen]))
         if not len(unseen):
-            raise DataError(
-                f"challenge set {name!r}: all its questions are questions of train rows; name another file or split"
-            )
+            raise DataError(f"challenge set {name!r}: all its questions are also in train; name another file or split")
         rows = Examples(rows_at(examples.table, unseen), examples.label_names)
     try:
         places = chosen_questions(rows, balanced_by=challenge.balanced_by, against=challenge.against, seed=seed)
@@ -268,7 +266,7 @@ def _with_categories(name: str, categories: tuple[str, ...], examples: Examples)
         if values > MOST_CATEGORIES:
             raise DataError(
                 f"challenge set {name!r}: category {category!r} has {values} different values in {len(categorised)} "
-                f"rows, which no table can show; name a column of at most {MOST_CATEGORIES} values, or carry it in "
+                f"rows, too many for a table; name a column of at most {MOST_CATEGORIES} values, or name it in "
                 "columns.attributes"
             )
     return categorised

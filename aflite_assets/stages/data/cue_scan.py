@@ -145,7 +145,7 @@ def example_carriers(
 ) -> dict[int, list[int]]:
     """Draw ids of train rows that carry each cue, at most the given number, by number of the cue.
 
-    They belong to the class of the cue; with `of_class` False, to another class.
+    The drawn rows belong to the class of the cue; with `of_class` False, to another class.
     """
     carriers, drawn = carriers_of(result, raw, ("train",)), {}
     for cue in read_scan(result).cues[:CUES_WITH_ROWS]:
@@ -159,8 +159,8 @@ def carriers_of(result: PublishedResult, raw: Examples, splits: Sequence[str] | 
     """Return ids of the raw dataset's rows that carry a cue, int64, by number of the cue; cues without such rows are
     left out.
 
-    `splits`: only rows of these splits; None for all. Only the first `CUES_WITH_ROWS` cues have rows, and of a set that
-    was too large to be scanned whole, only rows of the sample are known.
+    `splits`: only rows of these splits; None for all. Only the first `CUES_WITH_ROWS` cues have rows; if a set was too
+    large to be scanned whole, only rows of the sample are known.
     """
     carried = pq.read_table(result.file("cue_rows.parquet"))
     own = raw.table["split"].unique().to_pylist() if splits is None else splits

@@ -148,8 +148,8 @@ def read_raw(
     images.
 
     `source`, if given, is read instead of the settings' source, for example with a pinned commit. With `first_rows`,
-    only about this many rows of each split are read if reading all is slow. Then classes may be missing, the held-out
-    splits get equal parts of the train rows, and any share of the images may be broken.
+    only about this many rows of each split are read if reading all is slow. With `first_rows`, classes may be missing,
+    the held-out splits get equal parts of the train rows, and any share of the images may be broken.
 
     Raises:
         DataError: the source does not match the spec, a split cannot be drawn, or too many images cannot be decoded.

@@ -1,6 +1,6 @@
 """The stage of `train_sample`: a random sample of the train rows, grown until a model trained on it stops improving.
 
-This is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
+The growth is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
 `analysis.inputs.learning_curve`; warm-up, filter and controls then use the sample instead of all train rows.
 """
 
@@ -54,7 +54,7 @@ class TrainSampleSettings(StageSettings):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the fields read: both, or only that there is no sample if none is requested."""
+        """Return both fields, or only that there is no sample if none is requested."""
         return ("sample",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
 
     @classmethod

@@ -1,8 +1,8 @@
 """Shared starts of evaluators with several stages: trainings that cells share, and rows of later stages. Nothing is
 trained here.
 
-An evaluator that recipes start from is trained once per train set and seed. Its own cell makes predictions with these
-weights, and every recipe continues from them.
+An evaluator that recipes start from is trained once per train set and seed. The evaluator's own cell makes predictions
+with these weights, and every recipe continues from them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,7 +29,9 @@ from aflite_assets.stages.shared.published import fine_tune_examples, read_chall
 
 @dataclass(frozen=True)
 class BaseTraining:
-    """A training that cells share: that of `cell` with `settings`; `key` identifies the part that holds its weights."""
+    """A training that cells share: the training of `cell` with `settings`; `key` identifies the part that holds its
+    weights.
+    """
 
     cell: GridCell
     settings: NeuralModelSpec

@@ -1,4 +1,4 @@
-"""Checks of `evaluator_models`: were all evaluators trained, and did they learn something? They use stored
+"""Checks of `evaluator_models`: were all evaluators trained, and did they learn something? The checks use stored
 predictions.
 """
 

@@ -187,7 +187,9 @@ class _Training:
         return [*firsts.values(), *(base.name for base in self.plans.base_trainings.values())]
 
     def _weights(self, base: BaseTraining) -> PublishedResult | None:
-        """Return weights trained earlier, here or where the forgetting of an evaluator's own training is counted."""
+        """Return weights trained earlier, by this stage or by the stage that counts the forgetting of an evaluator's
+        own training.
+        """
         counted = {part.key: part for part in self.inputs.forgettable_sets.parts.values()}
         return counted.get(base.key.digest) or self.draft.add_published_part(base.name, base.key)
 

@@ -71,8 +71,8 @@ def recipe_fields(
     """Return the fields that a cell of several stages depends on besides the data: its start's fields, and each stage's
     settings and rows.
 
-    `validation`: that of the start. `rows`: fingerprint of the rows to train on, by the names that stages use for them;
-    None if rows are missing.
+    `validation`: the fingerprint for the start. `rows`: fingerprint of the rows to train on, by the names that stages
+    use for them; None if rows are missing.
     """
     stages = [{"settings": stage.settings.model_dump(mode="json"), "rows": rows[stage.rows]} for stage in recipe.stages]
     return {**cell_fields(recipe.settings, cell, validation), "stages": stages}

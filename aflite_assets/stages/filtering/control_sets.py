@@ -120,7 +120,7 @@ class SinglePassScores:
     """Predictability of every row of the filtered set in a single pass, float in [0, 1].
 
     `model`: the probability of the row's label by the warm-up model's own output layer; None without a model. `linear`:
-    predictability in the filter's first iteration. Both are NaN for a row without a score.
+    predictability in the filter's first iteration. `model` and `linear` are NaN for a row without a score.
     """
 
     model: np.ndarray | None

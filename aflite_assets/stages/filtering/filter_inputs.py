@@ -188,8 +188,8 @@ class FilterInputs:
     def learnt_test(self, chance: ChanceScores) -> IsLearnt:
         """Return the test of whether the first pass's classifiers learnt anything beyond class shares.
 
-        It is the test of the verdict (`rules.bias_excess`), on the rows that are trained on. If permutations hardly
-        move the labels of these groups, the test is impossible, and it returns True.
+        The test is the one of the verdict (`rules.bias_excess`), on the rows that are trained on. If permutations
+        hardly move the labels of these groups, the test is impossible, and it returns True.
         """
         pool, groups = ~self.score_only, self.groups
 

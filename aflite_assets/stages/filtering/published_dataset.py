@@ -230,8 +230,8 @@ def _configurations(
 def _tagged(content: Content, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
     """Return all rows with the filter's outcome; rows that never entered the filter have no score.
 
-    These are the warm-up rows, rows quarantined before the first pass, train rows outside a sample, and splits that
-    were not filtered.
+    Rows that never entered are the warm-up rows, rows quarantined before the first pass, train rows outside a sample,
+    and splits that were not filtered.
     """
     raw, own, rows = content.raw, content.names.own, filtered.rows
     position = {row_id: number for number, row_id in enumerate(rows["row_id"].to_pylist())}

@@ -47,8 +47,8 @@ def run(
 ) -> dict[str, object]:
     """Render the results of `analysis`; no number is computed here. The tracker gets the path of the page.
 
-    The page contains its rows and pictures, so it is stored once. Its details link to `tables/` and `evidence/`, which
-    are copied from `analysis`. `layouts.json` has every table in the papers' layout, `tables.json` has them as
+    The page contains its rows and pictures, so it is stored once. The page's details link to `tables/` and `evidence/`,
+    which are copied from `analysis`. `layouts.json` has every table in the papers' layout, `tables.json` has them as
     Markdown, and `figures.json` describes each of `figures/<name>.png`.
     """
     from aflite_assets.reports.figures.accuracy_bars import screen_bars

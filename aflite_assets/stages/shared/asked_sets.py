@@ -44,10 +44,10 @@ class AskedSets:
     def cells(self, models: PublishedResult, *, ranks: bool = True) -> tuple[Cell, ...]:
         """Return every cell of the grid, whose result is `models`, with all that accuracy on `asked` requires.
 
-        Probabilities are read for one cell and test set at a time, because those of all cells, rows and classes do not
-        fit into memory. They are stored as each row's rank of its own class (`RANK`), as its margin (`MARGIN`, for
-        trainings on full) or as predictions of questions. `ranks`: whether top-5 accuracy and margins are needed too.
-        Raises DataError if predictions do not match the rows.
+        Probabilities are read for one cell and test set at a time, because the probabilities of all cells, rows and
+        classes do not fit into memory. Probabilities are stored as each row's rank of its own class (`RANK`), as its
+        margin (`MARGIN`, for trainings on full) or as predictions of questions. `ranks`: whether top-5 accuracy and
+        margins are needed too. Raises DataError if predictions do not match the rows.
         """
         by_row = [one for one in self.asked if one.unit == "row"]
         ranked = [one for one in by_row if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]

@@ -39,7 +39,7 @@ def label_mapping(
     refused.
 
     Raises:
-        DataError: without `map`, the set has a label that the dataset lacks. With it, a label of the dataset is not
+        DataError: without `map`, the set has a label that the dataset lacks. With `map`, a label of the dataset is not
             mapped, a name is unknown, or rows have a label of the set that no label is mapped to.
     """
     where, own = f"challenge set {name!r}", examples.label_names

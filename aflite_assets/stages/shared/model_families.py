@@ -27,7 +27,7 @@ def model_architectures(
     """Return texts that are equal for models of one architecture, whatever their size and weights; otherwise as
     `model_families`.
 
-    They come from `ModelFamily.architecture`; a misleading name of a checkpoint is not detected.
+    The texts come from `ModelFamily.architecture`; a misleading name of a checkpoint is not detected.
     """
     models = _models(representations, evaluators)
     return {name: _make(one, architecture=True) for name, one in models.items()}
@@ -46,8 +46,8 @@ def leaning_evaluator(
 ) -> str | None:
     """Return the evaluator that is tested for leaning on properties: the first one of another make than all filters.
 
-    It sees whole inputs and trains once. If all such evaluators have a filter's make, it is the first of them; None if
-    there is none.
+    The evaluator sees whole inputs and trains once. If all such evaluators have a filter's make, it is the first of
+    them; None if there is none.
     """
     families, partial = model_families(representations, evaluators), partial_inputs(evaluators)
     filters = {make for name, make in families.items() if name.startswith("representations.")}

@@ -111,9 +111,9 @@ class ChallengeSets:
 class ControlSet:
     """One control: a train set that is compared with the filtered set of one representation.
 
-    `name` is random, random_matched, single_pass_model or single_pass_linear. It may also be random_<name> or
+    `name` is random, random_matched, single_pass_model or single_pass_linear. `name` may also be random_<name> or
     filtered_<name>, for the rows that the filter had left earlier, or sampled, for all rows of the sample that these
-    are drawn from. The last possibility is weighted: all train rows that any set is drawn from, with `weights`
+    are drawn from. The last possible `name` is weighted: all train rows that any set is drawn from, with `weights`
     (float32) to multiply each row's loss by. `seed` is None if the set is not drawn per seed; `row_ids` is int64.
     """
 

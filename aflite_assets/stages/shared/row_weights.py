@@ -13,12 +13,12 @@ not dominate a batch.
 def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Array:
     """Return class share / label probability, clipped to `WEIGHT_BOUNDS`: float32, null without a probability.
 
-    The weight is 1 if the features are as informative about the row's label as its class's share. It is less if they
-    give the label away, and more if they mislead about it. Suppose that the probabilities are right, no label is
-    impossible and nothing is clipped. Then weighted rows have a mean weight of 1, their classes' shares, and labels
-    that do not depend on what the classifiers see. This is reweighing (Kamiran and Calders 2012) with the classifiers'
-    probability instead of a share counted per group. In statistics it is a stabilised inverse probability weight, which
-    Cole and Hernan (2008) also truncate.
+    The weight is 1 if the features are as informative about the row's label as its class's share. The weight is less if
+    the features give the label away, and more if they mislead about it. Suppose that the probabilities are right, no
+    label is impossible and nothing is clipped. In this case, weighted rows have a mean weight of 1, their classes'
+    shares, and labels that do not depend on what the classifiers see. The weights are reweighing (Kamiran and Calders
+    2012) with the classifiers' probability instead of a share counted per group. In statistics it is a stabilised
+    inverse probability weight, which Cole and Hernan (2008) also truncate.
 
     Args:
         label_probability: per row, the first iteration's mean held-out probability of its own label, in [0, 1], or

@@ -243,7 +243,8 @@ def test_lists_in_some_rows_alone_are_refused_and_in_all_rows_of_a_csv_file_read
 
 def test_lists_of_lists_of_texts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match="row 1 has a list of answers with an entry that is a list but not of messages; correct it"
+        DataError,
+        match="row 1 has a list of answers with an entry that is a list of something other than messages; correct it",
     ):
         load_source(_jsonl(tmp_path, [{"chosen": "a", "rejected": [["b"]]}]))
 

@@ -170,7 +170,7 @@ def test_means_of_fewer_values_than_asked_for() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"have \[2, 3, 2, 2\] rows; give one of each"):
+    with pytest.raises(InvalidInputError, match=r"have \[2, 3, 2, 2\] rows; give each one entry"):
         distances_of([[1], [1]], [0, 1, 0], [1, 1], [1, 1])
     with pytest.raises(InvalidInputError, match="none of 2 rows is a train row"):
         distances_of([[1], [1]], [0, 1], [0, 0], [1, 1])

@@ -182,7 +182,8 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
         ({"labels": ["a", 0]}, "labels.1: must be text; put it in quotes (received '0')"),
         (
             {"labels": ["a", ""]},
-            "labels.1: '' is no name to print: it is blank, longer than 200 characters or holds control characters",
+            "labels.1: '' cannot be shown as a name: it is blank, longer than 200 characters or holds "
+            "control characters",
         ),
         ({"labels": ["a", "a"]}, "labels: ['a', 'a'] names a class twice; every class needs a name of its own"),
         ({"labels": ["a", True]}, f"labels.1: {BOOLEANS} (received 'true')"),
@@ -200,7 +201,7 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
         ({"labels": {"a": 1, "b": []}}, "labels.b: must have at least 1 entry (received an empty list)"),
         ({"labels": {"a": 1, True: 2}}, f"labels: the key true must be text; {BOOLEANS}"),
         ({"labels": {"a": 1, 0: 2}}, "labels: the key 0 must be text; put it in quotes"),
-        ({"labels": {"a": 1, "": 2}}, "labels.'': '' is no name to print"),
+        ({"labels": {"a": 1, "": 2}}, "labels.'': '' cannot be shown as a name"),
         (
             {"unlabelled": -1},
             "unlabelled: must be a list of whole numbers or texts; write it as a list, in [ ] (received",

@@ -294,7 +294,7 @@ def test_a_category_of_as_many_values_as_rows_is_refused(tmp_path: Path, store: 
     spec = parse_spec(_content(tmp_path, ids={"category": "x0"}))
     run_stage("raw_dataset", spec, store=store)
     with pytest.raises(
-        DataError, match=r"'ids': category 'x0' has 300 different values in 300 rows, which no table can"
+        DataError, match=r"'ids': category 'x0' has 300 different values in 300 rows, too many for a table"
     ):
         run_stage("challenge_sets", spec, store=store)
 

@@ -68,7 +68,7 @@ def fit(
     A set with rows of a single class keeps the start: its classifier predicts that class whatever its weights. A fit
     has converged when the norm of its gradient in the preconditioned variables, divided by the square root of its
     number of rows, is at most `tolerance` (see `tolerance_at`). This quotient is about the curvature-weighted error of
-    its scores.
+    the fit's scores.
     """
     dtype, device = start.weights.dtype, start.weights.device
     needed = torch.as_tensor(np.flatnonzero(sets.seen.sum(axis=1) > 1), device=device)

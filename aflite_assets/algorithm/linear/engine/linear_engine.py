@@ -65,7 +65,7 @@ class SummedClassifiers:
     """A running sum of one kind's classifiers: its bits depend on `at_once`, not on how many classifiers are added in
     one call.
 
-    It holds the sum and the classifiers of at most `at_once` sets, which is how many are fitted at a time.
+    The object holds the sum and the classifiers of at most `at_once` sets, which is how many are fitted at a time.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -143,8 +143,8 @@ class LinearEngine:
     """An engine that scores rows by the classifiers named in `settings`; one is made per run and used for each
     iteration.
 
-    It works in as many threads as torch has when the engine is made; torch itself uses one thread while the engine
-    works. The engine is a context manager, which ends its threads.
+    The engine works in as many threads as torch has when the engine is made; torch itself uses one thread while the
+    engine works. The engine is a context manager, which ends its threads.
     """
 
     def __init__(

@@ -72,7 +72,7 @@ class GradientPasses(Protocol):
         """Return the gradients of the loss for the training sets `numbers`: one of weights (numbers x outputs x width)
         and one of intercepts (numbers x outputs).
 
-        They are taken at `weights` and `intercepts`, which have the same shapes.
+        The gradients are taken at `weights` and `intercepts`, which have the same shapes.
         """
         ...
 
@@ -204,7 +204,7 @@ class TorchPasses:
         return torch.cat([torch.zeros_like(scores), scores], dim=2) if outputs == 1 else scores
 
     def _held_out(self, slots: np.ndarray) -> torch.Tensor:
-        """Return a mask, slots x models, that is True where the model predicts the slot."""
+        """Return a mask, slots x models, that is True if the model predicts the slot."""
         mask = np.ones((len(slots), len(self._sets)), dtype=bool)
         for number in range(len(self._sets)):
             for unpredicted in self._sets.unpredicted(number):

@@ -1,9 +1,9 @@
 """The features in the form that the passes need: standardized and padded, in memory or on the card if they fit, else
 read in blocks.
 
-The classifiers do not depend on the origin of the features, because intercepts are not penalised. They do not depend on
-the scale either, if the L2 strength is scaled with it. Float32 is precise only for values near the origin and of size
-about 1.
+The classifiers do not depend on the origin of the features, because intercepts are not penalised. The classifiers do
+not depend on the scale either, if the L2 strength is scaled with it. Float32 is precise only for values near the origin
+and of size about 1.
 """
 
 import logging

@@ -1,9 +1,9 @@
 """Products of some rows of the pool with any number of weight vectors, in tiles of four rows. Losses are in
 activations.py.
 
-A tile multiplies four rows with up to six vectors. It keeps its sums in registers and reads every number once. Neither
-a compiler's own vectorisation nor a matrix product with three columns does so. Tiles are vector code for numba; the
-rows of a tile may lie anywhere in the pool, so they are passed by address. `base` is the address of slot 0 and
+A tile multiplies four rows with up to six vectors. A tile keeps its sums in registers and reads every number once.
+Neither a compiler's own vectorisation nor a matrix product with three columns does so. Tiles are vector code for numba;
+the rows of a tile may lie anywhere in the pool, so they are passed by address. `base` is the address of slot 0 and
 `row_bytes` the distance between slots; `positions` are slots. Weights and sums are passed by address and lie `width`
 floats apart.
 """

@@ -20,8 +20,8 @@ from aflite_assets.algorithm.linear.threads import Threads
 LossGradients = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 """A function `f(weights, intercepts, problems)` that returns the losses' gradients of some problems, without penalty.
 
-It takes weights (problems x outputs x width) and intercepts (problems x outputs), and returns gradients of the same
-shapes.
+The function takes weights (problems x outputs x width) and intercepts (problems x outputs), and returns gradients of
+the same shapes.
 """
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
@@ -322,8 +322,8 @@ class CompiledProblems:
     def _times(self, rows: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
         """Multiply each problem's rows by the matrix: problems x outputs x width.
 
-        This is done one by one, because products of other shapes may be rounded differently, and a fit must not depend
-        on its neighbours.
+        Problems are multiplied one by one, because products of other shapes may be rounded differently, and a fit must
+        not depend on its neighbours.
         """
         products = torch.empty_like(rows)
 

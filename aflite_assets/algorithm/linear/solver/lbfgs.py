@@ -3,14 +3,15 @@ Nothing here depends on rows.
 
 One loop (`advance_all`) drives two kinds of steps. The steps by torch are here, for any device and precision: used on a
 GPU, for small jobs and for repeats in float64. The compiled steps, for float32 on the CPU, are in compiled_lbfgs.py.
-Both kinds of steps follow one rule. Let g . d be the slope along the direction d. A step is taken if the slope at its
-end is at most `STEEPEST` times the absolute slope at its start. Otherwise it is tried again, shortened to the point
-where the slope would vanish if it changed linearly (the secant rule), but by a factor between `SHORTEST` and `LONGEST`.
-Function values are not used: near an optimum, sums of losses in float32 are too coarse to compare, while gradients are
-not. After a step is taken, the next one has length 1 along -H g, where H is the inverse Hessian of L-BFGS. A pair of
-step and gradient change is stored if the curvature along the step is positive. The compiled steps multiply by H with
-the two-loop recursion of Nocedal (1980). The steps by torch use the compact form of Byrd, Nocedal and Schnabel (1994),
-because torch is faster with few large products. The two forms are equal except for rounding.
+The steps by torch and the compiled steps follow one rule. Let g . d be the slope along the direction d. A step is taken
+if the slope at its end is at most `STEEPEST` times the absolute slope at its start. Otherwise the step is tried again,
+shortened to the point where the slope would vanish if it changed linearly (the secant rule), but by a factor between
+`SHORTEST` and `LONGEST`. Function values are not used: near an optimum, sums of losses in float32 are too coarse to
+compare, while gradients are not. After a step is taken, the next one has length 1 along -H g, where H is the inverse
+Hessian of L-BFGS. A pair of step and gradient change is stored if the curvature along the step is positive. The
+compiled steps multiply by H with the two-loop recursion of Nocedal (1980). The steps by torch use the compact form of
+Byrd, Nocedal and Schnabel (1994), because torch is faster with few large products. The two forms are equal except for
+rounding.
 """
 
 from collections.abc import Callable

@@ -77,11 +77,12 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
         draws: number of random sets, at least 1.
 
     Returns:
-        Columns component (vocabulary, c1, c2, c5, c6), items (words, bigrams, trigrams, sentences, lengths), label_name
-        (null: all rows), term, before, random_mean, random_least, random_most, kept (float64; NaN where a term is not a
-        number, see `terms`, and in random_* where it is none in a random set), beside_random ("over all",
-        "under all", "among them"; null where either is not a number), formula. Terms of lengths of pairs
-        are there for pairs alone, those within labels for labels that a row has.
+        A table with one row per term. The columns are component (vocabulary, c1, c2, c5, c6), items (words, bigrams,
+        trigrams, sentences, lengths), label_name (null: all rows), term, before, random_mean, random_least,
+        random_most, kept, beside_random and formula. before to kept are float64; they are NaN if the term is not a
+        number (see `terms`), and random_* also if it is not a number in a random set. beside_random is "over all",
+        "under all" or "among them", and null if a number is missing. Terms of lengths of pairs exist only for pairs,
+        and terms within labels only for labels that a row has.
 
     Raises:
         InvalidInputError: the rows have no texts, `kept` holds other rows, or `draws` is under 1.
@@ -90,11 +91,11 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
     chosen = np.isin(examples.row_ids, kept)
     if not columns or int(chosen.sum()) != len(kept):
         raise InvalidInputError(
-            f"quality terms need texts and kept rows that are among them, each once; got {len(columns)} text columns "
-            f"and {int(chosen.sum())} of {len(kept)} kept rows"
+            f"quality terms need texts, and kept rows that are among the rows, each once; got {len(columns)} text "
+            f"columns and {int(chosen.sum())} of {len(kept)} kept rows"
         )
     if draws < 1:
-        raise InvalidInputError(f"draws is {draws}; random sets to compare with must be at least 1")
+        raise InvalidInputError(f"draws is {draws}; compare with at least 1 random set")
     counted = _counted(text_items(columns), examples.labels, examples.label_names)
     before = dict(_terms(counted, np.ones(len(examples), dtype=bool), pairs=len(columns) == 2))
     mine = dict(_terms(counted, chosen, pairs=len(columns) == 2))

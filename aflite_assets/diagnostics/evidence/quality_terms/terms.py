@@ -15,7 +15,7 @@ SHORTEST, LONGEST = 3, 30
 def vocabulary_term(distinct_words: int, rows: int) -> float:
     """Return the first term of c1, t1 = V / X, which is the only one that the paper of 2020 ranks by.
 
-    V is the number of distinct words in X rows; a pair is one row. It falls as rows are added, whatever they are.
+    V is the number of distinct words in X rows; a pair is one row. The term falls as rows are added, whatever they are.
     """
     return distinct_words / rows if rows else np.nan
 

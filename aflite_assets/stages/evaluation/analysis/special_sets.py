@@ -165,7 +165,8 @@ def overlap(
     """Return how many of the `rows` (ids) are in at least one set and in both, with the Jaccard index and its value by
     chance.
 
-    The value by chance is the mean over two random sets of these sizes. Both indices are None if the sets are empty.
+    The value by chance is the mean over two random sets of these sizes. Both Jaccard indices are None if the sets are
+    empty.
     """
     in_first, in_second = np.isin(rows, first), np.isin(rows, second)
     sizes, shared, either = (int(in_first.sum()), int(in_second.sum())), in_first & in_second, in_first | in_second

@@ -231,7 +231,7 @@ def test_terms_by_hand() -> None:
 def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"got 1 text columns and 1 of 2 kept rows"):
         quality_terms(examples([("a",), ("b",)]), np.array([100, 7]), seed=0)
-    with pytest.raises(InvalidInputError, match=r"draws is 0; random sets to compare with must be at least 1"):
+    with pytest.raises(InvalidInputError, match=r"draws is 0; compare with at least 1 random set"):
         quality_terms(examples([("a",)]), np.array([100]), seed=0, draws=0)
     with pytest.raises(InvalidInputError, match=r"2 text columns of \[1, 2\] rows"):
         text_items([pa.chunked_array([["a"]]), pa.chunked_array([["a", "b"]])])

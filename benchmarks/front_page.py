@@ -1,10 +1,11 @@
 """Numbers and pictures of the README and of `docs`: `python -m benchmarks.front_page --store FOLDER` makes them again.
 
-Of each dataset of `DATASETS` that has a finished report in the result store, `docs/measured/<dataset>.json` is written:
-verdict, accuracies, differences, filter, seconds. Then every block between `<!-- measured: NAME -->` and `<!-- end -->`
-in the README and in `docs/*.md` is written from these files. `--run NAME` makes a dataset in the store first (from
-nothing `marked_digits` takes minutes); `--pictures` also makes `docs/pictures/report_top.png` and `lineage.png`, with a
-Chromium. Without `--store` only the blocks are written.
+Of each dataset of `DATASETS` and `FROM_FILES` that has a finished report in the result store,
+`docs/measured/<dataset>.json` is written: verdict, accuracies, differences, filter, seconds. Then every block between
+`<!-- measured: NAME -->` and `<!-- end -->` in the README and in `docs/*.md` is written from these files. `--run NAME`
+makes a dataset in the store first (from nothing `marked_digits` takes minutes; `snli_features` needs
+AFLITE_DATASETS=docs/measured, and DATA as its file says); `--pictures` also makes `docs/pictures/report_top.png` and
+`lineage.png`, with a Chromium. Without `--store` only the blocks are written.
 """
 
 import argparse
@@ -24,6 +25,8 @@ from aflite_assets.stages.pipeline import STAGES, run_pipeline
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "docs" / "measured"
 DATASETS = ("marked_digits", "digits", "template_nli", "circles_1")
+FROM_FILES = ("snli_features",)
+"""Datasets whose files are in `docs/measured`."""
 
 Measured = Mapping[str, Any]
 """Content of a file of `docs/measured` holds; accuracies and shares in [0, 1], differences in points."""
@@ -43,6 +46,7 @@ TESTED_ON = {
     "template_nli": {"test": "test (cues as train)", "clean": "clean (no cues)",
                      "cues_reversed": "cues_reversed (cues mislead)"},
     "circles_1": {"test": "test (biased as train)", "unbiased": "unbiased (no biases)"},
+    "snli_features": {"test": "test", "fresh": "fresh (never filtered)"},
 }  # fmt: skip
 _BLOCK = re.compile(r"(<!-- measured: ([\w.]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -257,7 +261,9 @@ def main() -> None:
     """Write the files, the blocks and, where asked for, the pictures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--store", type=Path, help="the folder of the results, such as .aflite/results")
-    parser.add_argument("--run", nargs="+", default=[], metavar="NAME", choices=DATASETS, help="make these first")
+    parser.add_argument(
+        "--run", nargs="+", default=[], metavar="NAME", choices=(*DATASETS, *FROM_FILES), help="make these first"
+    )
     parser.add_argument("--pictures", action="store_true", help="make the pictures, too")
     options = parser.parse_args()
     if options.store is None and (options.run or options.pictures):
@@ -267,7 +273,7 @@ def main() -> None:
         store = ResultStore(options.store)
         for name in options.run:
             run_pipeline(load_registry()[name], store=store)
-        for name in DATASETS:
+        for name in (*DATASETS, *FROM_FILES):
             _write_measured(store, name)
     measured = read_measured()
     for path in documents():

@@ -52,10 +52,10 @@ def test_example_is_short_and_valid(path: Path) -> None:
 
 
 def test_the_measured_specs_can_be_read() -> None:
-    assert load_spec(ROOT / "docs" / "measured" / "snli_small.yaml").limit == {
-        "train": 5000,
-        "test": 2000,
-        "fresh": 1400,
+    assert load_spec(ROOT / "docs" / "measured" / "snli_features.yaml").limit == {
+        "train": 3000,
+        "test": 1500,
+        "fresh": 1500,
     }
 
 

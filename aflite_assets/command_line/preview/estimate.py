@@ -23,7 +23,7 @@ from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.training_workers import WORTH, workers_with_memory
 
 ANY_DATA = 1.0
-"""What all stages take for any data (statistics, publishing, the report), in starts of a process."""
+"""Work of all stages for any data (statistics, publishing, the report), in starts of a process."""
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 

@@ -1,4 +1,4 @@
-"""What current results tell of a run before it: how many train rows the filters keep, how long stages took.
+"""Facts that current results tell of a run before it: how many train rows the filters keep, how long stages took.
 
 Nothing is made.
 """

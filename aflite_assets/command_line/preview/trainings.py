@@ -1,4 +1,7 @@
-"""What a run trains, and what each model is asked about: counts that follow from `run_plan`. Nothing is timed here."""
+"""Trainings of a run, and the rows that each model is asked about: counts that follow from `run_plan`.
+
+Nothing is timed here.
+"""
 
 import math
 from collections.abc import Iterator, Sequence

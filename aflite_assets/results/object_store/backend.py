@@ -113,7 +113,7 @@ class ObjectBackend:
 
     def published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
         """Return what lies in a result's place, with its manifest as it is; its files are not looked at."""
-        result = ObjectResult(asset, partition, folder.name, folder, self)
+        result = ObjectResult(asset, partition, folder.name, folder, self.root, self.address)
         return None if result.stored is None else result
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
@@ -161,7 +161,7 @@ class ObjectBackend:
                 raise self._in_the_way(there)
             log(f"another machine published {self.place}/{place} first: its result is used")
             return there
-        result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self, body)
+        result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self.root, self.address, body)
         keep_copy(ready, result.copy, body)
         return result
 
@@ -200,5 +200,5 @@ def _examined(result: PublishedResult, *, deep: bool) -> tuple[str, ...] | None:
         return None
     if not _is_usable(own):
         return (_UNUSABLE,)
-    lost = lost_files(own.source.bucket, own.name, own.manifest)
-    return lost or (changed_files(own.source.bucket, own.name, own.manifest) if deep else ())
+    lost = lost_files(own.bucket, own.name, own.manifest)
+    return lost or (changed_files(own.bucket, own.name, own.manifest) if deep else ())

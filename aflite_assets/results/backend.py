@@ -4,8 +4,7 @@ Names are relative to the store and have slashes: `embeddings/digits/current.jso
 `root` on this machine, whether their files are there or are fetched when a path is asked for.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -24,15 +23,6 @@ class Look(Enum):
     FOUND = "to find it by its key"
     REUSED = "to use it again instead of making it"
     READ = "to make something from its files, which must be on this machine then"
-
-
-@dataclass(frozen=True)
-class StoredObject:
-    """An object of a listing: its name, bytes and last change (UTC, by the store's clock)."""
-
-    name: str
-    size: int
-    changed: datetime
 
 
 class Backend(Protocol):
@@ -68,8 +58,8 @@ class Backend(Protocol):
     def exists(self, name: str) -> bool:
         """Whether there is an object of this name."""
 
-    def objects(self, prefix: str) -> Iterator[StoredObject]:
-        """Every object whose name begins with `prefix`, which ends with a slash."""
+    def size(self, prefix: str) -> int:
+        """Bytes of all objects whose name begins with `prefix`, which ends with a slash."""
 
     def folders(self, prefix: str) -> list[str]:
         """Return what stands between `prefix`, empty or with a slash at its end, and the next slash, in order."""

@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -36,8 +36,9 @@ def folder_sizes(folder: Path) -> dict[str, int]:
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
 
-def files_below(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Every file below a folder and what its entry says; files that disappear meanwhile are left out."""
+def folder_size(folder: Path) -> int:
+    """Bytes of all files below a folder; files that disappear meanwhile are left out."""
+    total = 0
     waiting = [str(folder)]
     while waiting:
         try:
@@ -46,9 +47,10 @@ def files_below(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
                     else:
-                        yield Path(entry.path), entry.stat(follow_symlinks=False)
+                        total += entry.stat(follow_symlinks=False).st_size
         except (FileNotFoundError, NotADirectoryError):
             continue
+    return total
 
 
 def flush_folder(folder: Path) -> None:

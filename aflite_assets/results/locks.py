@@ -163,14 +163,13 @@ def occupant(locks: Path, partition: str) -> str | None:
 
 
 def is_free(lock: Path) -> bool:
-    """Whether no process holds a lock file."""
-    probe = FileLock(lock)
-    try:
-        probe.acquire(timeout=0)
-    except Timeout:
-        return False
-    probe.release()
-    return True
+    """Whether no process holds a lock file.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    with alone_now(lock) as free:
+        return free
 
 
 @contextmanager

@@ -150,8 +150,7 @@ class ResultStore:
 
     def size(self, partition: str) -> int:
         """Bytes of everything that is kept of a dataset."""
-        homes = [f"{name}/{partition}/" for name in self.backend.folders("")]
-        return sum(each.size for home in homes for each in self.backend.objects(home))
+        return sum(self.backend.size(f"{name}/{partition}/") for name in self.backend.folders(""))
 
     def write_record(self, path: Path, fields: Mapping[str, Any]) -> None:
         """Write a record of JSON values whole or not at all, to a path below `root`.

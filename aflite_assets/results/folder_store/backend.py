@@ -4,16 +4,16 @@ import errno
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from aflite_assets.results.backend import Log, Look, StoredObject
+from aflite_assets.results.backend import Log, Look
 from aflite_assets.results.damage import Damage, find_damage, forget, record_verified
-from aflite_assets.results.files import files_below, flush_entry, read_small, write_bytes
+from aflite_assets.results.files import flush_entry, folder_size, read_small, write_bytes
 from aflite_assets.results.records import DAMAGED, MANIFEST, WORK, PublishedResult
 
 # Parts of one result are made by threads.
@@ -47,11 +47,9 @@ class FolderBackend:
         """Whether there is a file of this name."""
         return (self.root / name).is_file()
 
-    def objects(self, prefix: str) -> Iterator[StoredObject]:
-        """Every file below a folder; files that disappear meanwhile are left out."""
-        for path, status in files_below(self.root / prefix):
-            name = path.relative_to(self.root).as_posix()
-            yield StoredObject(name, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
+    def size(self, prefix: str) -> int:
+        """Bytes of all files below a folder."""
+        return folder_size(self.root / prefix)
 
     def folders(self, prefix: str) -> list[str]:
         """Return the names of the folders in a folder."""

@@ -10,7 +10,7 @@ What is published, current or refused is decided in the bucket; readers get path
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError
-from aflite_assets.results.backend import Log, Look, StoredObject
+from aflite_assets.results.backend import Log, Look
 from aflite_assets.results.damage import Damage, damage_with_parts
 from aflite_assets.results.object_store.address import StoreAddress
 from aflite_assets.results.object_store.bucket import Bucket, bucket_of
@@ -76,9 +76,9 @@ class ObjectBackend:
         """Whether there is an object of this name."""
         return self.bucket.exists(name)
 
-    def objects(self, prefix: str) -> Iterator[StoredObject]:
-        """Every object whose name begins with `prefix`, in the order of names."""
-        return self.bucket.objects(prefix)
+    def size(self, prefix: str) -> int:
+        """Bytes of all objects whose name begins with `prefix`."""
+        return sum(each.size for each in self.bucket.objects(prefix))
 
     def folders(self, prefix: str) -> list[str]:
         """Return what stands between `prefix` and the next slash of any name."""
@@ -113,7 +113,7 @@ class ObjectBackend:
 
     def published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
         """Return what lies in a result's place, with its manifest as it is; its files are not looked at."""
-        result = ObjectResult(asset, partition, folder.name, folder, self)
+        result = ObjectResult(asset, partition, folder.name, folder, self.root, self.address)
         return None if result.stored is None else result
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
@@ -161,7 +161,7 @@ class ObjectBackend:
                 raise self._in_the_way(there)
             log(f"another machine published {self.place}/{place} first: its result is used")
             return there
-        result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self, body)
+        result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self.root, self.address, body)
         keep_copy(ready, result.copy, body)
         return result
 
@@ -200,5 +200,5 @@ def _examined(result: PublishedResult, *, deep: bool) -> tuple[str, ...] | None:
         return None
     if not _is_usable(own):
         return (_UNUSABLE,)
-    lost = lost_files(own.source.bucket, own.name, own.manifest)
-    return lost or (changed_files(own.source.bucket, own.name, own.manifest) if deep else ())
+    lost = lost_files(own.bucket, own.name, own.manifest)
+    return lost or (changed_files(own.bucket, own.name, own.manifest) if deep else ())

@@ -20,7 +20,6 @@ from aflite_assets.errors import (
     StoreUnreachableError,
     UnsupportedStoreError,
 )
-from aflite_assets.results.backend import StoredObject
 from aflite_assets.results.object_store.address import StoreAddress
 
 PART_BYTES = 16 << 20
@@ -53,6 +52,15 @@ class StoredRecord:
 
     body: bytes
     etag: str
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """An object of a listing: its name, bytes and last change (UTC, by the server's clock)."""
+
+    name: str
+    size: int
+    changed: datetime
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from aflite_assets.results.backend import StoredObject
 from aflite_assets.results.keys import DIGEST
 from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store.bucket import StoredObject
 from aflite_assets.results.object_store.transfer import ATTEMPT, read_manifest
 from aflite_assets.results.records import MANIFEST
 
@@ -32,7 +32,7 @@ class Leftover:
 def unread_objects(backend: ObjectBackend, home: str, now: datetime) -> Iterator[Leftover]:
     """Files below `home` of tries to publish that published nothing, or whose result was withdrawn."""
     attempts: dict[tuple[str, str], list[StoredObject]] = defaultdict(list)
-    for each in backend.objects(home):
+    for each in backend.bucket.objects(home):
         match = _ATTEMPTS.fullmatch(each.name)
         if match is not None:
             attempts[match["place"], match["attempt"]].append(each)

@@ -119,7 +119,7 @@ class ScanFacts:
     `cues`: artefacts first, the strongest first. `surface`: all artefacts in one linear model, or None. `classes`: in
     class order. `rows`, `units`: scanned rows, and units of them that cuts keep whole. `properties`: how many were
     tested. `notes`: whole sentences about what was not tested. `blind`: what finds right answers without the question,
-    if the rows are answers of questions; else None.
+    if the rows are answers of questions; else None. `kinds`: the kinds of the properties that were tested.
     """
 
     cues: tuple[Cue, ...]
@@ -130,6 +130,7 @@ class ScanFacts:
     properties: int
     notes: tuple[str, ...]
     blind: BlindScores | None = field(default=None, kw_only=True)
+    kinds: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def artefacts(self) -> tuple[Cue, ...]:

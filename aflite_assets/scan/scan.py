@@ -20,6 +20,7 @@ from aflite_assets.scan.merging import Found, in_order, is_value_of, merged
 from aflite_assets.scan.properties.anywhere import is_sorted_by_label
 from aflite_assets.scan.properties.extraction import Extracted, extract
 from aflite_assets.scan.properties.records import Properties
+from aflite_assets.scan.properties.texts import has_parts
 from aflite_assets.scan.rows import ScanRows, rows_of_examples
 from aflite_assets.scan.rules import (
     ClassCounts,
@@ -132,7 +133,7 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     empty = ScanResult(
         (), None, classes, len(scanned), len(np.unique(extracted.units[scanned])), len(extracted.properties),
         _notes(rows, classes, len(whole)), np.zeros((len(rows), 0), dtype=bool), _set_names(rows), _row_ids(rows),
-        extracted.units, blind=blind_scores(rows, extracted, seed=seed),
+        extracted.units, blind=blind_scores(rows, extracted, seed=seed), kinds=extracted.properties.kinds,
     )  # fmt: skip
     if not len(tested):
         return empty
@@ -202,7 +203,15 @@ def _notes(rows: ScanRows, classes: Sequence[ClassSize], all_rows: int) -> tuple
         )
     if not rows.ordered_by_reader and is_sorted_by_label(rows) and len(classes) > 1:
         notes.append("The file is sorted by label, so the order of the rows was not tested.")
+    notes += [_parts_note(name) for name, texts in rows.texts.items() if len(rows.texts) == 1 and has_parts(texts)]
     return tuple(notes)
+
+
+def _parts_note(name: str) -> str:
+    return (
+        f"Texts of {name!r} have several sentences. Of their order only the lengths of the first and the last were "
+        "tested: if a text holds two parts, put each into a column of its own."
+    )
 
 
 def _cuts(rows: ScanRows, units: np.ndarray, scanned: np.ndarray, seed: int) -> list[Cut]:

@@ -1,5 +1,7 @@
 """Sentences on what a scan found: the first line, and what the numbers of a cue mean. They are not escaped."""
 
+from collections.abc import Sequence
+
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION
 from aflite_assets.scan.blind.records import BlindRule, BlindScores
 from aflite_assets.scan.cues import Cue, ScanFacts
@@ -75,7 +77,37 @@ def cue_headline(result: ScanFacts) -> str:
         )
     if candidates:
         return f"No artefact found among {tested}, but {_counted(candidates, 'candidate')}; {chance}."
-    return f"Nothing found: none of {tested} tells a class by itself."
+    looked = f" Tested: {_kinds_text(result.kinds)}." if result.kinds else ""
+    return f"Nothing found: none of {tested} tells a class by itself.{looked}"
+
+
+_KINDS = {
+    "attribute": "columns",
+    "blanks": "blanks",
+    "column": "columns",
+    CONVERSION: "converted units",
+    "copies": "near copies",
+    "date": "dates",
+    "file format": "file formats",
+    "identifier": "ids",
+    "image": "image content",
+    "length": "lengths",
+    "missing values": "missing values",
+    "order": "the order of the file",
+    "pair": "how the two texts compare",
+    "position": "places among answers",
+    "sentence order": "first and last sentences",
+    "signs": "signs",
+    "typography": "typography",
+    "word group": "words",
+    "words": "words",
+}
+"""Names of the kinds of properties, in the plural."""
+
+
+def _kinds_text(kinds: Sequence[str]) -> str:
+    named = list(dict.fromkeys(_KINDS.get(kind, kind) for kind in kinds))
+    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
 
 
 def _by_itself(cues: tuple[Cue, ...]) -> list[Cue]:

@@ -309,3 +309,39 @@ def test_a_property_that_is_named_by_its_lack_has_the_precision_of_the_rows_with
     assert cue.name == "without the word 'seen' (text)"
     assert (cue.label, cue.precision, cue.tested_precision) == ("b", 1.0, 1.0)
     assert cue.tested_rows == pytest.approx(cue.rows / 2, rel=0.15)
+
+
+def test_the_order_of_two_parts_of_a_text_is_found_by_their_lengths() -> None:
+    rng = np.random.default_rng(0)
+    labels = draw_labels(rng, 1_500)
+    words = np.array([f"word{number}" for number in range(400)])
+    long, short = (
+        [" ".join([*rng.choice(words, count), "end."]) for count in rng.integers(*ends, 1_500)]
+        for ends in ((9, 16), (3, 7))
+    )
+    turned = (rng.random(1_500) < 0.5) & (labels == 1)
+    texts = [
+        f"{second} {first}" if own else f"{first} {second}"
+        for first, second, own in zip(long, short, turned, strict=True)
+    ]
+    result = scan_rows(build_rows(labels, 2, texts={"review": texts}), settings=SETTINGS, seed=0)
+    assert result.verdict == "candidates"
+    assert (result.carriers[:, 0] == turned).all()
+    assert "sentence of review" in result.cues[0].name
+    assert result.notes[-1].startswith("Texts of 'review' have several sentences. Of their order only the lengths of ")
+    pair = build_rows(labels, 2, texts={"review": texts, "other": texts[::-1]})
+    assert not any("several sentences" in note for note in scan_rows(pair, settings=SETTINGS, seed=0).notes)
+
+
+def test_where_nothing_is_found_the_kinds_of_properties_are_named() -> None:
+    rng = np.random.default_rng(1)
+    columns = {
+        "x": TableColumn("column", rng.normal(size=400)),
+        "day": TableColumn("column", ["2026-01-02"] * 200 + ["2026-01-03"] * 200),
+    }
+    result = scan_rows(build_rows(draw_labels(rng, 400), 2, columns=columns), settings=SETTINGS, seed=0)
+    assert result.kinds == ("column", "date", "order")
+    assert headline(result) == (
+        f"Nothing found: none of {result.properties} properties tells a class by itself. Looked at: columns, dates and "
+        "the order of the file."
+    )

@@ -22,6 +22,9 @@ SIGNS: Mapping[Tone, str] = {
 MOST_SETS = 4
 """Most test sets on the first screen."""
 
+FEWEST_SUSPECTS = 10
+"""Fewest suspected label errors that the first screen names."""
+
 _FINDINGS = frozenset({"no_artefact_tells", "question_is_needed"})
 """Checks whose failure is a finding rather than a doubt about one."""
 
@@ -190,6 +193,12 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     yield from (Limit(_failed(check, touched=touched), "checks") for check in failed[:_MOST_FAILED])
     if len(failed) > _MOST_FAILED:
         yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed.", "checks")
+    suspected = max((one.suspected_labels for one in facts.filterings), default=0)
+    if suspected >= FEWEST_SUSPECTS:
+        yield Limit(
+            f"{counted(suspected, 'label')} may be wrong: models that had not seen the row predict another class.",
+            "rows",
+        )
     seeds = {
         (one.train_set, one.seed)
         for one in analysis.of(TRAININGS)

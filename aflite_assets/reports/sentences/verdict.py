@@ -239,13 +239,15 @@ class VerdictWords:
         return listed(list(surest.values()), MOST_NAMED)
 
     def giveaway(self) -> str:
-        """Return the cue whose rows are nearly all of one class, which may also be a shortcut."""
-        cue, names = self.one.giveaway, self.fallen_sets()
+        """Return what a person must judge: the scan's first candidate, or a cue whose rows are nearly all of one class."""
+        cue, names, scan = self.one.giveaway, self.fallen_sets(), self.analysis.scan
         fallen = f"But models fall on {names}. " if names else ""
         if cue is None:
             return f"{fallen}{self.explained()}"
-        doubt = f"if {'one of them' if cue.alike else 'it'} should not matter for the task, it is a shortcut."
-        return f"{fallen}But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
+        named = None if scan is None else next((one for one in scan.candidates if one.explained_by is None), None)
+        if named is not None:
+            return f"{fallen}Yours to judge: {cue_text(named)} balanced accuracy by itself, where chance is 50 %."
+        return f"{fallen}Yours to judge: {cue_name(cue)}, {class_text(cue)}."
 
     def fallen_sets(self) -> str:
         """Return the challenge sets on which models fall although an easy task would not explain it; empty if there are

@@ -91,6 +91,12 @@ class Properties:
     def __len__(self) -> int:
         return len(self.flags.infos) + len(self.numbers) + len(self.categories)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of the properties, sorted."""
+        numbers, columns = (one.info for one in self.numbers), (one.info for one in self.categories)
+        return tuple(sorted({info.kind for info in (*self.flags.infos, *numbers, *columns)}))
+
 
 def number_of(info: PropertyInfo, values: np.ndarray, *, is_date: bool = False) -> Number | None:
     """Cut a number into at most `MOST_BINS` bins at its quantiles; return None if it never varies."""

@@ -11,6 +11,7 @@ from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, f
 from aflite_assets.scan.properties.tokens import Tokens, common_words
 
 _SENTENCE_END = re.compile(r"[.!?…]+(?=\s|$)")
+_SENTENCE_START = re.compile(r"(?<=[.!?…])\s+(?=\S)")
 _LINK = re.compile(r"https?://|www\.[a-z]")
 _ADDRESS = re.compile(r"[\w.]@[\w-]+\.[a-z]{2}")
 _HTML = re.compile(r"<(?:br|p|div|b|i|a|span|li|ul|em|strong)\b[^<>]{0,200}>", re.IGNORECASE)
@@ -103,11 +104,28 @@ def text_numbers(texts: Sequence[str | None], tokens: Tokens, source: str, *, de
         ("signs", f"punctuation signs per character of {source}"): _counted(known, _punctuation) / sizes,
         ("words", f"share of different words in {source}"): _different(tokens) / np.maximum(words, 1),
     }
+    measured |= {("sentence order", name): values for name, values in _first_and_last(known, source).items()}
     found = []
     for (kind, name), values in measured.items():
         info = info_of(kind, name, source=source, declared=declared)
         found.append(number_of(info, np.where(missing, np.nan, values)))
     return [one for one in found if one is not None]
+
+
+def has_parts(texts: Sequence[str | None]) -> bool:
+    """Return True if at least half of the texts are two to four sentences, which may be parts of different origin."""
+    return sum(2 <= len(_SENTENCE_START.split(text or "")) <= 4 for text in texts) >= max(len(texts) / 2, 1)
+
+
+def _first_and_last(texts: Sequence[str], source: str) -> dict[str, np.ndarray]:
+    """Return how the lengths of the first and the last sentence compare; NaN for a text of one sentence."""
+    ends = [(parts[0], parts[-1]) if len(parts) > 1 else None for parts in map(_SENTENCE_START.split, texts)]
+    words = np.array([(np.nan, np.nan) if one is None else [len(part.split()) for part in one] for one in ends])
+    apart, total = words[:, 0] - words[:, 1], words.sum(axis=1)
+    return {
+        f"words of the first sentence of {source} less those of the last": apart,
+        f"relative length of the first and the last sentence of {source}": apart / total,
+    }
 
 
 _PUNCTUATION = str.maketrans("", "", "!\"'(),-./:;?[]{}\u2018\u2019\u201c\u201d\u2013\u2014\u2026")

@@ -14,7 +14,6 @@ import yaml
 from PIL import Image
 from sklearn.datasets import load_sample_images
 
-from aflite_assets.command_line.main import main
 from aflite_assets.command_line.scanning import inputs
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.scan import ScanResult, ScanSettings, scan_rows
@@ -40,18 +39,6 @@ def scanned_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(inputs, "scan_rows", scan)
         yield
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command and returns its exit code, output and errors."""
-
-    def command(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return command
 
 
 @pytest.fixture
@@ -155,58 +142,6 @@ def test_other_cues_are_rebalanced_by_a_subset_of_the_rows(
     assert places == sorted(set(places))
     assert f"{len(after):,} of 1,500 rows are kept, " in out
     assert not set(names(tmp_path / "new" / "reviews.csv")) & set(found)
-
-
-def test_a_column_of_a_table_is_dropped_with_all_its_values(run: Run, tmp_path: Path) -> None:
-    """The YAML file has no feature that lacks a value, which models cannot read."""
-    rng = np.random.default_rng(4)
-    late = rng.random(1_500) < 0.4
-    desk = np.where(
-        rng.random(1_500) < np.where(late, 0.7, 0.02), rng.integers(3, size=1_500), rng.integers(3, 20, 1_500)
-    )
-    rows = [
-        {
-            "desk": f"D{code}",
-            "amount": int(amount),
-            "score": "" if gone else int(score),
-            "label": "late" if own else "paid",
-        }
-        for code, amount, score, gone, own in zip(
-            desk,
-            rng.integers(1, 9_000, 1_500),
-            rng.integers(9_000, size=1_500),
-            rng.random(1_500) < 0.1,
-            late,
-            strict=True,
-        )
-    ]
-    path = _write(tmp_path / "loans.csv", rows)
-    code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
-    lines = out.splitlines()
-    assert code == 0
-    assert lines[0].startswith("Cue 1 is gone: \u201cdesk is 'D")
-    assert lines[1] == "No cue is left in the copy."
-    assert "  The column 'desk' is left out." in lines
-    assert any("the YAML file has 'score' under attributes; fill in" in line for line in lines)
-    assert [
-        {**row, "desk": code["desk"]} for row, code in zip(_read(tmp_path / "new" / "loans.csv"), rows, strict=True)
-    ] == [{name: str(value) for name, value in row.items()} for row in rows]
-    spec = load_spec(tmp_path / "new" / "loans_fixed.yaml")
-    assert (spec.columns.features, spec.columns.attributes) == (("amount",), ("score",))
-
-
-def test_artefacts_that_were_not_to_be_mended_are_named_and_end_with_1(run: Run, tmp_path: Path) -> None:
-    rows = _planted("ellipsis")
-    others = _planted("missing")
-    path = _write(
-        tmp_path / "reviews.csv", [{**row, "age": other["age"]} for row, other in zip(rows, others, strict=True)]
-    )
-    code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new", "--json")
-    content = json.loads(out)
-    assert (code, content["mended"]) == (1, False)
-    assert content["headline"][0].startswith("Cue 1 is ")
-    assert content["headline"][-1].startswith("Left in the copy: 1 artefact, ")
-    assert content["headline"][-1].endswith(" Mend the artefacts too.")
 
 
 def test_the_order_is_drawn_anew(run: Run, names: Callable[..., list[str]], tmp_path: Path) -> None:

@@ -11,24 +11,11 @@ import pytest
 import yaml
 from PIL import Image
 
-from aflite_assets.command_line.main import main
 from aflite_assets.specs.registry import load_spec
 from aflite_assets.specs.sources import TableSource
 from benchmarks.detection_kinds import draw_texts
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command and returns its exit code, output and errors."""
-
-    def command(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return command
 
 
 def _reviews(path: Path, count: int = 900, *, names: bool = True) -> Path:

@@ -219,3 +219,14 @@ def test_without_a_filtering_there_is_no_finding(make_planted: Any) -> None:
         "Can models solve toy_nli (1,400 train rows, 3 classes) by a shortcut, that is, by a cue that gives the "
         "label away without solving the task?"
     )
+
+
+SUSPECTS = "1,234 labels may be wrong: models that had not seen the row predict another class."
+
+
+@pytest.mark.parametrize(("suspected", "said"), [(9, []), (1_234, [SUSPECTS])])
+def test_suspected_label_errors_are_a_limit_from_ten_on(suspected: int, said: list[str], analysis: Analysis) -> None:
+    first, *others = analysis.facts.filterings
+    facts = replace(analysis.facts, filterings=(replace(first, suspected_labels=suspected), *others))
+    screen = first_screen(replace(analysis, facts=facts), from_files=True)
+    assert [one.text for one in screen.limits if one.section == "rows"] == said

@@ -9,7 +9,8 @@ from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.scan.cues import Cue, CueProperty
 from tests.planted_cues import ORDER, STOP, WORD, scanned
 from tests.planted_leanings import leaning_inputs
-from tests.reports.sentences.test_verdict import alike, beginning, started, verdict_text
+from tests.reports.sentences.test_verdict import WORD as HINT
+from tests.reports.sentences.test_verdict import alike, beginning, started, verdict_text, with_cues
 
 BESIDE = "These single properties tell a class (balanced accuracy, where chance is 50 %). "
 
@@ -100,3 +101,13 @@ def test_a_property_that_models_were_tested_for_is_not_named_twice(planted: Benc
     text = verdict_text(replace(started(planted), scan=scanned(mark), leanings=(leaning_inputs(planted),)), "roberta")
     assert text.code.startswith("shortcut_found")
     assert not [one for one in text.details if one.section == "cues"]
+
+
+def test_the_first_candidate_of_the_scan_is_yours_to_judge_before_a_hint(planted: BenchmarkData) -> None:
+    easy = replace(planted, test_sets=tuple(test for test in planted.test_sets if not test.challenge))
+    letters = replace(WORD, number=2, name="begins with 'A' (text)", balanced=0.7)
+    told = replace(with_cues(started(easy), replace(HINT, class_share=0.99)), scan=scanned(WORD, letters))
+    assert verdict_text(told, "roberta").sentence.endswith(
+        "Yours to judge: “the word 'not' (text)” for “contradiction”, 68.2 % balanced accuracy by itself, where chance "
+        "is 50 %."
+    )

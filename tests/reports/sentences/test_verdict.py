@@ -259,13 +259,14 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
     easy = replace(planted, test_sets=tuple(test for test in planted.test_sets if not test.challenge))
     text = verdict_text(with_cues(started(easy), WORD), "roberta")
     assert text.code == "learnable_no_shortcut_shown"
-    assert text.sentence.endswith("500 rows: if it should not matter for the task, it is a shortcut.")
+    assert text.sentence.endswith(
+        "Yours to judge: the word “not” of text_pair, with contradiction in 90.0 % of its 500 rows."
+    )
     rarer = verdict_text(with_cues(started(easy), replace(WORD, class_share=0.85)), "roberta")
     assert rarer.sentence.endswith("No property was tested that could explain it.")
     pure = verdict_text(with_cues(started(easy), replace(WORD, class_share=0.99)), "roberta")
     assert pure.sentence.endswith(
-        "But look at the word “not” of text_pair, with contradiction in 99.0 % of its 500 rows: if it should not "
-        "matter for the task, it is a shortcut."
+        "Yours to judge: the word “not” of text_pair, with contradiction in 99.0 % of its 500 rows."
     )
     assert (
         "Removed more often than random rows of their classes: the word “not” of text_pair (500 rows, 20.0 % kept)."
@@ -280,8 +281,8 @@ def test_words_that_always_stand_together_are_named_together(planted: BenchmarkD
     cues = (*together, replace(pure, value="rare", rows=40))
     text = verdict_text(with_cues(started(easy), *cues), "roberta")
     assert text.sentence.endswith(
-        "But look at the word “not” (and “ever” in the same rows) of text_pair, with contradiction in 99.0 % of its "
-        "500 rows: if one of them should not matter for the task, it is a shortcut."
+        "Yours to judge: the word “not” (and “ever” in the same rows) of text_pair, with contradiction in 99.0 % of "
+        "its 500 rows."
     )
     assert "the word “rare” of text_pair (40 rows" in beginning(text, "Removed")
     assert "“ever” of text_pair" not in beginning(text, "Removed")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from aflite_assets.scan.properties.records import Flags, Number
-from aflite_assets.scan.properties.texts import answer_numbers, pair_numbers, text_flags, text_numbers
+from aflite_assets.scan.properties.records import MISSING_BIN, Flags, Number
+from aflite_assets.scan.properties.texts import answer_numbers, has_parts, pair_numbers, text_flags, text_numbers
 from aflite_assets.scan.properties.tokens import common_words, tokens_of
 from aflite_assets.scan.properties.words import broken_word_flag, ending_flags, group_flags, word_flags
 
@@ -154,3 +154,32 @@ def test_words_that_a_blank_breaks_are_seen_by_the_words_of_all_texts() -> None:
 def test_two_frequent_words_are_no_broken_one() -> None:
     texts = ["any one", "anyone", "any", "one"] * 5
     assert broken_word_flag(tokens_of(texts), "text").present.nnz == 0
+
+
+def test_the_first_sentence_is_compared_with_the_last() -> None:
+    texts = [
+        "One two three. Four.",
+        "One! Two three four five? Six seven.",
+        "One sentence only",
+        None,
+        "A b.  C d e f.",
+    ]
+    known: dict[str, int] = {}
+    numbers = text_numbers(texts, tokens_of(texts, known), "review")
+    found = {one.info.name: one for one in numbers if one.info.kind == "sentence order"}
+    apart, relative = found.values()
+    assert list(found) == [
+        "words of the first sentence of review less those of the last",
+        "relative length of the first and the last sentence of review",
+    ]
+    assert apart.info.reason is None
+    assert apart.lows.tolist() == [-2, -1, 2]
+    assert apart.codes.tolist() == [2, 1, MISSING_BIN, MISSING_BIN, 0]
+    assert relative.lows.tolist() == pytest.approx([-1 / 3, 2 / 4])
+
+
+def test_texts_of_two_to_four_sentences_may_hold_parts() -> None:
+    assert has_parts(["One. Two.", "One. Two. Three. Four.", "One", None])
+    assert not has_parts(["One. Two.", "One", None])
+    assert not has_parts([" ".join(["One."] * 5)] * 3)
+    assert not has_parts([])

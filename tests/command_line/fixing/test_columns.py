@@ -1,0 +1,90 @@
+"""Columns of a table are dropped with all their values, and what is left in the copy is named."""
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aflite_assets.specs.registry import load_spec
+from benchmarks.detection_kinds import draw_texts
+
+Run = Callable[..., tuple[int, str, str]]
+Row = dict[str, Any]
+
+
+def _write(path: Path, rows: Sequence[Row]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def _read(path: Path) -> list[Row]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_column_of_a_table_is_dropped_with_all_its_values(run: Run, tmp_path: Path) -> None:
+    """The YAML file has no feature that lacks a value, which models cannot read."""
+    rng = np.random.default_rng(4)
+    late = rng.random(1_500) < 0.4
+    desk = np.where(
+        rng.random(1_500) < np.where(late, 0.7, 0.02), rng.integers(3, size=1_500), rng.integers(3, 20, 1_500)
+    )
+    rows = [
+        {
+            "desk": f"D{code}",
+            "amount": int(amount),
+            "score": "" if gone else int(score),
+            "label": "late" if own else "paid",
+        }
+        for code, amount, score, gone, own in zip(
+            desk,
+            rng.integers(1, 9_000, 1_500),
+            rng.integers(9_000, size=1_500),
+            rng.random(1_500) < 0.1,
+            late,
+            strict=True,
+        )
+    ]
+    path = _write(tmp_path / "loans.csv", rows)
+    code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].startswith("Cue 1 is gone: \u201cdesk is 'D")
+    assert lines[1] == "No cue is left in the copy."
+    assert "  The column 'desk' is left out." in lines
+    assert any("the YAML file has 'score' under attributes; fill in" in line for line in lines)
+    assert [
+        {**row, "desk": code["desk"]} for row, code in zip(_read(tmp_path / "new" / "loans.csv"), rows, strict=True)
+    ] == [{name: str(value) for name, value in row.items()} for row in rows]
+    spec = load_spec(tmp_path / "new" / "loans_fixed.yaml")
+    assert (spec.columns.features, spec.columns.attributes) == (("amount",), ("score",))
+
+
+def test_artefacts_that_were_not_to_be_mended_are_named_and_end_with_1(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    of_yes = rng.random(900) < 0.5
+    marked, gone = (rng.random(900) < np.where(of_yes, share, 0.05) for share in (0.6, 0.5))
+    rows = [
+        {
+            "review": text.rstrip(".!?") + ("\u2026" if mark else "."),
+            "age": "" if lacks else 30,
+            "label": "yes" if own else "no",
+        }
+        for text, mark, lacks, own in zip(draw_texts(rng, 900), marked, gone, of_yes, strict=True)
+    ]
+    path = _write(tmp_path / "reviews.csv", rows)
+    code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new", "--json")
+    content = json.loads(out)
+    assert (code, content["mended"], content["cues"][0]["change"]) == (1, False, "gone")
+    assert content["headline"][-1].startswith(
+        "Left in the copy: 1 artefact, \u201cage is missing\u201d for class \u201cyes\u201d, 7"
+    )
+    assert content["headline"][-1].endswith(" %. Mend the artefacts too.")
+    code, out, _ = run("fix", path, "--cue", 1, "--cue", 2, "--to", tmp_path / "both", "--json")
+    assert (code, json.loads(out)["headline"][-1]) == (0, "No cue is left in the copy.")

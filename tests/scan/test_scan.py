@@ -342,6 +342,6 @@ def test_where_nothing_is_found_the_kinds_of_properties_are_named() -> None:
     result = scan_rows(build_rows(draw_labels(rng, 400), 2, columns=columns), settings=SETTINGS, seed=0)
     assert result.kinds == ("column", "date", "order")
     assert headline(result) == (
-        f"Nothing found: none of {result.properties} properties tells a class by itself. Looked at: columns, dates and "
+        f"Nothing found: none of {result.properties} properties tells a class by itself. Tested: columns, dates and "
         "the order of the file."
     )

@@ -239,7 +239,7 @@ class VerdictWords:
         return listed(list(surest.values()), MOST_NAMED)
 
     def giveaway(self) -> str:
-        """Return what a person must judge: the scan's first candidate, or a cue whose rows are nearly all of one class."""
+        """Return what a person must judge: the first candidate of the scan, or a cue with rows of nearly one class."""
         cue, names, scan = self.one.giveaway, self.fallen_sets(), self.analysis.scan
         fallen = f"But models fall on {names}. " if names else ""
         if cue is None:

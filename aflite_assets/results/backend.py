@@ -1,4 +1,4 @@
-"""What a `ResultStore` asks of the place where results lie: a folder, or an object store with copies on this machine.
+"""Operations that a `ResultStore` asks of the place where results lie: a folder, or a bucket with copies here.
 
 Names are relative to the store and have slashes: `embeddings/digits/current.json`. Results keep their places below
 `root` on this machine, whether their files are there or are fetched when a path is asked for.

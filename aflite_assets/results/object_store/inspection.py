@@ -1,4 +1,4 @@
-"""What lies in a bucket, or beside this machine's copies, that nothing names."""
+"""Objects in a bucket that nothing names."""
 
 import re
 from collections import defaultdict

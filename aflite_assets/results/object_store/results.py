@@ -32,7 +32,7 @@ class ObjectResult(PublishedResult):
 
     @property
     def name(self) -> str:
-        """What its folder is called in the bucket."""
+        """Name of its folder in the bucket."""
         return self.folder.relative_to(self.root).as_posix()
 
     @property

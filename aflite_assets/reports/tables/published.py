@@ -18,7 +18,7 @@ Kind = Literal[
 
 
 NO_GAIN = "no improvement"
-"""What a paper says in words of a comparison that it prints no number of."""
+"""Text of a comparison of which a paper prints no number, but says in words that there was no gain."""
 
 
 class Printed(NamedTuple):

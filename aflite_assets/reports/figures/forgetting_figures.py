@@ -19,7 +19,7 @@ from aflite_assets.wording import counted
 _EVENTS = ("0", "1", "2", "3", "never_learnt")
 
 KINDS = ("forgetting_events", "second_phases", "categories.", "loss_ranked.", "thresholds.")
-"""How the names of the pictures begin."""
+"""Beginnings of the names of the pictures."""
 
 
 def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:

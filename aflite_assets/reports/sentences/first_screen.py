@@ -46,7 +46,7 @@ _ABOUT: Mapping[str, str] = {
     "evaluators": "On the evaluator",
 }
 _ABOUT_SETS = {"not_at_chance": "On the challenge set"}
-"""The same by name, of checks whose subjects are test sets."""
+"""Beginnings for checks, by name, whose subjects are test sets."""
 
 _MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
 

@@ -18,7 +18,7 @@ Kind = Literal[
 
 
 NO_GAIN = "no improvement"
-"""Text of a comparison for which a paper has words and no number."""
+"""Text of a comparison of which a paper prints no number, but says in words that there was no gain."""
 
 
 class Printed(NamedTuple):

@@ -15,6 +15,7 @@ MOST_SHOWN = 12
 
 _NAME, _LABEL = 50, 16
 _NEXT = "Next: scan the copy and mend what it names, or begin again from the original with --by rebalance."
+_NEXT_OF_QUESTIONS = "Next: scan the copy and mend what it names, or rewrite the answers yourself."
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,12 @@ class Fixed:
 
 def fixed_lines(fixed: Fixed) -> list[str]:
     """Return the lines; the first one says whether the cues are gone."""
-    lines = [escaped(sentence) for sentence in headline(fixed.compared, is_weighted=fixed.is_weighted)]
+    lines = [
+        escaped(sentence)
+        for sentence in headline(
+            fixed.compared, is_weighted=fixed.is_weighted, of_questions=fixed.before.blind is not None
+        )
+    ]
     lines += ["", "Changed:", *(line for phrase in fixed.phrases for line in indented(escaped(phrase)))]
     after = "with weights" if fixed.is_weighted else counted(fixed.after.rows)
     lines += ["", f"Before ({counted(fixed.before.rows)} scanned) and after ({after}):"]
@@ -48,12 +54,12 @@ def fixed_lines(fixed: Fixed) -> list[str]:
     return [*lines, escaped(f"Written: {fixed.written}.")]
 
 
-def headline(compared: Sequence[ComparedCue], *, is_weighted: bool = False) -> list[str]:
+def headline(compared: Sequence[ComparedCue], *, is_weighted: bool = False, of_questions: bool = False) -> list[str]:
     """Return a sentence for each cue that was to be mended, and one for artefacts that are new."""
     sentences = [_chosen_sentence(one, is_weighted) for one in compared if one.is_chosen and one.before is not None]
     new = [one.named for one in compared if one.change == "new" and one.named.is_artefact]
     if any(one.is_chosen and one.change != "gone" for one in compared):
-        sentences.append(_NEXT)
+        sentences.append(_NEXT_OF_QUESTIONS if of_questions else _NEXT)
     if new:
         verb = "is" if len(new) == 1 else "are"
         sentences.append(
@@ -116,7 +122,9 @@ def fixed_json(fixed: Fixed) -> str:
     """Return the whole as JSON in ASCII, which no terminal takes for more than text."""
     content = {
         "mended": is_mended(fixed.compared),
-        "headline": headline(fixed.compared, is_weighted=fixed.is_weighted),
+        "headline": headline(
+            fixed.compared, is_weighted=fixed.is_weighted, of_questions=fixed.before.blind is not None
+        ),
         "changes": list(fixed.phrases),
         "rows": {"before": fixed.before.rows, "after": fixed.after.rows},
         "is_weighted": fixed.is_weighted,

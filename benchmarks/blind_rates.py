@@ -4,7 +4,7 @@
 every pair gets a new right answer by the toss of a coin, and one cue is planted. It prints one line of JSON: the draws,
 those in which the cue's rule is surely above chance (listed) and by 5 points (named), and those in which any rule or
 model is named, and any artefact, each with its exact 95 % interval. `--rules` leaves out the models. The kind `all`
-makes draws of every kind in turn until `--seconds` of processor time are over.
+makes draws of every kind in turn until `--seconds` are over.
 """
 
 import argparse
@@ -159,10 +159,10 @@ def rates(rows: ScanRows, kind: str, draws: int, *, with_models: bool = True) ->
 def rates_within(
     rows: ScanRows, kinds: Sequence[str], draws: int, *, seconds: float, with_models: bool = True
 ) -> list[dict[str, object]]:
-    """Return the rates of several kinds, of as many draws each, until the processor time is over."""
-    found, start = [Rates(rows, kind, with_models=with_models) for kind in kinds], time.process_time()
+    """Return the rates of several kinds, of as many draws each, until `seconds` are over."""
+    found, start = [Rates(rows, kind, with_models=with_models) for kind in kinds], time.monotonic()
     for number in range(draws):
-        if number and time.process_time() - start > seconds:
+        if number and time.monotonic() - start > seconds:
             break
         for one in found:
             one.draw()
@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("kind", choices=[*KINDS, "all"])
     parser.add_argument("--draws", type=int, default=60)
     parser.add_argument("--rules", action="store_true", help="leave out the models, many times as fast")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="of processor time, for the kind all")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no draw begins")
     options = parser.parse_args()
     kinds = [*KINDS] if options.kind == "all" else [options.kind]
     given = {"seconds": options.seconds, "with_models": not options.rules}

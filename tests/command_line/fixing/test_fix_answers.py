@@ -80,7 +80,7 @@ def test_a_dataset_gets_a_copy_that_its_new_file_names(tmp_path: Path) -> None:
     )
     assert main(["fix", str(spec), "--cue", "1", "--to", str(tmp_path / "new")]) == 0
     made = load_spec(tmp_path / "new" / "pairs_fixed.yaml")
-    assert made.source.splits == {  # type: ignore[union-attr]
+    assert made.source.splits == {
         "train": str(tmp_path / "new" / "p.jsonl"),
         "test": str(tmp_path / "new" / "t.jsonl"),
     }

@@ -175,6 +175,7 @@ def test_a_finding_begins_with_the_answers_found_without_the_question(analysis: 
         "1 rule in all, 400 questions. The cue "
     )
     assert "aflite fix" not in screen.command
+    assert asked.scan is not None
     unsure = replace(asked, scan=replace(asked.scan, blind=BlindScores(400, 0.5, (replace(rule, p_value=0.5),))))
     assert first_screen(unsure, from_files=True).finding.startswith("The cue ")
 

@@ -3,19 +3,22 @@
 `python -m benchmarks.blind_rates FILE KIND --draws 60` reads a file of pairs as `aflite scan` does. In each draw
 every pair gets a new right answer by the toss of a coin, and one cue is planted. It prints one line of JSON: the draws,
 those in which the cue's rule is surely above chance (listed) and by 5 points (named), and those in which any rule or
-model is named, and any artefact. `--rules` leaves out the models.
+model is named, and any artefact, each with its exact 95 % interval. `--rules` leaves out the models. The kind `all`
+makes draws of every kind in turn until `--seconds` are over.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from aflite_assets.command_line.scanning.bare_files import Roles, read_bare
+from aflite_assets.scan.blind.exact import exact_interval
 from aflite_assets.scan.blind.records import ALL_SUBSETS
 from aflite_assets.scan.blind.scoring import blind_scores
 from aflite_assets.scan.properties.extraction import extract
@@ -114,36 +117,71 @@ def pairs_of(path: Path) -> ScanRows:
     return rows.taken(np.flatnonzero(known & pairs[codes]))
 
 
-def rates(rows: ScanRows, kind: str, draws: int, *, with_models: bool = True) -> dict[str, object]:
-    """Return how often the planted rule was listed and named, and any rule or model, and any artefact, was named."""
-    rule, plant = KINDS[kind]
-    of_file = extract(rows, fewest=30, threads=1)
-    found = np.zeros((draws, 4), dtype=bool)
-    for draw in range(draws):
-        drawn = plant(rows, np.random.default_rng([draw, len(rows)]))
+class Rates:
+    """Draws of one kind, and what was found in them."""
+
+    def __init__(self, rows: ScanRows, kind: str, *, with_models: bool) -> None:
+        self._rows, self.kind, self._with_models = rows, kind, with_models
+        self._of_file = extract(rows, fewest=30, threads=1)
+        self._found: list[tuple[bool, bool, bool, bool]] = []
+
+    def draw(self) -> None:
+        """Make the next draw, which its number decides."""
+        (rule, plant), number = KINDS[self.kind], len(self._found)
+        drawn = plant(self._rows, np.random.default_rng([number, len(self._rows)]))
         # The rules need nothing but the near copies, and those of the file are enough.
-        extracted = extract(drawn, fewest=30, threads=1) if with_models else of_file
-        scores = blind_scores(drawn, extracted, seed=draw, with_models=with_models)
+        extracted = extract(drawn, fewest=30, threads=1) if self._with_models else self._of_file
+        scores = blind_scores(drawn, extracted, seed=number, with_models=self._with_models)
         assert scores is not None
         named = {one.name for one in scores.named if one.subset == ALL_SUBSETS}
         listed = {one.name for one in scores.sure if one.subset == ALL_SUBSETS}
         planted = rule in listed if rule else bool(listed)
-        found[draw] = planted, rule in named, bool(scores.named), scores.has_artefact
-    names = ("rule_listed", "rule_named", "any_named", "artefact_named")
-    counts = dict(zip(names, found.sum(axis=0).tolist(), strict=True))
-    return {"kind": kind, "pairs": len(rows) // 2, "draws": draws, **counts}
+        self._found.append((planted, rule in named, bool(scores.named), scores.has_artefact))
+
+    def record(self) -> dict[str, object]:
+        """Return the counts, each with its exact 95 % interval in [0, 1]."""
+        draws, names = len(self._found), ("rule_listed", "rule_named", "any_named", "artefact_named")
+        counts = dict(zip(names, np.sum(self._found, axis=0).tolist(), strict=True))
+        bounds = {
+            f"{name}_95": [round(one, 4) for one in exact_interval(n / draws, draws)] for name, n in counts.items()
+        }
+        return {"kind": self.kind, "pairs": len(self._rows) // 2, "draws": draws, **counts, **bounds}
+
+
+def rates(rows: ScanRows, kind: str, draws: int, *, with_models: bool = True) -> dict[str, object]:
+    """Return how often the planted rule was listed and named, and any rule or model, and any artefact, was named."""
+    found = Rates(rows, kind, with_models=with_models)
+    for _ in range(draws):
+        found.draw()
+    return found.record()
+
+
+def rates_within(
+    rows: ScanRows, kinds: Sequence[str], draws: int, *, seconds: float, with_models: bool = True
+) -> list[dict[str, object]]:
+    """Return the rates of several kinds, of as many draws each, until `seconds` are over."""
+    found, start = [Rates(rows, kind, with_models=with_models) for kind in kinds], time.monotonic()
+    for number in range(draws):
+        if number and time.monotonic() - start > seconds:
+            break
+        for one in found:
+            one.draw()
+    return [one.record() for one in found]
 
 
 def main() -> None:
-    """Print the rates of one kind."""
+    """Print the rates of one kind, or of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
-    parser.add_argument("kind", choices=[*KINDS])
+    parser.add_argument("kind", choices=[*KINDS, "all"])
     parser.add_argument("--draws", type=int, default=60)
-    parser.add_argument("--rules", action="store_true", help="leave out the two small models, five times as fast")
+    parser.add_argument("--rules", action="store_true", help="leave out the models, many times as fast")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no draw begins")
     options = parser.parse_args()
-    found = rates(pairs_of(options.file), options.kind, options.draws, with_models=not options.rules)
-    sys.stdout.write(json.dumps(found) + "\n")
+    kinds = [*KINDS] if options.kind == "all" else [options.kind]
+    given = {"seconds": options.seconds, "with_models": not options.rules}
+    for found in rates_within(pairs_of(options.file), kinds, options.draws, **given):
+        sys.stdout.write(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

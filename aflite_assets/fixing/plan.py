@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -15,10 +15,10 @@ from aflite_assets.fixing.rebalancing import rebalanced_rows
 from aflite_assets.fixing.texts import TextChange, text_change
 from aflite_assets.fixing.weighting import WEIGHT_COLUMN, balancing_weights, effective_rows
 from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
-from aflite_assets.scan.remedies import Remedy, Way, remedies_of
+from aflite_assets.scan.remedies import Remedy, Way, is_editable, remedies_of
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource
-from aflite_assets.wording import counted, quoted
+from aflite_assets.wording import counted, quoted, quoted_list
 
 _TEXT_KINDS = ("typography", "blanks")
 _LONGEST, _SHORT = 80, 30
@@ -36,6 +36,8 @@ class Origin:
     `inputs`: columns of the source of which at least one must stay, if there are any.
     `row_ids`: per scanned row its place in the source, counted over all splits, int64; -1 for rows of challenge sets.
     `unread`: why most of the rows may not have been read, so that none can be chosen; "" if all were.
+    `answers`: if scanned rows are answers of questions, the columns of the source that hold answers. `right`: the
+    column that says which answer is right, if it may repeat an answer's text.
     """
 
     source: TableSource | ImageFolderSource | FeatureSource | MetadataFolder
@@ -45,6 +47,8 @@ class Origin:
     row_ids: np.ndarray
     inputs: frozenset[str] = frozenset()
     unread: str = ""
+    answers: tuple[str, ...] = ()
+    right: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +91,10 @@ def plan_changes(
     Raises:
         DataError: a cue cannot be mended so, a column is needed, or no subset of the rows is left.
     """
+    if origin.answers:
+        for cue in cues:
+            _require_editable(cue, by)
+        return _answers_alike(result, rows, origin, cues)
     if by == "weights":
         return _weighting(result, rows, origin, [cue.number for cue in cues])
     chosen = {cue.number: _remedy(cue, by) for cue in cues}
@@ -101,6 +109,27 @@ def plan_changes(
     drop_phrases = [f"The column {_shown(name)} is left out." for name in dropped]
     phrases = (*text_phrases, *drop_phrases, *image_phrases, *row_phrases)
     return Changes(texts, dropped, images, kept, is_shuffled, phrases)
+
+
+def _require_editable(cue: Cue, by: Way | None) -> None:
+    """Refuse what is not a rewriting of answers: of a question no answer can be left out or weighed by itself."""
+    if not is_editable(cue) or by not in (None, "normalise"):
+        raise DataError(
+            f"cue {cue.number + 1} ({cue.name}) is one of answers to questions, of which only typography and blanks "
+            "are mended, by normalise; rewrite other answers yourself, or let a filter remove whole questions: "
+            "aflite scan FILE --filter-file NEW.yaml"
+        )
+
+
+def _answers_alike(result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[Cue]) -> Changes:
+    """Return one change of all answers, and of a right one's text where a column repeats it."""
+    (change,) = _texts(_with_followers(result, cues), result, rows, origin).values()
+    texts: dict[str, TextChange] = dict.fromkeys(origin.answers, change)
+    if origin.right is not None and origin.right not in texts:
+        answers = frozenset(text for text in [*rows.texts.values()][1] if text)
+        texts[origin.right] = replace(change, changes=(lambda text: change(text) if text in answers else text,))
+    phrase = f"Answers in {quoted_list(origin.answers, most=6, length=_SHORT)}: {'; '.join(change.phrases)}."
+    return Changes(texts, (), ImageChanges(), None, False, (phrase,))
 
 
 def weights_of_scan(weights: Mapping[str, np.ndarray], origin: Origin) -> np.ndarray:

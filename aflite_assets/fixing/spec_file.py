@@ -30,13 +30,16 @@ def fixed_name(name: str) -> str:
     return f"{plain[:50]}{FIXED}"
 
 
-def fixed_content(path: Path, source: Mapping[str, object], dropped: Sequence[str]) -> dict[str, object]:
+def fixed_content(
+    path: Path, source: Mapping[str, object], dropped: Sequence[str], *, of_questions: bool = False
+) -> dict[str, object]:
     """Return the content of a dataset's file with another source and without columns that were dropped.
 
     Args:
         path: the original's file; its other paths become absolute, so that they hold in another folder.
         source: keys of `source` that are new.
         dropped: columns that the new source lacks.
+        of_questions: whether `source` is that of the table below `source`.
 
     Raises:
         DataError: the file has a secret, or the name of a dropped column stands where none can be left out.
@@ -47,8 +50,8 @@ def fixed_content(path: Path, source: Mapping[str, object], dropped: Sequence[st
     _refuse_secrets(read, path)
     content = absolute_paths(read, path.parent)
     content.pop("name", None)
-    old = content["source"]
-    content["source"] = {**(old if isinstance(old, dict) else {}), **source}
+    old = content["source"] if isinstance(content["source"], dict) else {}
+    content["source"] = {**old, "table": {**old["table"], **source}} if of_questions else {**old, **source}
     return _without(content, dropped) if dropped else content
 
 

@@ -24,9 +24,9 @@ _BLOCK = 2**16
 class TableChange:
     """Record of what is done with the rows of a table.
 
-    `texts`: a change of every text of these columns. `dropped`: columns that are left out. `rows`: positions of the
-    rows that are kept, int64, in the new order; None for all. `weights`: the new column `WEIGHT_COLUMN`, float64 of
-    shape (rows of all files,); None for no such column. Everything else stays as it is.
+    `texts`: a change of every text of these columns, also in lists. `dropped`: columns that are left out. `rows`:
+    positions of the rows that are kept, int64, in the new order; None for all. `weights`: the new column
+    `WEIGHT_COLUMN`, float64 of shape (rows of all files,); None for no such column. Everything else stays as it is.
     """
 
     texts: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def _joined(tables: Sequence[pa.Table], sources: Sequence[Path]) -> pa.Table:
 def _changed(table: pa.Table, change: TableChange) -> pa.Table:
     for name, edit in change.texts.items():
         column = table[name]
-        values = [edit(value) if isinstance(value, str) else value for value in column.to_pylist()]
+        values = [_edited(value, edit) for value in column.to_pylist()]
         place = table.column_names.index(name)
         kind = pa.string() if pa.types.is_dictionary(column.type) else column.type
         table = table.set_column(place, table.schema.field(place).with_type(kind), pa.chunked_array([values], kind))
@@ -91,6 +91,13 @@ def _changed(table: pa.Table, change: TableChange) -> pa.Table:
     if change.weights is not None:
         table = table.append_column(WEIGHT_COLUMN, pa.array(change.weights))
     return table if change.rows is None else table.take(pa.array(change.rows))
+
+
+def _edited(value: Any, edit: Callable[[str], str]) -> Any:
+    """Return a text, or the texts of a list, changed; any other value as it is."""
+    if isinstance(value, list):
+        return [_edited(one, edit) for one in value]
+    return edit(value) if isinstance(value, str) else value
 
 
 def _as_written(table: pa.Table, change: TableChange) -> pa.Table:
@@ -127,7 +134,7 @@ def _write_jsonl(form: TableFormat, sources: Sequence[Path], to: Path, change: T
 def _changed_line(line: str, change: TableChange, place: int) -> str:
     row: dict[str, Any] = json.loads(line)
     new = {
-        name: change.texts[name](value) if name in change.texts and isinstance(value, str) else value
+        name: _edited(value, change.texts[name]) if name in change.texts else value
         for name, value in row.items()
         if name not in change.dropped
     }

@@ -69,6 +69,18 @@ def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
     return different[0] if len(different) == 1 else ("rebalance",)
 
 
+def is_editable(cue: Cue) -> bool:
+    """Whether a cue of answers to questions is mended by rewriting all of them: one of typography or blanks."""
+    return all(one.kind in ("typography", "blanks") and "normalise" in _remedies(one) for one in cue.properties)
+
+
+def remedies_in(result: ScanFacts, cue: Cue) -> tuple[Remedy, ...]:
+    """Return what mends a cue of this result; answers of questions are only rewritten."""
+    if result.blind is None:
+        return remedies_of(cue)
+    return ("normalise",) if is_editable(cue) else ()
+
+
 def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
     if one.name.startswith(BROKEN_WORD):
         return ("rebalance",)
@@ -85,11 +97,12 @@ def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
 def advised(result: ScanFacts) -> frozenset[int]:
     """Return the numbers of the cues that a scan gives advice on: artefacts that do not go with another artefact."""
     artefacts = {cue.number for cue in result.artefacts}
-    return frozenset(cue.number for cue in result.artefacts if cue.explained_by not in artefacts)
+    told = (cue for cue in result.artefacts if cue.explained_by not in artefacts)
+    return frozenset(cue.number for cue in told if remedies_in(result, cue))
 
 
-def advice(cue: Cue, command: str) -> str:
+def advice(result: ScanFacts, cue: Cue, command: str) -> str:
     """Return the command that mends a cue and what it does; `command` is its beginning: `aflite fix` and the file."""
-    first, *others = remedies_of(cue)
+    first, *others = remedies_in(result, cue)
     more = "".join(f"; --by {other} {_SENTENCES[other]}" for other in others)
     return f"mend it: {command} --cue {cue.number + 1} --to NEW_FOLDER ({_SENTENCES[first]}{more})"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aflite_assets.scan.cues import Cue, CueProperty
+from aflite_assets.scan.cues import Cue, CueProperty, ScanFacts
 from aflite_assets.scan.remedies import REMEDIES, REMEDIES_BY_KIND, advice, remedies_of
 
 
@@ -63,7 +63,7 @@ def test_two_properties_are_mended_alike_or_rebalanced() -> None:
 
 def test_advice_is_one_line_with_the_number_that_is_printed() -> None:
     one = cue(CueProperty("typography", "markup (text)", "text"))
-    assert advice(one, "aflite fix 'my file.csv'") == (
+    assert advice(ScanFacts((one,), None, (), 0, 0, 0, ()), one, "aflite fix 'my file.csv'") == (
         "mend it: aflite fix 'my file.csv' --cue 3 --to NEW_FOLDER (makes it the same in all rows; --by rebalance "
         "keeps a subset of the rows)"
     )

@@ -176,7 +176,7 @@ def _options_of_copy(
     """Return the options without dropped columns, and with what was guessed of the original."""
     given = options_of(options)
     if read.bare is not None:
-        given["text"] = list(read.rows.texts)
+        given["text"] = [] if read.rows.answers else list(read.rows.texts)
         given["delimiter"] = getattr(origin.source, "delimiter", None)
     for name in ("text", "irrelevant", "skip"):
         given[name] = [column for column in given.get(name, []) if column not in changes.dropped]
@@ -207,6 +207,8 @@ def _notes(read: "ScanInput", changes: "Changes", cues: "list[Cue]", *, has_spec
         notes.append(f"Challenge sets are left as they are: {names}.")
     if read.dataset is not None:
         notes.append("Comments of the original's YAML file are not in the new one; its other paths are absolute.")
+    elif read.rows.answers:
+        notes.append("No YAML file is written: aflite scan COPY --filter-file NEW.yaml writes one.")
     elif has_spec:
         notes.append("The YAML file is a first one with small models: look at it, and run aflite check.")
         notes += _incomplete_note(read, changes)

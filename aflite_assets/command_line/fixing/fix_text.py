@@ -15,6 +15,7 @@ MOST_SHOWN = 12
 
 _NAME, _LABEL = 50, 16
 _NEXT = "Next: scan the copy and mend what it names, or begin again from the original with --by rebalance."
+_NEXT_OF_QUESTIONS = "Next: scan the copy and mend what it names, or rewrite the answers yourself."
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ def headline(fixed: Fixed) -> list[str]:
     chosen = [one for one in compared if one.is_chosen and one.before is not None]
     sentences = [_chosen_sentence(one, fixed.is_weighted) for one in chosen]
     if any(one.change != "gone" for one in chosen):
-        sentences.append(_NEXT)
+        sentences.append(_NEXT if fixed.before.blind is None else _NEXT_OF_QUESTIONS)
     return [*sentences, left_sentence(fixed)]
 
 

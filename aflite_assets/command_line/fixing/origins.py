@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aflite_assets.command_line.fixing.answer_origins import origin_of_answers
 from aflite_assets.command_line.scanning.bare_files import METADATA, BareFile, Roles, table_format
 from aflite_assets.command_line.scanning.inputs import DatasetInput, ScanInput
 from aflite_assets.diagnostics.properties.artefacts import is_identifier
@@ -17,7 +18,14 @@ from aflite_assets.fixing.spec_file import first_content, fixed_content
 from aflite_assets.scan.properties.tables import as_numbers
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.specs.columns import text_names
-from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource, as_tuple
+from aflite_assets.specs.sources import (
+    FeatureSource,
+    ImageFolderSource,
+    MultipleChoiceSource,
+    PreferenceSource,
+    TableSource,
+    as_tuple,
+)
 
 _TRAIN = "train"
 
@@ -49,8 +57,9 @@ def _plain(origin: Origin) -> Origin:
 def _origin_of_bare(bare: BareFile, path: Path, roles: Roles) -> Origin:
     rows = bare.rows
     if rows.answers:
-        raise DataError(
-            f"{path.name!r} holds answers of questions, which are not written back; drop or edit its questions yourself"
+        assert bare.source is not None
+        return origin_of_answers(
+            bare.source, [*rows.texts], source_rows={_TRAIN: len(rows)}, row_ids=np.arange(len(rows))
         )
     names = {name: name for name in (*rows.texts, *rows.columns)}
     needed = {roles.label or "label": "the label"} | ({roles.group: "the group"} if roles.group else {})
@@ -80,6 +89,10 @@ def _bare_source(path: Path, roles: Roles) -> TableSource | ImageFolderSource | 
 def _origin_of_dataset(dataset: DatasetInput) -> Origin:
     spec = dataset.spec
     source = spec.source
+    if isinstance(source, PreferenceSource | MultipleChoiceSource):
+        texts = [*text_names(source, spec.columns).values()]
+        counts = dataset.data.raw.source_rows
+        return origin_of_answers(source, texts, source_rows=counts, row_ids=dataset.row_ids)
     if not isinstance(source, TableSource | ImageFolderSource | FeatureSource):
         raise DataError(
             f"{dataset.path.name!r} has a source of format {source.format}, which is not written back; save its rows "
@@ -126,9 +139,11 @@ def content_of_copy(
 ) -> Mapping[str, object] | None:
     """Return the content of the copy's YAML file, or None if no such file can describe it."""
     if read.dataset is not None:
-        return fixed_content(path, copied.source, changes.dropped)
+        return fixed_content(path, copied.source, changes.dropped, of_questions=bool(origin.answers))
     assert read.bare is not None
     rows = read.bare.rows
+    if origin.answers:
+        return None  # aflite scan --filter-file writes one
     columns = [name for name in rows.columns if name not in changes.dropped]
     match origin.source:
         case MetadataFolder():

@@ -44,7 +44,6 @@ def result_page(
         lstrip_blocks=True,
     )
     environment.filters["percent"] = percent
-    mends = result.blind is None  # answers of questions are not written back
     return environment.get_template("scan.html.j2").render(
         title=title,
         headline=headline(result),
@@ -57,7 +56,7 @@ def result_page(
         nature=nature,
         reach=reach_sentence(result),
         sentences={cue.number: cue_sentence(cue) for cue in result.cues},
-        advice={cue.number: advice(cue, fix) for cue in result.cues if mends and cue.number in advised(result)},
+        advice={cue.number: advice(result, cue, fix) for cue in result.cues if cue.number in advised(result)},
         rows=page_rows(result, rows, most=MOST_EXAMPLES, thumbnail=thumbnail_uri),
         elsewhere={cue.number: elsewhere_sentences(cue) for cue in result.cues},
     )

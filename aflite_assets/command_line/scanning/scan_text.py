@@ -7,7 +7,7 @@ from aflite_assets.command_line.scanning.blind_text import blind_lines, blind_re
 from aflite_assets.command_line.scanning.example_rows import carrier_rows
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
-from aflite_assets.scan.remedies import advice, advised, remedies_of
+from aflite_assets.scan.remedies import advice, advised, remedies_in
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.sentences import (
     elsewhere_sentences,
@@ -46,15 +46,14 @@ def result_lines(
     lines += [escaped(line) for line in understood]
     lines.append(f"{_classes(result)} in {counted(result.rows)}; {result.properties:,} properties tested.")
     examples = {} if rows is None else _example_texts(result, rows)
-    mends = result.blind is None  # answers of questions are not written back
-    advices = {cue.number: advice(cue, fix) for cue in result.cues if mends and cue.number in advised(result)}
+    advices = {cue.number: advice(result, cue, fix) for cue in result.cues if cue.number in advised(result)}
     lines += ["", *blind_lines(result.blind, scan)]
     lines += [
         *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices, examples),
     ]
     candidates = _by_itself(result.candidates)
     lines += _section("Candidates, which may be part of the task: judge them yourself", candidates, examples=examples)
-    if candidates and mends:
+    if candidates and result.blind is None:  # candidates of answers are not rewritten
         lines += [escaped(f"If one of them is no part of the task: {fix} --cue N --to NEW_FOLDER"), ""]
     followers = [cue for cue in result.cues if cue.explained_by is not None]
     lines += _section("Cues that tell nothing more beside a stronger one", followers, advices)
@@ -145,7 +144,7 @@ def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mappi
     for record, cue in zip(cues, result.cues, strict=True):
         record["remark"] = purity_sentence(cue)
         record["elsewhere"] = [vars(one) for one in cue.elsewhere]
-        record["remedies"] = list(remedies_of(cue)) if result.blind is None else []
+        record["remedies"] = list(remedies_in(result, cue))
     content = {
         **scanned,
         "verdict": result.verdict,

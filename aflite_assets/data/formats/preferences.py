@@ -113,6 +113,16 @@ def preference_rows(source: PreferenceSource, tables: Mapping[str, pa.Table]) ->
         return {split: one.answers.rows for split, one in _read(source, tables, columns_of(source, tables)).items()}
 
 
+def layout_read(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Layout:
+    """Return how the answers are written.
+
+    Raises:
+        DataError: as `preference_tables`.
+    """
+    with naming_lines(tables):
+        return next(iter(_read(source, tables, columns_of(source, tables)).values())).layout
+
+
 def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> PreferenceColumns:
     """Return the columns that the source names, and the columns with usual names that all tables have.
 

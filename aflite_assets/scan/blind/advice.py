@@ -1,4 +1,4 @@
-"""What to do if the right answer is found without the question: sentences with commands that work for such data."""
+"""Next steps if the right answer is found without the question: sentences with commands that work for such data."""
 
 from dataclasses import dataclass
 

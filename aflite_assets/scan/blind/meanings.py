@@ -1,4 +1,4 @@
-"""What each rule and model picks, in a clause for a reader who sees its name for the first time."""
+"""Meaning of each rule and model, in a clause for a reader who sees its name for the first time."""
 
 from collections.abc import Mapping
 

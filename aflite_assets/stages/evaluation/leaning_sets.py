@@ -121,11 +121,8 @@ def run(
     pq.write_table(pa.concat_tables([DRAWN.empty_table(), *sets]), draft.path / "train_sets.parquet")
     points = [_pointed_table(one, name, rows) for one in found for name, rows in tests.items()]
     pq.write_table(pa.concat_tables([POINTED.empty_table(), *points]), draft.path / "pointed.parquet")
-    summary: dict[str, object] = {
-        "candidates": len(found),
-        "evaluator": evaluator,
-        "train_rows": sum(len(one) for one in sets),
-    }
+    train_rows = sum(len(one) for one in sets)
+    summary: dict[str, object] = {"candidates": len(found), "evaluator": evaluator, "train_rows": train_rows}
     return {**summary, "why": _OF_QUESTIONS} if of_questions else summary
 
 

@@ -50,7 +50,7 @@ def test_a_file_of_preferences_is_scanned_without_any_option(tmp_path: Path, sca
     assert "of the right answers are found (chance 50 %) by " in out.splitlines()[0]
     assert "Preferences as texts: chosen 'chosen', rejected 'rejected', prompt 'prompt', subset 'subset'." in out
     assert "the longest answer" in out
-    assert "aflite fix" not in out
+    assert "aflite fix" not in out  # length is not rewritten
     assert "400 questions read." in out
 
 
@@ -245,12 +245,29 @@ def test_compressed_files_are_not_written_back(tmp_path: Path, capsys: pytest.Ca
     assert said in capsys.readouterr().err
 
 
-def test_answers_of_questions_are_not_written_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = _jsonl(tmp_path / "p.jsonl", _pairs(400, longer=0.9))
-    code = main(["fix", str(file), "--cue", "1", "--to", str(tmp_path / "new")])
-    assert code == 2
-    assert "holds answers of questions, which are not written back" in capsys.readouterr().err
-    assert not (tmp_path / "new").exists()
+def test_a_column_of_values_beside_each_answer_is_a_cue_of_ones_own(tmp_path: Path, scan: Scan) -> None:
+    rng, rows = np.random.default_rng(0), []
+    for number in range(150):
+        for place in range(3):
+            told = (place == number % 3) == (rng.random() < 0.8)
+            text = " ".join(rng.choice(WORDS, 6))
+            rows.append({"id": number, "q": f"q {number}", "a": text, "ok": place == number % 3, "tone": "kind" if told
+                         else "dry"})  # fmt: skip
+    _jsonl(tmp_path / "a.jsonl", rows)
+    file = tmp_path / "tones.yaml"
+    file.write_text(
+        "source:\n  format: multiple_choice\n  table: {format: jsonl, splits: {train: a.jsonl}}\n"
+        "  question: q\n  answers: a\n  right: ok\n  id: id\n"
+        "columns: {attributes: [tone]}\n"
+        "irrelevant: [tone]\n"
+        "holdout: {test: 0.2}\nrepresentations: {surface: {kind: surface}}\nevaluators: {linear: {kind: linear}}\n"
+    )
+    code, out, err = scan(file, "--json")
+    assert (code, err) == (1, "")
+    cue = json.loads(out)["cues"][0]
+    assert cue["name"].startswith("tone = ")
+    assert (cue["kind"], cue["reason"], cue["remedies"]) == ("attribute", "declared", [])
+    assert cue["balanced"] == pytest.approx(0.8, abs=0.06)
 
 
 def _real(example_data: Path, name: str) -> Path:

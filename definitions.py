@@ -8,15 +8,14 @@ import dagster as dg
 
 from aflite_assets import assets
 from aflite_assets.assets.display.source_links import linked_to_source
-from aflite_assets.automation.alerts import alerts
+from aflite_assets.automation.alerts import failure_alerts, refresh_alerts
 from aflite_assets.automation.datasets import datasets
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.one_process import one_process_executor
-from aflite_assets.automation.prune import prune_job
+from aflite_assets.automation.prune import forget_old_runs, forget_old_runs_monthly, prune_job
 from aflite_assets.automation.refresh_sensor import refresh
-from aflite_assets.automation.retention import forget_old_runs, forget_old_runs_monthly
 from aflite_assets.automation.up_to_date import up_to_date
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
 def build_definitions(**resource_overrides: object) -> dg.Definitions:
@@ -26,7 +25,6 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         "compute_device": ComputeDevice(),
         "compute_cluster": ComputeCluster(),
         "experiment_tracker": ExperimentTracker(),
-        "notifier": NotifierResource(),
     }
     return dg.Definitions(
         # All of the package, so that an asset or check that `dg scaffold defs` writes there is loaded.
@@ -34,7 +32,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         asset_checks=[up_to_date, *dg.load_asset_checks_from_package_module(assets)],
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
         schedules=[forget_old_runs_monthly],
-        sensors=[alerts, datasets, refresh],
+        sensors=[datasets, failure_alerts, refresh, refresh_alerts],
         executor=one_process_executor,
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.

@@ -3,7 +3,6 @@
 from resources.compute_cluster import ComputeCluster
 from resources.compute_device import ComputeDevice
 from resources.experiment_tracker import ExperimentTracker
-from resources.notifier import NotifierResource
 from resources.result_store import ResultStoreResource
 
-__all__ = ["ComputeCluster", "ComputeDevice", "ExperimentTracker", "NotifierResource", "ResultStoreResource"]
+__all__ = ["ComputeCluster", "ComputeDevice", "ExperimentTracker", "ResultStoreResource"]

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -61,10 +62,26 @@ def stage_options(
         "code_version": stage.code_version,
         "tags": {"domain": group},
         "check_specs": [
-            dg.AssetCheckSpec(check, asset=name, description=description, blocking=blocking)
+            check_by_dataset(check, asset=name, description=description, blocking=blocking)
             for check, description, blocking in (*checks, *own)
         ],
     }
+
+
+def check_by_dataset(
+    name: str,
+    *,
+    asset: str,
+    description: str,
+    blocking: bool,
+    partitions_def: dg.PartitionsDefinition[str] = DATASETS,
+) -> dg.AssetCheckSpec:
+    """Return a check with an outcome for each dataset, which Dagster 1.13 calls a preview."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*partitions_def.* on an AssetCheckSpec")
+        return dg.AssetCheckSpec(
+            name, asset=asset, description=description, blocking=blocking, partitions_def=partitions_def
+        )
 
 
 def run_asset(
@@ -117,7 +134,6 @@ def materialized(
     """
     result = obtained.result
     dataset = dg.MetadataValue.text(result.partition)
-    # Dagster keeps a check's last outcome only, whichever partition it was about: it says which.
     named = [each._replace(metadata={**each.metadata, "dataset": dataset}) for each in checks]
     return dg.MaterializeResult(
         metadata={
@@ -185,13 +201,12 @@ def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> l
 def asset_checks(outcomes: Iterable[CheckOutcome]) -> list[dg.AssetCheckResult]:
     """Return one asset check per name; outcomes of the same name for several subjects become one.
 
-    Checks that do not apply are left out, unless they block.
+    A check that does not apply passes, and says so: Dagster would show one without an outcome as not finished.
     """
     named: dict[str, list[CheckOutcome]] = {}
     for one in outcomes:
         named.setdefault(one.name, []).append(one)
-    shown = (each for each in named.values() if each[0].blocking or any(one.applies for one in each))
-    return [_asset_check(each) for each in shown]
+    return [_asset_check(each) for each in named.values()]
 
 
 def _asset_check(outcomes: Sequence[CheckOutcome]) -> dg.AssetCheckResult:
@@ -259,6 +274,7 @@ __all__ = [
     "IterationReport",
     "asset_checks",
     "check",
+    "check_by_dataset",
     "dataset_spec",
     "first_rows",
     "found_checks",

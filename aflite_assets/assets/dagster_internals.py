@@ -4,11 +4,9 @@ The names may change with any minor version, so `pyproject.toml` allows only 1.1
 each name here must be compared with it.
 """
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import dagster as dg
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 # The executor runs all steps in one process under the dataset's lock; public executors take no such frame.
 from dagster._core.execution.api import ExecuteRunWithPlanIterable
@@ -29,25 +27,36 @@ from dagster._serdes import ConfigurableClassData
 # A waiting step has to notice that its run was cancelled.
 from dagster._utils.interrupts import pop_captured_interrupt
 
-if TYPE_CHECKING:
-    from dagster._core.workspace.context import WorkspaceProcessContext
-    from starlette.applications import Starlette
+
+def run_webserver(arguments: Sequence[str], *, wrap: Callable[[Any], Any]) -> None:
+    """Run the command `dagster-webserver` in this process, which serves its application as `wrap` returns it."""
+    # Imported here: runs load this file too, and need no pages.
+    from dagster_webserver import cli
+
+    make, run = cli.create_app_from_workspace_process_context, cli.uvicorn.run
+    cli.create_app_from_workspace_process_context = lambda *given, **named: wrap(make(*given, **named))
+    # Websockets of open pages end only when they are cut.
+    cli.uvicorn.run = lambda app, **named: run(app, **named, server_header=False, timeout_graceful_shutdown=2)
+    cli.dagster_webserver(args=list(arguments), standalone_mode=False)
 
 
-def load_workspace(instance: dg.DagsterInstance, workspace: Path, *, read_only: bool) -> "WorkspaceProcessContext":
-    """Load the code locations of a workspace file; the returned context manager keeps them alive and then ends them."""
-    # Imported here: runs load this file too, and need no workspace.
-    from dagster._core.workspace.context import WorkspaceProcessContext
-    from dagster._core.workspace.load_target import WorkspaceFileTarget
+def run_dev(arguments: Sequence[str], *, webserver: Sequence[str], **process: Any) -> None:
+    """Run the command `dagster dev` in this process, with another command in place of `python -m dagster_webserver`.
 
-    return WorkspaceProcessContext(instance, WorkspaceFileTarget([str(workspace)]), read_only=read_only)
+    `process`: further options of the processes that it starts, as `subprocess.Popen` takes them.
+    """
+    from dagster._cli import dev
 
+    start = dev.open_ipc_subprocess
 
-def webserver_app(context: "WorkspaceProcessContext", *, lifespan: Callable[..., Any]) -> "Starlette":
-    """Return Dagster's pages as an application, which the command `dagster-webserver` serves without a guard."""
-    from dagster_webserver.app import create_app_from_workspace_process_context
+    def started(command: Sequence[str], **named: Any) -> Any:
+        is_webserver = "dagster_webserver" in command[:3]
+        return start([*webserver, *command[3:]] if is_webserver else command, **named, **process)
 
-    return create_app_from_workspace_process_context(context, live_data_poll_rate=2000, lifespan=lifespan)
+    dev.open_ipc_subprocess = started  # type: ignore[assignment]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that `dg dev` is newer; it calls this command
+        dev.dev_command(args=list(arguments), standalone_mode=False)
 
 
 __all__ = [
@@ -62,7 +71,7 @@ __all__ = [
     "PlanOrchestrationContext",
     "RetryMode",
     "inner_plan_execution_iterator",
-    "load_workspace",
     "pop_captured_interrupt",
-    "webserver_app",
+    "run_dev",
+    "run_webserver",
 ]

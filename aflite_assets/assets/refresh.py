@@ -41,14 +41,13 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
         {"dataset": plan.dataset, "state": "refused", "why": plan.failure} for plan in begun if plan.failure is not None
     ]
     standing = [dataset_status(plan, store, state) for plan in plans]
-    paused = state.paused()
+    paused, checked = state.paused(), state.last_check()
     return dg.MaterializeResult(
         metadata={
             "plan": table([*failures, *stages]),
             "status": table(
                 {
                     "dataset": status.dataset,
-                    "last checked": status.looked and f"{status.looked:%Y-%m-%d %H:%M} UTC",
                     "last made": status.made and f"{status.made:%Y-%m-%d %H:%M} UTC",
                     "stages": status.letters,
                     "megabytes": status.size / 1e6,
@@ -61,6 +60,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
             "letters": ", ".join(f"{letter} {meaning}" for letter, meaning in LETTERS.items()),
             "stages_to_make": len(stages),
             "datasets_up_to_date": sum(plan.up_to_date for plan in plans),
+            "last_checked": "never" if checked is None else f"{checked:%Y-%m-%d %H:%M} UTC",
             "paused": "no" if paused is None else str(paused),
         }
     )

@@ -6,7 +6,6 @@ would report its end. Both stay "started" for ever and keep their slot of the po
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
@@ -17,20 +16,6 @@ PROCESS_TAG = "aflite/process"
 _UNFINISHED = [DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
 
 
-@dataclass(frozen=True)
-class DeadRun:
-    """A run that is not finished and whose process on this machine is gone."""
-
-    run_id: str
-    job: str
-    partition: str | None
-    process: int
-
-    def __str__(self) -> str:
-        of = f" of {self.partition}" if self.partition else ""
-        return f"run {self.run_id} ({self.job}{of}): its process {self.process} is gone"
-
-
 def mark_run(instance: dg.DagsterInstance, run_id: str) -> None:
     """Record, as a tag, that this process executes the run."""
     # Dagster copies tags to a retry; the run's id says whose process it is.
@@ -38,39 +23,43 @@ def mark_run(instance: dg.DagsterInstance, run_id: str) -> None:
     instance.add_run_tags(run_id, {PROCESS_TAG: json.dumps(mark)})
 
 
-def find_dead_runs(instance: dg.DagsterInstance) -> list[DeadRun]:
+def find_dead_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
     """Return runs that are "started" or "canceling" and whose process on this machine is gone, the oldest first.
 
     Runs without a mark (started by other code, or ended before it was written) and runs of other machines are left out.
     """
-    runs = instance.get_runs(RunsFilter(statuses=_UNFINISHED), ascending=True)
-    return [dead for run in runs if (dead := _dead(run)) is not None]
+    return [run for run in instance.get_runs(RunsFilter(statuses=_UNFINISHED), ascending=True) if _is_dead(run)]
 
 
-def end_dead_runs(instance: dg.DagsterInstance, *, log: Callable[[str], None] = lambda line: None) -> list[DeadRun]:
+def describe(run: dg.DagsterRun) -> str:
+    """Return a dead run in words."""
+    partition = run.tags.get("dagster/partition")
+    of = f" of {partition}" if partition else ""
+    return f"run {run.run_id} ({run.job_name}{of}): its process {json.loads(run.tags[PROCESS_TAG])['pid']} is gone"
+
+
+def end_dead_runs(
+    instance: dg.DagsterInstance, *, log: Callable[[str], None] = lambda line: None
+) -> list[dg.DagsterRun]:
     """Report dead runs as failed, those being cancelled as cancelled, and free their slots in pools; returns them."""
     ended = []
     for dead in find_dead_runs(instance):
         run = instance.get_run_by_id(dead.run_id)
         if run is None or run.status not in _UNFINISHED:
             continue  # another process has ended it meanwhile
-        message = f"The process that carried this run out ({dead.process}) is gone: killed, or its machine restarted."
-        if run.status == DagsterRunStatus.CANCELING:
-            instance.report_run_canceled(run, message)
-        else:
-            instance.report_run_failed(run, message)
+        is_canceling = run.status == DagsterRunStatus.CANCELING
+        report = instance.report_run_canceled if is_canceling else instance.report_run_failed
+        report(run, f"{describe(dead)}: killed, or its machine restarted.")
         if instance.event_log_storage.supports_global_concurrency_limits:
             instance.event_log_storage.free_concurrency_slots_for_run(dead.run_id)
-        log(f"{dead}; reported as ended, its slots are free")
+        log(f"{describe(dead)}; reported as ended, its slots are free")
         ended.append(dead)
     return ended
 
 
-def _dead(run: dg.DagsterRun) -> DeadRun | None:
+def _is_dead(run: dg.DagsterRun) -> bool:
     fields = json.loads(run.tags.get(PROCESS_TAG, "{}"))
     if fields.pop("run", None) != run.run_id:
-        return None
+        return False
     mark = ProcessMark(**fields)
-    if not mark.is_here() or mark.is_alive():
-        return None
-    return DeadRun(run.run_id, run.job_name, run.tags.get("dagster/partition"), mark.pid)
+    return mark.is_here() and not mark.is_alive()

@@ -3,7 +3,7 @@
 import dagster as dg
 
 from aflite_assets.assets.steps.card_slots import GPU_POOL
-from aflite_assets.automation.dead_runs import end_dead_runs, find_dead_runs
+from aflite_assets.automation.dead_runs import describe, end_dead_runs, find_dead_runs
 from aflite_assets.results.doctor import Problem
 
 
@@ -41,7 +41,7 @@ def _migrations(instance: dg.DagsterInstance) -> list[Problem]:
 def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Problem]:
     dead = end_dead_runs(instance) if fix else find_dead_runs(instance)
     what = "{}, yet Dagster shows it as running"
-    return [Problem("dead run", what.format(run), "end it with --fix", fix) for run in dead]
+    return [Problem("dead run", what.format(describe(run)), "end it with --fix", fix) for run in dead]
 
 
 def _slots(instance: dg.DagsterInstance, devices: int) -> list[Problem]:

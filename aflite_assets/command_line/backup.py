@@ -2,7 +2,7 @@
 
 <folder>/results/..., artifacts/...    what never changes, shared by all backups in the folder
 <folder>/<time>/databases/...          SQLite's files by its own online copy, PostgreSQL's as pg_dump writes them
-<folder>/<time>/state/...              small files that change: which result is current, known alerts
+<folder>/<time>/state/...              small files that change: which result is current, notes of refreshes
 <folder>/<time>/backup.json            written last; without it the backup is no backup
 
 The order keeps the copies consistent: databases, then the state, then results. A database and a `current.json` name
@@ -47,8 +47,8 @@ from pg_database where datname = current_database()
 """The owner of a database, if the role that asks may act as it: what is restored then belongs to it."""
 _DATABASE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _DESCRIPTION = """\
-{what} results, MLflow's files, alerts and databases: SQLite's below AFLITE_HOME and DAGSTER_HOME by themselves, those
-of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD or ~/.pgpass.
+{what} results, MLflow's files, notes of refreshes and databases: SQLite's below AFLITE_HOME and DAGSTER_HOME by
+themselves, those of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD or ~/.pgpass.
 """
 
 
@@ -306,7 +306,7 @@ def _run(program: str, *arguments: str) -> str:
 
 def _state_files(home: Path) -> Iterator[Path]:
     """Small files that change in place; folders of results and hidden ones (locks, work, trash) hold none."""
-    for top in ("results", "alerts"):
+    for top in ("results", "refresh"):
         walked: set[str] = set()
         for folder, names, files in os.walk(home / top, followlinks=True):  # folders may lie on other disks
             kept = [name for name in names if not name.startswith(".") and not is_digest(name)]

@@ -43,7 +43,7 @@ FAILED = 1
 PAUSED = 3
 """Exit code of a refresh that did nothing: refreshes are paused, or another one is under way."""
 WAITING = 4
-"""Exit code of a refresh that left something for later: a file was still being written, or a failed stage rests."""
+"""Exit code of a refresh that left something for later: a file is still being written, or the dataset is being run."""
 
 _WHY = 110
 _WHOLE = 10_000
@@ -57,17 +57,16 @@ stage is refused, or a stage is left after its tries.
 _REFRESH = """\
 Makes what the plan calls due: for system cron, where no Dagster daemon runs. A stage is due where something that it
 reads has changed, and it was made before, or the dataset is named here, or its file says refresh: {start: true}. With
-a name it is what runs that dataset in one process, without Dagster. Where a stage fails it is tried
-three times at most for one state of its inputs, again after 10 minutes and after an hour; where its inputs are refused,
-once. Where a result came out as it was, what follows is not made again. Exits with 0 where all that was due is made or
-nothing was, 1 where something failed, was left or is refused, or no
-dataset with results here has a file, 3 where refreshes are paused or another one is under way,
-4 where a file was still being written, the dataset is being run, or a failed stage waits for its next try.
+a name it is what runs that dataset in one process, without Dagster. A stage that fails is tried by three refreshes at
+most for one state of its inputs; if its inputs are refused, once. If a result came out as it was, what follows is not
+made again. Exits with 0 if all that was due is made or nothing was, 1 if something failed, was left or is refused, or
+no dataset with results here has a file, 3 if refreshes are paused or another one is under way,
+4 if a file was still being written or the dataset is being run.
 """
 _PAUSE = "Stops all refreshes, those of Dagster's sensor too, until `aflite resume`. What is under way goes on."
 _STATUS = """\
-Lists the datasets: when each was last looked at and last made, how each stage stands, its size on the disk; those that
-need you first, and below the table why.
+Lists the datasets: when each was last made, how each stage stands, its size on the disk; those that need you first, and
+below the table why.
 """
 
 
@@ -80,7 +79,7 @@ def add_commands(commands: Any) -> None:
     refresh = commands.add_parser("refresh", help="make what changed", description=_REFRESH)
     _add_names(refresh)
     refresh.add_argument(
-        "--now", action="store_true", help="without waiting for a dataset's cron or after a failed try"
+        "--now", action="store_true", help="whatever a dataset's cron says, and also what failed or was cancelled"
     )
     refresh.add_argument(
         "--settle",
@@ -108,35 +107,27 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
+    from aflite_assets.refresh.due import what_is_due
+    from aflite_assets.refresh.run import settings_of
     from aflite_assets.refresh.state import RefreshState
     from aflite_assets.specs.registry import load_registry
 
+    state, now, begin = RefreshState.beside(_store()), datetime.now(UTC), bool(options.names)
     registry = load_registry(made=_store().datasets())
     plans = list(_plans(options.names, registry, watch=None))
-    due_by_dataset = _due_by_dataset(plans, registry, RefreshState.beside(_store()), begin=bool(options.names))
-    if options.json:
-        _say([json.dumps([_as_json(plan) | {"run_by": _runner(plan)} for plan in plans], indent=2)])
-    else:
-        _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(plans, due_by_dataset, registry)])
-    is_left = any(due.failed for due in due_by_dataset.values())
-    return FAILED if is_left or any(_refusals(plan) for plan in plans) else 0
-
-
-def _due_by_dataset(
-    plans: Iterable["DatasetPlan"], registry: "Registry", state: "RefreshState", *, begin: bool
-) -> dict[str, "Due"]:
-    """Return what a refresh would do now about each dataset whose file is understood; `begin`: also about new ones."""
-    from aflite_assets.refresh.due import what_is_due
-    from aflite_assets.refresh.run import settings_of
-
-    now = datetime.now(UTC)
-    return {
+    due_by_dataset = {
         plan.dataset: what_is_due(
             plan, settings_of(registry[plan.dataset], begin=begin), now=now, state=state, dry_run=True
         )
         for plan in plans
         if plan.failure is None
     }
+    if options.json:
+        _say([json.dumps([_as_json(plan) | {"run_by": _runner(plan)} for plan in plans], indent=2)])
+    else:
+        _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(plans, due_by_dataset, registry)])
+    is_left = any(due.failed for due in due_by_dataset.values())
+    return FAILED if is_left or any(_refusals(plan) for plan in plans) else 0
 
 
 def plan_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due"]) -> list[str]:
@@ -169,7 +160,7 @@ def plan_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due
             seen.add(state)
         notes += [f"{plan.dataset}: {note}" for note in plan.notes]
     room = _WHY if sys.stdout.isatty() else _WHOLE
-    states = [*STATES.items(), ("left", "it was refused or cancelled, or three tries failed; a person has to act")]
+    states = [*STATES.items(), ("left", "it was refused, failed or was cancelled; a person has to act")]
     meanings = [f"{_WORDS.get(state, state)}: {meaning}" for state, meaning in states if state in seen]
     return [
         *table([(*row[:4], truncate_escaped(one_line(row[4]), room)) for row in rows]),
@@ -227,84 +218,70 @@ def _outlook(plan: "DatasetPlan", due: "Due | None") -> str | None:
 def _refresh(options: argparse.Namespace) -> int:
     from filelock import FileLock, Timeout
 
+    from aflite_assets.refresh.due import how_to_start
+    from aflite_assets.refresh.launching import PLACEHOLDER
     from aflite_assets.refresh.state import RefreshState
     from aflite_assets.results.file_hashes import Watch
+    from aflite_assets.specs.registry import load_registry
 
-    store = _store()
+    store, watch = _store(), Watch()
     state = RefreshState.beside(store)
     paused = state.paused()
     if paused is not None:
         _say([f"{escaped(str(paused))}; `aflite resume` lets them go on"])
         return PAUSED
     state.make_folder()
-    lock = FileLock(state.lock)
     try:
-        held = lock.acquire(timeout=0)
+        held = FileLock(state.lock).acquire(timeout=0)
     except Timeout:
         _say([f"another refresh is under way (it holds {state.lock}); nothing was done"])
         return PAUSED
-    with held:
-        return _refresh_all(options, store, state, Watch())
-
-
-def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "RefreshState", watch: "Watch") -> int:
-    from aflite_assets.specs.registry import load_registry
-
-    registry = load_registry(made=store.datasets())
-    plans = list(_plans(options.names, registry, watch=watch))
-    if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
-        time.sleep(max(1.0, options.settle))
-    with ExitStack() as stack:
+    with held, ExitStack() as stack:
+        registry = load_registry(made=store.datasets())
+        plans = list(_plans(options.names, registry, watch=watch))
+        if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
+            time.sleep(max(1.0, options.settle))
         context = _context(options, store, stack)
-        return _refresh_each(plans, context, options, registry=registry, state=state, watch=watch)
-
-
-def _refresh_each(
-    plans: Iterable["DatasetPlan"],
-    context: "RefreshContext",
-    options: argparse.Namespace,
-    *,
-    registry: "Registry",
-    state: "RefreshState",
-    watch: "Watch",
-) -> int:
-    from aflite_assets.refresh.due import how_to_start
-    from aflite_assets.refresh.launching import PLACEHOLDER
-    from aflite_assets.refresh.run import refresh_dataset
-
-    store = context.store
-    codes = [FAILED for plan in plans if plan.failure is not None]
-    never: list[str] = []
-    for plan in plans:
-        if plan.failure is not None:
-            _say([escaped_lines(plan.failure)], error=True)
-            continue
-        try:
-            done = refresh_dataset(
-                registry[plan.dataset],
-                context,
-                state=state,
-                at_once=options.now,
-                begin=bool(options.names),
-                watch=watch,
-                settle=None,
-            )
-        except DatasetBusyError as error:
-            _say([escaped_lines(str(error))], error=True)
-            codes.append(WAITING)
-            continue
-        if done.due.never_begun:
-            never.append(plan.dataset)
-        else:
-            _say(refreshed_lines(done, report=_report(done, store)))
-        codes.append(_code(done))
-        for given_up in done.due.unreported:
-            state.note_reported(plan.dataset, given_up.stage.stage, given_up.stage.key or "")
-    if not options.names:
-        codes.append(_without_files(store, registry))
+        never: list[str] = []
+        codes = [_refresh_one(plan, registry, context, state, watch, options, never) for plan in plans]
+        if not options.names:
+            state.note_check(now=datetime.now(UTC))
+            codes.append(_without_files(store, registry))
     if never:
         _say([f"never made, and not begun: {', '.join(never)}; {_of(never, how_to_start(PLACEHOLDER))}"])
     return next((code for code in (FAILED, WAITING) if code in codes), 0)
+
+
+def _refresh_one(
+    plan: "DatasetPlan",
+    registry: "Registry",
+    context: "RefreshContext",
+    state: "RefreshState",
+    watch: "Watch",
+    options: argparse.Namespace,
+    never: list[str],
+) -> int:
+    """Refresh one dataset, or add it to those that were never made; returns the exit code that it stands for."""
+    from aflite_assets.refresh.run import refresh_dataset
+
+    if plan.failure is not None:
+        _say([escaped_lines(plan.failure)], error=True)
+        return FAILED
+    spec, begin = registry[plan.dataset], bool(options.names)
+    try:
+        done = refresh_dataset(spec, context, state=state, at_once=options.now, begin=begin, watch=watch)
+    except DatasetBusyError as error:
+        _say([escaped_lines(str(error))], error=True)
+        return WAITING
+    if done.due.never_begun:
+        never.append(plan.dataset)
+    else:
+        covers = bool(done.made) and done.plan["benchmark_report"].current
+        report = context.store.current("benchmark_report", done.dataset) if covers else None
+        _say(refreshed_lines(done, report=report))
+    if done.failed or done.due.failed or _refusals(done.plan):
+        return FAILED
+    return WAITING if any(stage.state == "waiting" for stage in done.plan.stages) and not done.due.closed else 0
 
 
 def _without_files(store: "ResultStore", registry: "Registry") -> int:
@@ -321,28 +298,19 @@ def _without_files(store: "ResultStore", registry: "Registry") -> int:
 
 
 def refreshed_lines(done: "Refreshed", *, report: "PublishedResult | None" = None) -> Iterator[str]:
-    """Yield what was done about one dataset, what was not and why, the verdicts of the `report`, and where it is.
-
-    The reason why a stage was given up is printed once; later lines only name the stage.
-    """
-    name, left = done.dataset, done.due.given_up
+    """Yield what was done about one dataset, what was not and why, the verdicts of the `report`, and where it is."""
+    name, left = done.dataset, {given_up.stage.stage: given_up for given_up in done.due.given_up}
     for stage, obtained in done.made:
         seconds = obtained.result.manifest["provenance"].get("seconds")
         how = "found" if obtained.cached else f"made in {duration(seconds)}" if seconds else "made"
         yield f"{name}: {stage.stage} {how} ({truncate_escaped('; '.join(map(str, stage.reasons)), _WHY)})"
-    refused = {given_up.stage.stage for given_up in left if given_up.tries.refused and not given_up.tries.reported}
     for failed, reason in done.failed.items():
-        if failed not in refused:
+        if failed not in left:
             yield f"{name}: {failed} failed: {escaped(one_line(reason))}"
-    why_not = [why for why in done.due.why_not if why not in {str(given_up) for given_up in left}]
+    for given_up in left.values():
+        yield f"{name}: {escaped(one_line(str(given_up)))}; {given_up.remedy}"
+    why_not = [why for why in done.due.why_not if why not in map(str, left.values())]
     yield from (f"{name}: {escaped(one_line(why))}" for why in why_not)
-    for given_up in left:
-        if given_up.tries.reported and not given_up.tries.cancelled:
-            why = "it was refused" if given_up.tries.refused else f"{given_up.tries.count} tries failed"
-            left_stage = given_up.stage.stage
-            yield f"{name}: {left_stage} is still left, {why} (`aflite status {name}` says how); {given_up.remedy}"
-        else:
-            yield f"{name}: {escaped(one_line(str(given_up)))}"
     if report is not None:
         yield from (f"{name}: {escaped(one_line(verdict))}" for verdict in report.summary["verdicts"])
         yield f"{name}: the report is {escaped(str(report.file('report.html')))}"
@@ -350,26 +318,11 @@ def refreshed_lines(done: "Refreshed", *, report: "PublishedResult | None" = Non
         yield f"{name}: nothing is due"
 
 
-def _report(done: "Refreshed", store: "ResultStore") -> "PublishedResult | None":
-    """Return the report where stages were made and it covers them."""
-    if not done.made or not done.plan["benchmark_report"].current:
-        return None
-    return store.current("benchmark_report", done.dataset)
-
-
 def _of(names: list[str], words: str) -> str:
     """Return the words about any dataset, about the one that there is if there is only one."""
     from aflite_assets.refresh.launching import for_dataset
 
     return for_dataset(words, names[0]) if len(names) == 1 else words
-
-
-def _code(done: "Refreshed") -> int:
-    if done.failed or done.due.failed or _refusals(done.plan):
-        return FAILED
-    if done.due.retry_later:
-        return WAITING
-    return WAITING if any(stage.state == "waiting" for stage in done.plan.stages) and not done.due.closed else 0
 
 
 def _refusals(plan: "DatasetPlan") -> bool:
@@ -400,16 +353,17 @@ def _status(options: argparse.Namespace) -> None:
     plans = _plans(options.names, load_registry(made=store.datasets()), watch=None)
     standing = [(plan, dataset_status(plan, store, state)) for plan in plans]
     standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
-    paused = state.paused()
+    paused, checked = state.paused(), state.last_check()
     left = Leftovers({}, None) if options.names else find_leftovers(store)
     if options.json:
         facts = [{**asdict(status), "failure": plan.failure, "stages": status.stages} for plan, status in standing]
-        whole = {"paused": paused and str(paused), "datasets": facts, "deleted": dict(left.words)}
+        whole = {"paused": paused and str(paused), "checked": checked, "datasets": facts, "deleted": dict(left.words)}
         _say([json.dumps(whole, indent=2, default=str)])
         return
     _say(
         [
             *status_lines([(status, plan.failure is not None) for plan, status in standing]),
+            *(["", f"all datasets were last checked {_when(checked)}"] if checked else []),
             *([] if paused is None else ["", f"{escaped(str(paused))}; `aflite resume` lets them go on"]),
             *(["", *leftover_lines(left)] if left.words else []),
         ]
@@ -421,16 +375,16 @@ def status_lines(standing: Iterable[tuple["DatasetStatus", bool]]) -> Iterator[s
     from aflite_assets.refresh.status import LETTERS
     from aflite_assets.stages.pipeline import STAGES
 
-    rows = [("dataset", "last checked", "last made", "stages", "size")]
+    rows = [("dataset", "last made", "stages", "size")]
     needs: list[str] = []
     waits: list[str] = []
     room = _WHY if sys.stdout.isatty() else _WHOLE
     for status, is_refused in standing:
-        looked, made = ("never" if at is None else _when(at) for at in (status.looked, status.made))
-        rows.append((status.dataset, looked, made, "file refused" if is_refused else status.letters, size(status.size)))
+        made = "never" if status.made is None else _when(status.made)
+        rows.append((status.dataset, made, "file refused" if is_refused else status.letters, size(status.size)))
         for lines, said in ((needs, status.troubles), (waits, status.waits)):
             lines += [f"  {status.dataset}: {truncate_escaped('; '.join(said), room)}"] if said else []
-    yield from table(rows, numbers=(4,))
+    yield from table(rows, numbers=(3,))
     yield ""
     yield f"stages: {', '.join(STAGES)}"
     yield "; ".join(f"{letter} {meaning}" for letter, meaning in LETTERS.items())
@@ -452,7 +406,6 @@ def _context(options: argparse.Namespace, store: "ResultStore", stack: ExitStack
     from aflite_assets.stages.stage import Progress
     from aflite_assets.tracking import MlflowTracker, NullTracker
 
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or None
     if sys.stderr.isatty():
         from aflite_assets.command_line.stage_bars import StageBars
 
@@ -467,7 +420,9 @@ def _context(options: argparse.Namespace, store: "ResultStore", stack: ExitStack
     return RefreshContext(
         store,
         run=f"refresh-{refresh}",
-        tracker=NullTracker() if options.no_tracking else MlflowTracker(uri, aflite_home(), refresh=refresh),
+        tracker=NullTracker()
+        if options.no_tracking
+        else MlflowTracker(os.environ.get("MLFLOW_TRACKING_URI") or None, aflite_home(), refresh=refresh),
         device=DeviceSettings(options.device),
         progress=progress,
     )

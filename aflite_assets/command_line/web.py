@@ -5,17 +5,13 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from aflite_assets.command_line.init import prepare_dagster_home
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from aflite_assets.automation.web.server import WebServer
 
 DEFAULT_PORT = 3000
 _WORKSPACE = "workspace.yaml"
@@ -60,28 +56,12 @@ def _run(options: argparse.Namespace) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with suppress(KeyboardInterrupt), _dagster_home(may_be_temporary=options.dev):
         # Imported here: Dagster takes seconds, which --help need not wait for.
-        from aflite_assets.automation.web.server import WebServer, WebSettings
+        from aflite_assets.automation.web.server import WebSettings, serve, workspace_file
 
         settings = WebSettings(options.host, options.port, tuple(options.allow_host), options.read_only)
-        with WebServer(settings) as server, _workspace(options, server) as workspace:
-            server.serve(workspace, log=_say)
-
-
-@contextmanager
-def _workspace(options: argparse.Namespace, server: "WebServer") -> Iterator[Path]:
-    """Yield the workspace file to serve; with --dev its code server and the daemon run meanwhile."""
-    if options.dev:
-        from aflite_assets.automation.web.services import dev_services
-
-        with dev_services(options.module, on_loss=server.end) as workspace:
-            yield workspace
-    elif options.workspace or Path(_WORKSPACE).is_file():
-        yield options.workspace or Path(_WORKSPACE)
-    else:
-        from aflite_assets.automation.web.server import workspace_file
-
-        with workspace_file(options.module) as workspace:
-            yield workspace
+        named = options.workspace or (Path(_WORKSPACE) if Path(_WORKSPACE).is_file() and not options.dev else None)
+        with nullcontext(named) if named else workspace_file(options.module) as workspace:
+            serve(settings, workspace, dev=options.dev)
 
 
 @contextmanager

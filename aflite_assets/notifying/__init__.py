@@ -1,6 +1,6 @@
-"""Alerts to people, each sent once per changed input. Independent of Dagster."""
+"""Alerts to people: their words, and posting them to a webhook. Independent of Dagster."""
 
-from aflite_assets.notifying.messages import Alert
-from aflite_assets.notifying.notifier import Delivery, Notifier
+from aflite_assets.notifying.messages import Alert, chat_text, log_line
+from aflite_assets.notifying.webhook import post_message
 
-__all__ = ["Alert", "Delivery", "Notifier"]
+__all__ = ["Alert", "chat_text", "log_line", "post_message"]

@@ -1,41 +1,26 @@
 """The record of one alert, and its text for a log and for a chat. Nothing is sent here."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 LONGEST_REASON = 400
-Kind = Literal["failed", "checks", "refreshed", "left"]
-_WORDS: dict[Kind, str] = {
-    "failed": "failed",
-    "checks": "has failed checks",
-    "refreshed": "was refreshed",
-    "left": "is left alone",
-}
+Kind = Literal["failed", "checks", "refreshed"]
+_WORDS: dict[Kind, str] = {"failed": "failed", "checks": "has failed checks", "refreshed": "was refreshed"}
 
 
 @dataclass(frozen=True)
 class Alert:
     """Record of what happened to which stage of which dataset, why, and where to look.
 
-    `input` identifies what the stage read (its result's key, or a hash): the same kind of alert about the same stage
-    and input is sent once. `reason` may hold text of a dataset; it is made safe where it is shown.
+    `reason` may hold text of a dataset; it is made safe where it is shown.
     """
 
     kind: Kind
     dataset: str
     stage: str
-    input: str
     reason: str
     link: str
-
-    @property
-    def identity(self) -> str:
-        """Hash of kind, dataset, stage and input, 20 hexadecimal digits; alerts that share it are sent once."""
-        fields = json.dumps([self.kind, self.dataset, self.stage, self.input])
-        return hashlib.sha256(fields.encode()).hexdigest()[:20]
 
 
 def log_line(alert: Alert) -> str:

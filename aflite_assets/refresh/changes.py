@@ -44,35 +44,27 @@ def changes(
 
     `old_files`: the records that the result keeps, empty where it was made before results kept them.
     """
-    differences = [*_code(made_from, key), *_fields(made_from["fields"], key.fields)]
-    old_contents, new_contents = made_from["fields"].get("contents", {}), key.fields.get("contents", {})
-    for field in dict.fromkeys([*old_contents, *new_contents]):
-        old, new = old_contents.get(field, {}), new_contents.get(field, {})
-        if old != new:
-            differences += _content(field, old, new, old_files.get(field), new_files.get(field, ()))
-    differences += [
-        Change("input", f"data version of {name}", _short(made_from["inputs"].get(name)), _short(key.inputs.get(name)))
-        for name in dict.fromkeys([*made_from["inputs"], *key.inputs])
-        if made_from["inputs"].get(name) != key.inputs.get(name)
-    ]
-    return _bounded(differences)
-
-
-def _code(made_from: Mapping[str, Any], key: ResultKey) -> list[Change]:
-    if made_from["code_version"] == key.code_version:
-        return []
-    return [Change("code version", "code version", made_from["code_version"], key.code_version)]
-
-
-def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
+    old, new = made_from["fields"], key.fields
+    differences: list[Change] = []
+    if made_from["code_version"] != key.code_version:
+        differences.append(Change("code version", "code version", made_from["code_version"], key.code_version))
     left_out = ("contents", "attempt")
-    old_fields, new_fields = (
-        {name: value for name, value in each.items() if name not in left_out} for each in (old, new)
-    )
-    return [
+    was, now = ({name: each[name] for name in each if name not in left_out} for each in (old, new))
+    differences += [
         Change("field", name, _json_text(before), _json_text(after))
-        for name, before, after in _differences(old_fields, new_fields, "")
+        for name, before, after in _differences(was, now, "")
     ]
+    for field in dict.fromkeys([*old.get("contents", {}), *new.get("contents", {})]):
+        before, after = (each.get("contents", {}).get(field, {}) for each in (old, new))
+        if before != after:
+            differences += _content(field, before, after, old_files.get(field), new_files.get(field, ()))
+    for name in dict.fromkeys([*made_from["inputs"], *key.inputs]):
+        versions = made_from["inputs"].get(name), key.inputs.get(name)
+        if versions[0] != versions[1]:
+            differences.append(Change("input", f"data version of {name}", *map(_short, versions)))
+    more = len(differences) - _MOST_CHANGES
+    note = (Change("note", f"and {more} more changes"),) if more > 0 else ()
+    return (*differences[:_MOST_CHANGES], *note)
 
 
 def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
@@ -101,45 +93,31 @@ def _content(
         if before == after:
             continue
         if MISSING in (before, after):
-            differences.append(
-                Change("file", place, *("missing" if each == MISSING else "there" for each in (before, after)))
-            )
+            words = ("missing" if each == MISSING else "there" for each in (before, after))
+            differences.append(Change("file", place, *words))
         elif "commit" in before or "commit" in after:
-            differences.append(
-                Change("commit", f"commit of {place}", _short(before.get("commit")), _short(after.get("commit")))
-            )
+            commits = _short(before.get("commit")), _short(after.get("commit"))
+            differences.append(Change("commit", f"commit of {place}", *commits))
         elif field not in OWN_RECORDS:
             differences += _file_changes(before, after)
         elif old_files is None:
-            differences.append(
-                Change("file", f"files of {place}", _short(before.get("sha256")), _short(after.get("sha256")))
-            )
+            hashes = _short(before.get("sha256")), _short(after.get("sha256"))
+            differences.append(Change("file", f"files of {place}", *hashes))
     if old_files is not None:
-        folded = any("files" in record for record in old_files.values())
-        now = records(new_files, folded=folded)
-        differences += _file_changes(
-            *({path: entry["sha256"] for path, entry in each.items()} for each in (old_files, now))
-        )
+        now = records(new_files, folded=any("files" in record for record in old_files.values()))
+        old_hashes, new_hashes = ({path: entry["sha256"] for path, entry in each.items()} for each in (old_files, now))
+        differences += _file_changes(old_hashes, new_hashes)
     return differences
 
 
 def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[Change]:
     differences = []
     for path in dict.fromkeys([*old, *new]):
-        if path not in old:
-            differences.append(Change("file", f"file {path} is new"))
-        elif path not in new:
-            differences.append(Change("file", f"file {path} is gone"))
-        elif old[path] != new[path]:
+        if path in old and path in new and old[path] != new[path]:
             differences.append(Change("file", f"file {path}", _short(old[path]), _short(new[path])))
+        elif path not in old or path not in new:
+            differences.append(Change("file", f"file {path} is {'gone' if path in old else 'new'}"))
     return differences
-
-
-def _bounded(differences: Sequence[Change]) -> tuple[Change, ...]:
-    more = len(differences) - _MOST_CHANGES
-    return (
-        (*differences[:_MOST_CHANGES], Change("note", f"and {more} more changes")) if more > 0 else tuple(differences)
-    )
 
 
 def _short(digest: str | None) -> str:

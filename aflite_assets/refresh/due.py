@@ -1,62 +1,40 @@
-"""Which stages of a plan a refresh runs now, and why not the others: a pause, the file's `refresh`, cron, tries."""
+"""Which stages of a plan a refresh runs now, and why not the others: a pause, the file's `refresh`, cron, failures."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan
-from aflite_assets.refresh.state import RefreshState, Tries
+from aflite_assets.refresh.state import Left, RefreshState
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.stage import Stage
 
-MOST_TRIES = 3
-"""Tries of one stage for one key; then the stage is left alone until its key changes."""
-WAITS = (timedelta(minutes=10), timedelta(hours=1))
-"""Between the first and the second try of a stage for one key, and between the second and the third."""
+Settings = RefreshSpec | Literal["never"]
 
 
 @dataclass(frozen=True)
 class GivenUp:
-    """A stage that was refused, that a person cancelled, or whose tries are used up, for the key that it has now."""
+    """A stage that was refused, failed, or was left by a cancelled run, for the key that it has now."""
 
     stage: StagePlan
-    tries: Tries
+    left: Left
 
     @property
     def remedy(self) -> str:
         """Return what a person does about it."""
         launch = f"make it by hand: `{launch_command(self.stage.dataset)}`"
-        if self.tries.cancelled:
-            return launch
-        by_hand = f", or {launch}"
-        return f"mend what it reads{'' if self.tries.refused else by_hand}"
-
-    def __str__(self) -> str:
-        if self.tries.cancelled:
-            run = f"run {self.tries.cancelled[:8]} was cancelled"
-            return f"{self.stage.stage} is left because {run}, until what it reads changes or a person starts it"
-        if self.tries.refused:
-            return f"{self.stage.stage} is refused, and left until what it reads changes: {self.tries.error}"
-        error = f"; the last failure: {self.tries.error}" if self.tries.error else ""
-        return f"{self.stage.stage} is left after {self.tries.count} tries{error}"
-
-
-@dataclass(frozen=True)
-class RetryLater:
-    """A stage whose last try for its present key failed; the next try is not before `until`, in UTC."""
-
-    stage: StagePlan
-    tries: Tries
-    until: datetime
-
-    def __str__(self) -> str:
-        return (
-            f"{self.stage.stage} is tried again from {self.until:%Y-%m-%d %H:%M} UTC on (try {self.tries.count + 1} of "
-            f"{MOST_TRIES})"
+        return {"refused": "mend what it reads", "failed": f"mend what it reads, or {launch}"}.get(
+            self.left.kind, launch
         )
+
+    def __str__(self) -> str:
+        until = "left until what it reads changes"
+        return {
+            "refused": f"{self.stage.stage} is refused, and {until}: {self.left.why}",
+            "failed": f"{self.stage.stage} failed, and is {until} or a person starts it: {self.left.why}",
+            "cancelled": f"{self.stage.stage} is {until} or a person starts it: {self.left.why}",
+        }[self.left.kind]
 
 
 @dataclass(frozen=True)
@@ -65,11 +43,9 @@ class Due:
 
     `closed`: nothing is due, whatever changed, because refreshes are paused, or `never` or cron forbids it.
     `stages`: to be run now, in this order. `following`: stages after these, which may become due when they are made.
-    `why_not`: why nothing is due though something is stale, one line per reason. `retry_later`: stages that failed and
-    wait for their next try. `given_up`: stages that were refused or cancelled or whose tries are used up; `failed` are
-    those that nobody cancelled, and `unreported` those of them of which nobody was told yet: tell, then call
-    `RefreshState.note_reported`. `never_begun`: the dataset has no result,
-    and its file does not say that a refresh may make the first one.
+    `why_not`: why nothing is due though something is stale, one line per reason. `given_up`: stages that were refused,
+    failed or were cancelled. `never_begun`: the dataset has no result, and its file does not say that a refresh may
+    make the first one.
     """
 
     dataset: str
@@ -78,37 +54,29 @@ class Due:
     why_not: tuple[str, ...] = ()
     given_up: tuple[GivenUp, ...] = ()
     closed: bool = False
-    retry_later: tuple[RetryLater, ...] = ()
     never_begun: bool = False
 
     @property
     def failed(self) -> tuple[GivenUp, ...]:
         """The stages given up without a person's decision."""
-        return tuple(given_up for given_up in self.given_up if not given_up.tries.cancelled)
-
-    @property
-    def unreported(self) -> tuple[GivenUp, ...]:
-        """The stages given up, other than cancelled ones, that were not reported yet."""
-        return tuple(given_up for given_up in self.failed if not given_up.tries.reported)
+        return tuple(given_up for given_up in self.given_up if given_up.left.kind != "cancelled")
 
 
 def what_is_due(
     plan: DatasetPlan,
-    refresh: RefreshSpec | Literal["never"],
+    refresh: Settings,
     *,
     now: datetime,
     state: RefreshState,
     at_once: bool = False,
     dry_run: bool = False,
-    stages: Mapping[str, Stage] = STAGES,
 ) -> Due:
     """Return what a refresh does about a dataset at `now`, a time with a zone.
 
-    `at_once`: whatever its cron says, without waiting after a try that failed, and also what a person cancelled.
-    Changes are acted on from the first time of `cron` after the dataset was first looked at, until nothing of it is
-    due; then they wait for the next time. Only the cron times that were acted on are written to the state; with
-    `dry_run` nothing is. A stage is made for the first time only with `refresh: {start: true}`, or where a stage after
-    it has a result. One that failed is due again after `WAITS`.
+    `at_once`: whatever its cron says, and also what failed or was cancelled. Changes are acted on from the first time
+    of `cron` after the dataset was first planned, until nothing of it is due; then they wait for the next time. Only
+    the cron times that were acted on are written to the state; with `dry_run` nothing is. A stage is made for the first
+    time only with `refresh: {start: true}`, or if a stage after it has a result.
 
     Raises:
         StoreError: the state cannot be used.
@@ -120,45 +88,28 @@ def what_is_due(
         return Due(name, why_not=closed, closed=True, never_begun=never_begun and plan.failure is None)
     assert refresh != "never"
     due: list[StagePlan] = []
-    retry_later: list[RetryLater] = []
     given_up: list[GivenUp] = []
     why_not: list[str] = []
     for stage in plan.stale:
-        if stage.state == "made" and not refresh.start and not _made_before(stage, plan, stages):
+        held_back = given_up_before(stage, state)
+        if stage.state == "made" and not refresh.start and not _made_before(stage, plan):
             why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
-            continue
-        held_back = after_tries(stage, state)
-        if isinstance(held_back, GivenUp) and not (at_once and held_back.tries.cancelled):
+        elif held_back is not None and not (at_once and held_back.left.kind != "refused"):
             given_up.append(held_back)
-        elif isinstance(held_back, RetryLater) and now < held_back.until and not at_once:
-            retry_later.append(held_back)
         else:
             due.append(stage)
-    why_not += [str(decision) for decision in (*retry_later, *given_up)]
+    why_not += map(str, given_up)
     why_not += [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     waiting = any(stage.state == "waiting" for stage in plan.stages)
-    if refresh.cron is not None and not (due or waiting or retry_later or dry_run):
+    if refresh.cron is not None and not (due or waiting or dry_run):
         state.note_acted(name, until=now)
-    following = _following(plan, {stage.stage for stage in due}, stages, start=refresh.start)
-    return Due(
-        name,
-        tuple(due),
-        following,
-        why_not=() if due else tuple(why_not),
-        given_up=tuple(given_up),
-        retry_later=tuple(retry_later),
-        never_begun=never_begun,
-    )
+    following = _following(plan, {stage.stage for stage in due}, start=refresh.start)
+    reasons = () if due else tuple(why_not)
+    return Due(name, tuple(due), following, reasons, given_up=tuple(given_up), never_begun=never_begun)
 
 
 def _closed(
-    plan: DatasetPlan,
-    refresh: RefreshSpec | Literal["never"],
-    now: datetime,
-    state: RefreshState,
-    *,
-    at_once: bool,
-    dry_run: bool,
+    plan: DatasetPlan, refresh: Settings, now: datetime, state: RefreshState, *, at_once: bool, dry_run: bool
 ) -> tuple[str, ...] | None:
     """Why changes are not acted on now, empty where there are none; None where they are acted on."""
     paused = state.paused()
@@ -172,16 +123,14 @@ def _closed(
     return None if why is None else () if plan.up_to_date else (why,)
 
 
-def after_tries(stage: StagePlan, state: RefreshState) -> GivenUp | RetryLater | None:
-    """Whether a stage's earlier tries for its present key rule out or delay the next; None where there were none.
+def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
+    """Why no refresh makes a stage for its present key; None if one may.
 
     Raises:
         StoreError: the state cannot be used.
     """
-    tries = state.tries(stage.dataset, stage.stage, stage.key or "")
-    if tries.cancelled or tries.refused or tries.count >= MOST_TRIES:
-        return GivenUp(stage, tries)
-    return None if tries.last is None else RetryLater(stage, tries, tries.last + WAITS[tries.count - 1])
+    left = state.left(stage.dataset, stage.stage, stage.key or "")
+    return None if left is None or not left.is_final else GivenUp(stage, left)
 
 
 def how_to_start(dataset: str) -> str:
@@ -209,21 +158,21 @@ def _until(
     return f"changes wait for {next_time:%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
 
 
-def _made_before(stage: StagePlan, plan: DatasetPlan, stages: Mapping[str, Stage]) -> bool:
+def _made_before(stage: StagePlan, plan: DatasetPlan) -> bool:
     """Whether the stage, or any stage downstream of it, has a result."""
     names = {stage.stage}
-    for name, candidate in stages.items():
+    for name, candidate in STAGES.items():
         if names & set(candidate.input_names):
             names.add(name)
     return any(planned.made_before for planned in plan.stages if planned.stage in names)
 
 
-def _following(plan: DatasetPlan, due: set[str], stages: Mapping[str, Stage], *, start: bool) -> tuple[str, ...]:
+def _following(plan: DatasetPlan, due: set[str], *, start: bool) -> tuple[str, ...]:
     reached = set(due)
     following = []
     for stage in plan.stages:
-        if stage.stage not in due and reached & set(stages[stage.stage].input_names):
+        if stage.stage not in due and reached & set(STAGES[stage.stage].input_names):
             reached.add(stage.stage)
-            if stage.state == "after" and (start or _made_before(stage, plan, stages)):
+            if stage.state == "after" and (start or _made_before(stage, plan)):
                 following.append(stage.stage)
     return tuple(following)

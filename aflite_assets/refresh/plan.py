@@ -1,17 +1,8 @@
 """The plan of a refresh: which stages of which datasets are found, which would be made, why, and how long it took last.
 
-No stage is run, only hashes of files are written, and neither torch nor Dagster is imported.
-
-    for plan in plan_datasets(load_registry(), store, hashes=FileHashes(most_bytes=..., watch=Watch())):
-        plan.dataset, plan.failure, plan.notes        # failure: why its YAML file was not understood
-        for stage in plan.stages:                     # a StagePlan each, in an order in which they can be run
-            stage.state, [str(reason) for reason in stage.reasons], stage.seconds
-
-What a plan means for a refresh (the switch, `refresh` of the YAML file, tries) is in `due`; what is kept between
-refreshes is in `state`. A sensor's tick is: load the registry, plan with a budget and a watch, then
-`due.what_is_due(plan, spec.refresh, now=..., state=...)` of each, a run for `Due.stages`, and in the run
-`run_stage(..., on_making=...)` that calls `state.note_try(...)`. After a run the next plan finds what it made; where a
-data version is unchanged, the stages after it are found again and not due.
+No stage is run, only hashes of files are written, and neither torch nor Dagster is imported. What a plan means for a
+refresh (the switch, `refresh` of the YAML file, failures) is in `due`. After a run the next plan finds what it made; if
+a data version is unchanged, the stages after it are found again and not due.
 """
 
 import logging
@@ -38,10 +29,6 @@ from aflite_assets.stages.stage import Stage
 _log = logging.getLogger(__name__)
 
 State = Literal["found", "made", "after", "waiting", "refused"]
-"""found: the result is there. made: it would be made. after: that depends on a stage before it that is not found.
-waiting: a file is still being written, or not hashed yet. refused: it cannot be made, as the reasons say."""
-
-
 STATES: Mapping[State, str] = {
     "found": "its result is there",
     "made": "it would be made",

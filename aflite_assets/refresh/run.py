@@ -1,7 +1,6 @@
 """A refresh of one dataset without Dagster: plan, run what is due, plan again, until nothing of it is due."""
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,8 +11,7 @@ from aflite_assets.errors import AfliteError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.refresh.due import Due, what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_dataset
-from aflite_assets.refresh.state import RefreshState
-from aflite_assets.refresh.tries import is_refusal
+from aflite_assets.refresh.state import INCOMPLETE, RefreshState, is_refusal
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.dataset import DatasetSpec
@@ -23,6 +21,7 @@ from aflite_assets.stages.shared.content_hashes import FieldContents
 from aflite_assets.stages.stage import Progress, no_progress
 from aflite_assets.tracking import Tracker
 
+_HUB_SECONDS = 15.0
 _log = logging.getLogger(__name__)
 
 
@@ -43,7 +42,7 @@ class Refreshed:
 
 @dataclass(frozen=True)
 class RefreshContext:
-    """Record of what stages are run with. `run`: the name under which tries are counted, a new one for each refresh.
+    """Record of what stages are run with. `run`: the refresh's name, for those who wait for it.
 
     `progress` is given the name of each stage that is run, and returns where it tells how far it is.
     """
@@ -63,40 +62,42 @@ def refresh_dataset(
     at_once: bool = False,
     begin: bool = False,
     watch: Watch | None = None,
-    settle: float | None = 5.0,
-    hub_seconds: float = 15.0,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    sleep: Callable[[float], None] = time.sleep,
 ) -> Refreshed:
     """Run the stages of a dataset that are due, until none is: data versions are unchanged, or a stage failed.
 
-    `at_once`: whatever the dataset's cron says, and without waiting after a try that failed. `begin`: also stages that
-    were never made, as `refresh: {start: true}` in the dataset's file has it. A file that is new or
-    changed is looked at again by `watch` once, after `settle` seconds; with None, not at all. A stage is tried once.
-    The state records tries and when the dataset was looked at.
+    `at_once`: whatever the dataset's cron says, and also what failed or was cancelled. `begin`: also stages that were
+    never made, as `refresh: {start: true}` in the dataset's file has it. A stage is tried once; the state records
+    failures.
 
     Raises:
         DatasetBusyError: another run of the dataset is going on.
         StoreError: the state cannot be used.
     """
     what = f"aflite refresh {context.run}"
+    settings, watch = settings_of(spec, begin=begin), watch or Watch()
+    made: list[tuple[StagePlan, StoredResult]] = []
+    failed: dict[str, str] = {}
+    begun: set[tuple[str, str | None]] = set()
     with context.store.dataset_lock(spec.name, what=what, wait=0):
-        refreshed = _refresh(
-            spec,
-            context,
-            state,
-            watch or Watch(),
-            settle,
-            at_once=at_once,
-            begin=begin,
-            hub_seconds=hub_seconds,
-            clock=clock,
-            sleep=sleep,
-        )
-        if refreshed.made:
-            made = [stage.stage for stage, obtained in refreshed.made if not obtained.cached]
-            record_if_whole(context.store, spec.name, made=made, what=what)
-    return refreshed
+        while True:
+            with asked_anew(seconds=_HUB_SECONDS):
+                contents = FieldContents(spec, hashes=FileHashes(watch=watch))
+                plan = plan_dataset(spec, context.store, contents=contents, stages=STAGES)
+            due = what_is_due(plan, settings, now=clock(), state=state, at_once=at_once)
+            todo = [each for each in due.stages if each.stage not in failed and (each.stage, each.key) not in begun]
+            if not todo:
+                break
+            begun.add((todo[0].stage, todo[0].key))
+            outcome = _run(todo[0], spec, context, state)
+            if isinstance(outcome, str):
+                failed[todo[0].stage] = outcome
+            else:
+                made.append((todo[0], outcome))
+        if made:
+            new = [stage.stage for stage, obtained in made if not obtained.cached]
+            record_if_whole(context.store, spec.name, made=new, what=what)
+    return Refreshed(spec.name, tuple(made), failed, plan, due)
 
 
 def settings_of(spec: DatasetSpec, *, begin: bool) -> RefreshSpec | Literal["never"]:
@@ -106,53 +107,9 @@ def settings_of(spec: DatasetSpec, *, begin: bool) -> RefreshSpec | Literal["nev
     return spec.refresh
 
 
-def _refresh(
-    spec: DatasetSpec,
-    context: RefreshContext,
-    state: RefreshState,
-    watch: Watch,
-    settle: float | None,
-    *,
-    at_once: bool,
-    begin: bool,
-    hub_seconds: float,
-    clock: Callable[[], datetime],
-    sleep: Callable[[float], None],
-) -> Refreshed:
-    settings = settings_of(spec, begin=begin)
-    made: list[tuple[StagePlan, StoredResult]] = []
-    failed: dict[str, str] = {}
-    begun: set[tuple[str, str | None]] = set()
-    settled = settle is None
-    while True:
-        with asked_anew(seconds=hub_seconds):
-            plan = plan_dataset(
-                spec, context.store, contents=FieldContents(spec, hashes=FileHashes(watch=watch)), stages=STAGES
-            )
-        due = what_is_due(plan, settings, now=clock(), state=state, at_once=at_once)
-        todo = [stage for stage in due.stages if stage.stage not in failed and (stage.stage, stage.key) not in begun]
-        if todo:
-            begun.add((todo[0].stage, todo[0].key))
-            outcome = _run(todo[0], spec, context, state, clock)
-            if isinstance(outcome, str):
-                failed[todo[0].stage] = outcome
-            else:
-                made.append((todo[0], outcome))
-        elif not settled and any(stage.state == "waiting" for stage in plan.stages) and not due.closed:
-            settled = True
-            sleep(settle or 0)
-        else:
-            state.note_look(spec.name, now=clock())
-            return Refreshed(spec.name, tuple(made), failed, plan, due)
-
-
-def _run(
-    stage: StagePlan, spec: DatasetSpec, context: RefreshContext, state: RefreshState, clock: Callable[[], datetime]
-) -> StoredResult | str:
-    """Return the stage's result, or why it failed. No failure ends the refresh."""
-    key, refused = stage.key or "", False
-    if stage.state == "made":
-        state.note_try(spec.name, stage.stage, key, run=context.run, now=clock())
+def _run(stage: StagePlan, spec: DatasetSpec, context: RefreshContext, state: RefreshState) -> StoredResult | str:
+    """Return the stage's result, or why it failed. No failure ends the refresh; an interruption is none."""
+    is_refused = False
     try:
         obtained = run_stage(
             stage.stage,
@@ -163,17 +120,14 @@ def _run(
             progress=context.progress(stage.stage),
         )
     except AfliteError as error:
-        problem, refused = str(error), is_refusal(error)
+        problem, is_refused = str(error), is_refusal(error)
     except Exception as error:  # anything that a model, a reader or a user's data raises
         _log.exception("%s of %s failed", stage.stage, spec.name)
         problem = f"{type(error).__name__}: {error}"
-    except BaseException:  # interrupted: not a failure of the stage
-        state.forget_try(spec.name, stage.stage, key, run=context.run)
-        raise
     else:
         if not obtained.result.summary.get("incomplete"):
-            state.forget_tries(spec.name, stage.stage)
+            state.note_made(spec.name, stage.stage)
             return obtained
-        problem = "its result lacks parts that failed"
-    state.note_error(spec.name, stage.stage, key, run=context.run, error=problem, now=clock(), refused=refused)
+        problem = INCOMPLETE
+    state.note_failure(spec.name, stage.stage, stage.key or "", problem, is_refused=is_refused)
     return problem

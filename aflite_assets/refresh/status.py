@@ -1,11 +1,11 @@
 """The status of datasets: stages as letters, times, size, what waits, what needs a person; also for `aflite doctor`."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from aflite_assets.errors import StoreError
-from aflite_assets.refresh.due import GivenUp, RetryLater, after_tries
+from aflite_assets.refresh.due import given_up_before
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
@@ -29,14 +29,13 @@ LETTERS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """One dataset's line: `letters` a letter per stage in order, times in UTC or None, `size` in bytes.
+    """One dataset's line: `letters` a letter per stage in order, `made` in UTC or None, `size` in bytes.
 
     `troubles`: what stays as it is until a person acts; `waits`: what goes on by itself later. One line each.
     """
 
     dataset: str
     letters: str
-    looked: datetime | None
     made: datetime | None
     size: int
     troubles: tuple[str, ...] = ()
@@ -55,18 +54,14 @@ def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -
         StoreError: the notes about refreshes cannot be read.
     """
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
-    behind = {stage.stage: after_tries(stage, state) for stage in plan.stages if stage.stale}
-    left = {stage: decision for stage, decision in behind.items() if isinstance(decision, GivenUp)}
+    left = {stage.stage for stage in plan.stale if given_up_before(stage, state) is not None}
     return DatasetStatus(
         plan.dataset,
         "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),
-        state.last_look(plan.dataset),
         max(made, default=None),
         store.size(plan.dataset),
-        troubles=tuple(_troubles(plan, left)),
-        waits=tuple(
-            _waits(plan, [decision for decision in behind.values() if isinstance(decision, RetryLater)], store)
-        ),
+        troubles=tuple(trouble.what for trouble in _troubles(plan, state)),
+        waits=tuple(_waits(plan, store)),
     )
 
 
@@ -76,39 +71,32 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
         yield Problem("dataset file", _one_line(message), "until then no refresh makes anything of it")
     state = RefreshState.beside(store)
     try:
-        noted = state.tried()
+        noted = state.datasets()
     except StoreError as error:
         yield Problem("notes about refreshes", str(error), "until then nothing is refreshed")
         return
     begun = store.datasets() | noted
     for plan in plan_datasets(registry, store, [name for name in registry.specs if name in begun]):
-        for stage in plan.stages:
-            if stage.state == "refused":
-                reasons = _one_line("; ".join(map(str, stage.reasons)))
-                yield Problem("stage refused", f"{plan.dataset}: {stage.stage}: {reasons}", "mend what is said there")
-        for stage in plan.stale:
-            decision = after_tries(stage, state)
-            if isinstance(decision, GivenUp):
-                yield Problem("stage left alone", f"{plan.dataset}: {_one_line(str(decision))}", decision.remedy)
+        for trouble in _troubles(plan, state):
+            yield replace(trouble, what=f"{plan.dataset}: {trouble.what}")
 
 
-def _troubles(plan: DatasetPlan, left: Mapping[str, GivenUp]) -> Iterator[str]:
+def _troubles(plan: DatasetPlan, state: RefreshState) -> Iterator[Problem]:
+    """Yield what stays as it is until a person acts."""
     if plan.failure is not None:
-        yield _one_line(plan.failure)
+        yield Problem("dataset file", _one_line(plan.failure), "until then no refresh makes anything of it")
     for stage in plan.stages:
         if stage.state == "refused":
-            yield f"{stage.stage} is refused: {_one_line('; '.join(map(str, stage.reasons)))}"
-        elif stage.stage in left:
-            yield _one_line(str(left[stage.stage]))
+            reasons = _one_line("; ".join(map(str, stage.reasons)))
+            yield Problem("stage refused", f"{stage.stage} is refused: {reasons}", "mend what is said there")
+        elif stage.stale and (given_up := given_up_before(stage, state)) is not None:
+            yield Problem("stage left alone", _one_line(str(given_up)), given_up.remedy)
 
 
-def _waits(plan: DatasetPlan, retry_later: list[RetryLater], store: ResultStore) -> Iterator[str]:
+def _waits(plan: DatasetPlan, store: ResultStore) -> Iterator[str]:
     if (runner := occupant(store.locks_folder, plan.dataset)) is not None:
         yield f"is being run by {runner}"
         return
-    for retry in retry_later:
-        error = f"; the last failure: {_one_line(retry.tries.error)}" if retry.tries.error else ""
-        yield f"{retry}{error}"
     for stage in plan.stages:
         if stage.state == "waiting":
             yield f"{stage.stage} waits: {_one_line('; '.join(map(str, stage.reasons)))}"

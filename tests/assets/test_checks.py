@@ -125,7 +125,10 @@ def test_findings_stand_on_the_asset(pairs: None) -> None:
         "images_decode", "no_constant_features", "no_repeated_features", "features_on_one_scale", "annotators_agree",
         "no_groups_across_splits",
     }  # fmt: skip
-    assert set(checks) == {"files_intact", *(one.name for one in DATA_CHECKS)} - left_out
+    assert set(checks) == {"files_intact", *(one.name for one in DATA_CHECKS)}
+    for name in left_out:
+        assert checks[name].passed
+        assert str(shown(checks[name])["result"]).startswith(("not applicable", "does not apply"))
     assert {name for name, one in checks.items() if not one.passed} == {
         "all_rows_labelled", "no_empty_texts", "repeated_texts_grouped",
     }  # fmt: skip
@@ -225,9 +228,11 @@ def test_numbers_that_differ_stand_by_subject() -> None:
     assert metadata(found) == {"rows": "a: 1\nb: 2"}
 
 
-def test_what_does_not_apply_is_left_out_unless_it_blocks() -> None:
+def test_what_does_not_apply_passes_and_says_so() -> None:
     skipped = outcome("not_at_chance", "few", passed=False, applies=False, found="cannot be told")
-    assert common.asset_checks([skipped, outcome("done", applies=False)]) == []
+    (alone,) = common.asset_checks([skipped])
+    assert (alone.passed, alone.severity) == (True, dg.AssetCheckSeverity.WARN)
+    assert metadata(alone) == {"result": "few: cannot be told"}
     (named,) = common.asset_checks([outcome("not_at_chance", "hans", found="better"), skipped])
     assert (named.check_name, named.passed) == ("not_at_chance_on_challenge_sets", True)
     assert metadata(named) == {"found": "hans: better\nfew: cannot be told"}

@@ -1,12 +1,13 @@
 """Three small datasets in YAML files with all their results, and what looks at and runs them without a daemon."""
 
+import logging
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 import numpy as np
@@ -17,7 +18,6 @@ import definitions
 from aflite_assets.assets import common
 from aflite_assets.assets.steps import attempts
 from aflite_assets.automation.refresh_sensor import Tick
-from aflite_assets.notifying import Notifier
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import Watch
@@ -94,8 +94,7 @@ class Deployment:
         """One look, 30 seconds after the one before; its events are kept as the daemon keeps them."""
         self.now += timedelta(seconds=30)
         watch = Watch(apart=15.0, clock=lambda: self.now.timestamp())
-        notifier = Notifier(self.store.root.parent / "alerts")
-        tick = Tick(self.instance, self.store, notifier, self, self.now, watch=watch, **options)
+        tick = Tick(self.instance, self.store, cast(logging.Logger, self), self.now, watch=watch, **options)
         result = tick.look(self.cursor)
         self.cursor = result.cursor
         for event in result.asset_events:

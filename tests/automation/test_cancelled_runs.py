@@ -63,17 +63,16 @@ def _key(deployment: Deployment) -> str:
 
 def test_it_is_not_started_again(settled: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
     run = cancelled(settled)
-    why = "was cancelled, until what it reads changes or a person starts it"
-    expected = f"published_dataset is left because run {run.run_id[:8]} {why}"
+    why = "left until what it reads changes or a person starts it"
+    expected = f"published_dataset is {why}: run {run.run_id[:8]} was cancelled"
     for _ in range(3):
         assert expected in why_not(settled.tick())
         settled.now += timedelta(days=1)
-    assert not (settled.store.root.parent / "alerts").exists()  # a person's own decision is no news
 
     assert main(["plan", "digits"]) == 0
     said = capsys.readouterr().out
     assert expected in said
-    assert "left: it was refused or cancelled, or three tries failed" in said
+    assert "left: it was refused, failed or was cancelled; a person has to act" in said
     assert main(["status", "digits"]) == 0
     assert expected in capsys.readouterr().out
 
@@ -85,7 +84,7 @@ def test_a_changed_input_starts_what_reads_it(settled: Deployment) -> None:
     stages = requested(settled.settled())["digits"]
     assert stages[0] == "raw_dataset"
     assert set(WORDS) <= set(stages)
-    assert settled.state.cancelled_run("digits") == run.run_id
+    assert settled.state.notes("digits").run == run.run_id
 
 
 def test_an_input_that_changed_before_the_cancel_was_seen_is_not_swallowed(settled: Deployment) -> None:
@@ -105,22 +104,25 @@ def test_a_change_of_another_stage_does_not_start_what_was_cancelled(settled: De
     settled.run(request)
     later = settled.tick()
     assert "digits" not in requested(later)
-    assert settled.state.tries("digits", "published_dataset", _key(settled)).cancelled
+    left = settled.state.left("digits", "published_dataset", _key(settled))
+    assert left is not None
+    assert left.kind == "cancelled"
 
 
-@pytest.mark.parametrize("succeeds", [True, False])
-def test_a_person_who_starts_it_lifts_that(settled: Deployment, succeeds: bool) -> None:
+def test_a_person_who_starts_it_lifts_that(settled: Deployment) -> None:
     cancelled(settled)
     settled.tick()
-    if succeeds:
-        by_hand = dg.RunRequest(partition_key="digits", asset_selection=[dg.AssetKey(stage) for stage in STAGES])
-        made = settled.run(by_hand)
-        assert [stage for stage, is_made in made.items() if is_made] == WORDS
-        assert requested(settled.tick()) == {}
-    else:
-        settled.instance.report_run_failed(begin(settled, "digits"))
-        settled.now += timedelta(hours=1)
-        assert requested(settled.tick()) == {"digits": WORDS}
+    by_hand = dg.RunRequest(partition_key="digits", asset_selection=[dg.AssetKey(stage) for stage in STAGES])
+    made = settled.run(by_hand)
+    assert [stage for stage, is_made in made.items() if is_made] == WORDS
+    assert requested(settled.tick()) == {}
+
+
+def test_a_persons_run_of_some_stages_lifts_it_for_the_others(settled: Deployment) -> None:
+    cancelled(settled)
+    settled.tick()
+    settled.run(dg.RunRequest(partition_key="digits", asset_selection=[dg.AssetKey("published_dataset")]))
+    assert requested(settled.tick()) == {"digits": WORDS[1:]}
 
 
 def test_a_run_that_a_person_started_and_cancelled_is_left_too(settled: Deployment) -> None:
@@ -128,7 +130,7 @@ def test_a_run_that_a_person_started_and_cancelled_is_left_too(settled: Deployme
     run = begin(settled, "digits")
     assert why_not(settled.tick()) == f"digits waits for run {run.run_id}"
     cancel(settled, run)
-    assert f"published_dataset is left because run {run.run_id[:8]} was cancelled" in why_not(settled.tick())
+    assert f"run {run.run_id[:8]} was cancelled" in why_not(settled.tick())
     settled.edit("digits", title="Third words")
     assert requested(settled.tick()) == {"digits": WORDS}
 
@@ -142,7 +144,7 @@ def test_a_run_cancelled_when_all_was_made_holds_nothing_back_later(settled: Dep
 
 def test_a_cancelled_run_before_later_ones_holds_nothing_back(settled: Deployment) -> None:
     cancel(settled, begin(settled, "digits"))
-    settled.instance.report_run_failed(begin(settled, "digits"))
+    settled.run(dg.RunRequest(partition_key="digits", asset_selection=[dg.AssetKey("raw_dataset")]))
     settled.edit("digits", title="Other words")
     assert requested(settled.tick()) == {"digits": WORDS}
 
@@ -151,6 +153,6 @@ def test_refresh_makes_it_only_now(settled: Deployment, capsys: pytest.CaptureFi
     cancelled(settled)
     settled.tick()
     assert main(["refresh", "digits", "--device", "cpu", "--no-tracking", "--settle", "1"]) == 0
-    assert "published_dataset is left because run" in capsys.readouterr().out
+    assert "published_dataset is left until what it reads changes or a person starts it: run" in capsys.readouterr().out
     assert main(["refresh", "digits", "--now", "--device", "cpu", "--no-tracking", "--settle", "1"]) == 0
     assert "published_dataset made in" in capsys.readouterr().out

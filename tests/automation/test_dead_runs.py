@@ -87,11 +87,13 @@ def test_a_dead_run_is_ended_and_its_slot_is_free(instance: dg.DagsterInstance) 
     assert storage.claim_concurrency_slot("gpu", run_id, "embeddings").is_claimed
     lines: list[str] = []
     (ended,) = end_dead_runs(instance, log=lines.append)
-    assert (ended.run_id, ended.job, ended.partition, ended.process) == (run_id, "filter", "digits", mark.pid)
+    assert ended.run_id == run_id
     run = instance.get_run_by_id(run_id)
     assert run is not None
     assert run.status == dg.DagsterRunStatus.FAILURE
-    assert f"({mark.pid}) is gone" in str(instance.all_logs(run_id)[-1].message)
+    assert f"its process {mark.pid} is gone: killed, or its machine restarted" in str(
+        instance.all_logs(run_id)[-1].message
+    )
     assert storage.get_concurrency_info("gpu").active_slot_count == 0
     assert lines == [
         f"run {run_id} (filter of digits): its process {mark.pid} is gone; reported as ended, its slots are free"

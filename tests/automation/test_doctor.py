@@ -1,5 +1,6 @@
 """Dagster's part of `aflite doctor`: runs without a process, slots of the pool gpu, databases of another version."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from aflite_assets.automation.dead_runs import find_dead_runs
+from aflite_assets.automation.dead_runs import PROCESS_TAG, find_dead_runs
 from aflite_assets.automation.doctor import examine_instance
 
 KILLED = """
@@ -52,14 +53,15 @@ def test_a_run_whose_process_was_killed_is_ended_and_its_slot_freed(instance: dg
     assert examine_instance(devices=1, fix=True) == []
     assert subprocess.run([sys.executable, "-c", KILLED], check=False, capture_output=True).returncode == -9
     (dead,) = find_dead_runs(instance)
-    assert (dead.partition, instance.get_runs()[0].status) == ("digits", dg.DagsterRunStatus.STARTED)
+    assert (dead.tags["dagster/partition"], instance.get_runs()[0].status) == ("digits", dg.DagsterRunStatus.STARTED)
+    process = json.loads(dead.tags[PROCESS_TAG])["pid"]
     slots = instance.event_log_storage.get_concurrency_info("gpu")
     assert slots.active_slot_count == 1
 
     (told,) = examine_instance(devices=1, fix=False)
     assert (told.kind, told.mended) == ("dead run", False)
     assert told.what == (
-        f"run {dead.run_id} (deadly of digits): its process {dead.process} is gone, yet Dagster shows it as running"
+        f"run {dead.run_id} (deadly of digits): its process {process} is gone, yet Dagster shows it as running"
     )
     assert instance.get_runs()[0].status == dg.DagsterRunStatus.STARTED
 

@@ -14,13 +14,10 @@ from aflite_assets.automation import refresh_sensor as module
 from aflite_assets.automation import runs_of_datasets
 from aflite_assets.automation.refresh_sensor import TICK_SECONDS, refresh
 from aflite_assets.automation.watched_versions import latest_version
-from aflite_assets.refresh.due import WAITS
-from aflite_assets.refresh.state import RefreshState
-from aflite_assets.refresh.tries import CountedTry
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from resources import NotifierResource, ResultStoreResource
+from resources import ResultStoreResource
 from tests.automation.conftest import NAMES, Deployment, write_dataset, write_table
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -65,7 +62,7 @@ def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
         assert why_not(result) == "nothing is due"
         assert result.asset_events == []
     assert deployment.instance.get_runs() == []
-    assert deployment.state.last_look("digits") is not None
+    assert deployment.state.last_check() == deployment.now
 
 
 def test_a_first_look_tells_what_moved_before_it(deployment: Deployment) -> None:
@@ -155,72 +152,59 @@ def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Depl
     (mended,) = settled.settled().run_requests or ()
     assert settled.run(mended)["benchmark_report"]
     assert why_not(settled.settled()) == "nothing is due"
-    assert settled.state.tries(failing, "raw_dataset", "any").count == 0
+    assert "raw_dataset" not in settled.state.notes(failing).left
 
 
-def test_a_refusal_is_tried_once_and_told_once(settled: Deployment) -> None:
+def test_a_refusal_is_tried_once(settled: Deployment) -> None:
     settled.table("digits").write_text("a,b,c,label\n1,2,not a number,0\n", encoding="utf-8")
     (request,) = settled.settled().run_requests or ()
     assert settled.run(request) == {}
-    result = settled.tick()
-    (left,) = [event for event in result.asset_events if isinstance(event, dg.AssetObservation)]
-    assert (left.asset_key.path[-1], left.partition) == ("raw_dataset", "digits")
-    assert "raw_dataset is refused, and left until what it reads changes: " in str(left.description)
-    for later in (result, settled.tick(), settled.tick()):
+    for later in (settled.tick(), settled.tick(), settled.tick()):
         assert requested(later) == {}
         assert "raw_dataset is refused, and left until what it reads changes: " in why_not(later)
-    assert len([line for line in settled.said if "digits, raw_dataset is left alone" in line]) == 1
     assert len(settled.instance.get_runs()) == 1
+    # Another run that has the stage does not try it either.
+    assert settled.run(request) == {}
+    (failed,) = settled.instance.all_logs(
+        settled.instance.get_runs()[0].run_id, of_type=dg.DagsterEventType.STEP_FAILURE
+    )
+    failure = failed.get_dagster_event().step_failure_data.user_failure_data
+    assert failure is not None
+    assert "raw_dataset of 'digits' is left until what it reads changes: " in str(failure.description)
 
 
-def test_three_tries_with_waits_between_then_it_is_left_and_told_once(
-    settled: Deployment, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stage_that_failed_is_left_until_a_person_starts_it(settled: Deployment) -> None:
     def crash(*arguments: Any, **named: Any) -> Any:
         raise RuntimeError("the disk is slow")
 
-    monkeypatch.setitem(pipeline.STAGES, "published_dataset", replace(STAGES["published_dataset"], run=crash))
-    begin = CountedTry.begin
-
-    def begun(self: CountedTry, key: str) -> None:
-        self.clock = lambda: settled.now
-        begin(self, key)
-
-    monkeypatch.setattr(CountedTry, "begin", begun)
-    settled.edit("digits", title="Other words")
-    result = settled.tick()
-    for number, wait in ((1, WAITS[0]), (2, WAITS[1]), (3, timedelta())):
-        (request,) = result.run_requests or ()
-        assert settled.run(request) == ({"analysis": True} if number == 1 else {})  # does not depend on what fails
-        if wait:
-            for _ in range(2):
-                resting = settled.tick()
-                assert requested(resting) == {}
-                assert "digits: published_dataset is tried again from 2026-05-04 1" in why_not(resting)
-                assert f"(try {number + 1} of 3)" in why_not(resting)
-            settled.now += wait - timedelta(seconds=60)
-        result = settled.tick()
-    assert requested(result) == {}
-    (left,) = [event for event in result.asset_events if isinstance(event, dg.AssetObservation)]
-    assert (left.asset_key.path[-1], left.partition) == ("published_dataset", "digits")
-    assert "published_dataset is left after 3 tries; the last failure: the disk is slow" in str(left.description)
-    assert "published_dataset is left after 3 tries" in why_not(result)
-    told = [line for line in settled.said if "digits, published_dataset is left alone" in line]
-    assert len(told) == 1
-    for _ in range(3):
-        later = settled.tick()
-        assert requested(later) == {}
-        assert not [event for event in later.asset_events if isinstance(event, dg.AssetObservation)]
-    assert len(settled.instance.get_runs()) == 3
-
-
-def test_a_run_that_never_begins_is_asked_for_three_times(settled: Deployment) -> None:
-    settled.edit("digits", title="Other words")
-    for _ in range(3):
+    broken = replace(STAGES["published_dataset"], run=crash)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(pipeline.STAGES, "published_dataset", broken)
+        settled.edit("digits", title="Other words")
         (request,) = settled.tick().run_requests or ()
-        _end(settled.instance, _begin(settled.instance, request))
-        settled.now += timedelta(hours=1)
-    assert "published_dataset is left after 3 tries" in why_not(settled.tick())
+        assert settled.run(request) == {"analysis": True}  # does not depend on what fails
+        for _ in range(3):
+            later = settled.tick()
+            assert requested(later) == {}
+            assert why_not(later) == (
+                "digits: published_dataset failed, and is left until what it reads changes or a person starts it: "
+                "the disk is slow"
+            )
+            settled.now += timedelta(days=1)
+    assert len(settled.instance.get_runs()) == 1
+    settled.run(dg.RunRequest(partition_key="digits", asset_selection=[dg.AssetKey("published_dataset")]))
+    assert requested(settled.tick()) == {"digits": ["benchmark_report"]}
+
+
+def test_a_run_that_never_begins_is_asked_for_once(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    (request,) = settled.tick().run_requests or ()
+    run = _begin(settled.instance, request)
+    _end(settled.instance, run)
+    for _ in range(2):
+        assert f"a person starts it: run {run.run_id[:8]} failed" in why_not(settled.tick())
+    settled.edit("digits", title="Third words")
+    assert requested(settled.tick()) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
 
 
 def test_a_broken_file_stops_no_other(settled: Deployment) -> None:
@@ -281,20 +265,25 @@ def test_switched_on_late_there_is_one_run_each_at_the_next_time(settled: Deploy
     assert len(settled.instance.get_runs()) == 1
 
 
-def test_two_looks_at_once_ask_for_the_same_run(settled: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_looks_at_once_ask_for_the_same_run(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
-    with monkeypatch.context() as patched:
-        patched.setattr(RefreshState, "note_try", lambda *arguments, **named: None)  # neither sees the other's note
-        (one,) = settled.tick().run_requests or ()
+    (one,) = settled.tick().run_requests or ()
     (two,) = settled.tick().run_requests or ()
     assert one.run_key == two.run_key  # the daemon starts one run per key
-    assert requested(settled.tick()) == {}
     run = _begin(settled.instance, one)
     assert why_not(settled.tick()) == f"digits waits for run {run.run_id}"
-    _end(settled.instance, run)
-    settled.now += WAITS[0]
-    (three,) = settled.tick().run_requests or ()
-    assert three.run_key != one.run_key
+
+
+def test_what_a_success_leaves_due_is_another_run(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    (one,) = settled.tick().run_requests or ()
+    settled.run(one)
+    settled.edit("digits", title="Third words")
+    settled.run(next(iter(settled.tick().run_requests or ())))
+    settled.edit("digits", title="Other words")
+    (again,) = settled.tick().run_requests or ()
+    assert again.run_key != one.run_key
+    assert not any(settled.run(again).values())
 
 
 def test_a_run_of_the_command_line_is_waited_for(settled: Deployment) -> None:
@@ -314,28 +303,26 @@ def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> No
     settled.now = settled.now.fromtimestamp(record.end_time or 0, settled.now.tzinfo)
     assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}"
     settled.now += timedelta(minutes=15)
-    assert requested(settled.tick()) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
+    assert f"run {run.run_id[:8]} failed" in why_not(settled.tick())
 
 
 def test_a_launch_is_never_retried_and_not_waited_for(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
     (request,) = settled.tick().run_requests or ()
-    _end(settled.instance, _begin(settled.instance, request, **{"dagster/will_retry": "true"}))
-    assert why_not(settled.tick()).startswith("digits: published_dataset is tried again from ")
-    settled.now += timedelta(minutes=10)
-    assert requested(settled.tick()) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
+    run = _begin(settled.instance, request, **{"dagster/will_retry": "true"})
+    _end(settled.instance, run)
+    assert f"run {run.run_id[:8]} failed" in why_not(settled.tick())
 
 
-def test_a_source_that_is_gone_is_observed_once_with_the_reason(settled: Deployment) -> None:
+def test_a_source_that_is_gone_is_named_and_no_version(settled: Deployment) -> None:
     path = settled.table("digits")
     aside = path.read_bytes()
     path.unlink()
-    result = settled.tick()
-    assert requested(result) == {}
-    (gone,) = [event for event in result.asset_events if isinstance(event, dg.AssetObservation)]
-    assert (gone.asset_key.path[-1], gone.partition) == ("source_files", "digits")
-    assert f"{str(path)!r} does not exist" in str(gone.metadata["reason"].value)
-    assert settled.tick().asset_events == []
+    for _ in range(2):
+        result = settled.tick()
+        assert requested(result) == {}
+        assert f"digits: raw_dataset: file {str(path)!r} does not exist" in why_not(result)
+        assert "source_files" not in reported(result)
     path.write_bytes(aside)
     back = settled.settled()
     assert why_not(back) == "nothing is due"
@@ -384,7 +371,7 @@ def test_the_sensor_is_off_at_first_and_its_requests_can_be_run(
             instance=deployment.instance,
             cursor=cursor,
             repository_def=definitions.defs.get_repository_def(),
-            resources={"notifier": NotifierResource(), "result_store": ResultStoreResource()},
+            resources={"result_store": ResultStoreResource()},
         )
         return refresh.evaluate_tick(context)
 

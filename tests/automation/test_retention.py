@@ -10,8 +10,8 @@ import pytest
 
 import definitions
 from aflite_assets.assets import common
-from aflite_assets.automation import retention
-from aflite_assets.automation.retention import forget_dagster_runs, forget_old_runs
+from aflite_assets.automation import prune as retention
+from aflite_assets.automation.prune import forget_dagster_runs, forget_old_runs
 from aflite_assets.results import Draft, ResultKey
 from resources import ExperimentTracker, ResultStoreResource
 

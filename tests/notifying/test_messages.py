@@ -8,7 +8,7 @@ LINK = "http://127.0.0.1:3000/runs/1"
 
 
 def alert(reason: str, **changes: str) -> Alert:
-    values = {"dataset": "digits", "stage": "filtered_sets", "input": "k1", "link": LINK, **changes}
+    values = {"dataset": "digits", "stage": "filtered_sets", "link": LINK, **changes}
     return Alert("failed", reason=reason, **values)
 
 
@@ -47,13 +47,3 @@ def test_hostile_names_and_links_stay_what_they_are() -> None:
 def test_long_text_is_cut() -> None:
     assert one_line("x" * 5000) == "x" * (LONGEST_REASON - 1) + "…"
     assert one_line("x" * LONGEST_REASON) == "x" * LONGEST_REASON
-
-
-def test_what_is_told_once() -> None:
-    one = alert("reason")
-    assert one.identity == alert("another reason", link="elsewhere").identity
-    others = [
-        alert("reason", dataset="d"), alert("reason", stage="s"), alert("reason", input="i"),
-        Alert("checks", "digits", "filtered_sets", "k1", "reason", LINK),
-    ]  # fmt: skip
-    assert len({one.identity, *(other.identity for other in others)}) == 5

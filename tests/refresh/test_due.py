@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from aflite_assets.refresh.changes import Change
-from aflite_assets.refresh.due import MOST_TRIES, WAITS, Due, what_is_due
+from aflite_assets.refresh.due import Due, what_is_due
 from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, State
-from aflite_assets.refresh.state import RefreshState
+from aflite_assets.refresh.state import MOST_TRIES, Left, RefreshState
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES
 
@@ -95,61 +95,46 @@ def test_only_the_stages_made_before_follow(state: RefreshState) -> None:
     assert (_names(due), due.following) == (["filtered_sets"], ("control_sets", "published_dataset"))
 
 
-def test_three_tries_then_left_and_told_once(state: RefreshState) -> None:
+def test_three_failures_and_then_it_is_left(state: RefreshState) -> None:
     plan = _plan(made="raw_dataset")
-    now = _at(20)
-    for number in range(MOST_TRIES):
-        now += timedelta(hours=1)
-        assert _names(what_is_due(plan, RefreshSpec(), now=now, state=state)) == ["raw_dataset"]
-        state.note_try("digits", "raw_dataset", "abc", run=f"run {number}", now=now)
-        state.note_error("digits", "raw_dataset", "abc", run=f"run {number}", error="no such column", now=now)
-    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
+    for _ in range(MOST_TRIES):
+        assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
+        state.note_failure("digits", "raw_dataset", "abc", "the disk is slow", is_refused=False)
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=RefreshState(state.folder))
     assert due.stages == ()
-    assert due.why_not == ("raw_dataset is left after 3 tries; the last failure: no such column",)
-    assert [one.stage.stage for one in due.unreported] == ["raw_dataset"]
-    state.note_reported("digits", "raw_dataset", "abc")
-    due = what_is_due(plan, RefreshSpec(), now=_at(21), state=RefreshState(state.folder))
-    assert (due.stages, due.unreported) == ((), ())
+    assert due.why_not == (
+        "raw_dataset failed, and is left until what it reads changes or a person starts it: the disk is slow",
+    )
+    assert due.failed == due.given_up
+    assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, at_once=True)) == ["raw_dataset"]
     # Mended, it has another key.
     mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(21), state=state)
     assert _names(mended) == ["raw_dataset"]
 
 
-def test_a_stage_that_failed_waits_for_its_next_try(state: RefreshState) -> None:
-    plan, failed = _plan(made="raw_dataset"), _at(20)
-    for number, (wait, until) in enumerate(zip(WAITS, ("2026-11-20 12:10", "2026-11-20 13:10"), strict=True), 1):
-        state.note_try("digits", "raw_dataset", "abc", run=f"run {number}", now=failed - timedelta(hours=5))
-        state.note_error("digits", "raw_dataset", "abc", run=f"run {number}", error="the disk is slow", now=failed)
-        due = what_is_due(plan, RefreshSpec(), now=failed + wait - timedelta(seconds=1), state=state)
-        assert (due.stages, due.given_up) == ((), ())
-        assert due.why_not == (f"raw_dataset is tried again from {until} UTC on (try {number + 1} of 3)",)
-        assert _names(what_is_due(plan, RefreshSpec(), now=failed, state=state, at_once=True)) == ["raw_dataset"]
-        failed += wait
-        assert _names(what_is_due(plan, RefreshSpec(), now=failed, state=state)) == ["raw_dataset"]
-    # Other inputs wait for nothing.
-    assert _names(what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(20), state=state))
-
-
 def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
     plan = _plan(made="raw_dataset")
-    state.note_try("digits", "raw_dataset", "abc", run="run", now=_at(20))
-    state.note_error("digits", "raw_dataset", "abc", run="run", error="no column x9", now=_at(20), refused=True)
+    state.note_failure("digits", "raw_dataset", "abc", "no column x9", is_refused=True)
     due = what_is_due(plan, RefreshSpec(), now=_at(30), state=state, at_once=True)
-    assert (due.stages, due.retry_later) == ((), ())
+    assert due.stages == ()
     assert due.why_not == ("raw_dataset is refused, and left until what it reads changes: no column x9",)
-    assert [one.stage.stage for one in due.unreported] == ["raw_dataset"]
+    assert due.given_up[0].remedy == "mend what it reads"
     mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(20), state=state)
     assert _names(mended) == ["raw_dataset"]
-    state.forget_tries("digits", "raw_dataset")
+    state.note_made("digits", "raw_dataset")
     assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
 
 
-def test_a_time_of_cron_stays_open_for_a_stage_that_waits_for_its_next_try(state: RefreshState) -> None:
+def test_what_a_cancelled_run_left_is_no_failure(state: RefreshState) -> None:
     plan = _plan(made="raw_dataset")
-    what_is_due(plan, MONDAYS, now=_at(20), state=state)
-    state.note_try("digits", "raw_dataset", "abc", run="run", now=_at(23, 2))
-    assert len(what_is_due(plan, MONDAYS, now=_at(23, 2), state=state).retry_later) == 1
-    assert _names(what_is_due(plan, MONDAYS, now=_at(23, 3), state=state)) == ["raw_dataset"]
+    state.note_run("digits", "12345678", {"raw_dataset": Left("abc", "cancelled", "run 12345678 was cancelled")})
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
+    assert (due.stages, due.failed) == ((), ())
+    assert due.why_not == (
+        "raw_dataset is left until what it reads changes or a person starts it: run 12345678 was cancelled",
+    )
+    assert due.given_up[0].remedy == f"make it by hand: `{launch_command('digits')}`"
+    assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, at_once=True)) == ["raw_dataset"]
 
 
 def test_a_dry_run_writes_nothing(state: RefreshState) -> None:
@@ -182,18 +167,13 @@ def test_what_is_given_up_or_refused_closes_the_time_and_what_waits_does_not(sta
     assert what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23, 13), state=state).closed
 
 
-def test_a_result_that_is_found_but_not_current_is_due_until_its_tries_are_used_up(state: RefreshState) -> None:
-    plan = _plan()
+def test_a_result_that_is_found_but_not_current_is_due(state: RefreshState) -> None:
     stages = tuple(
         StagePlan("digits", stage.stage, "found", key="f", made_before=True, current=stage.stage != "control_sets")
-        for stage in plan.stages
+        for stage in _plan().stages
     )
-    for run in range(3):
-        due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state, at_once=True)
-        assert _names(due) == ["control_sets"]
-        state.note_try("digits", "control_sets", "f", run=str(run), now=_at(20))
-    due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state)
-    assert (_names(due), [str(one) for one in due.given_up]) == ([], ["control_sets is left after 3 tries"])
+    due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state, at_once=True)
+    assert _names(due) == ["control_sets"]
 
 
 def test_a_file_that_was_not_understood_is_nobodys_run(state: RefreshState) -> None:

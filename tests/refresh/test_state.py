@@ -1,13 +1,22 @@
-"""Notes between refreshes: tries that count runs, told once, looks, cron times, the switch."""
+"""Notes between refreshes: stages that are left alone, cron times, the last check, the switch."""
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from aflite_assets.errors import StoreError
-from aflite_assets.refresh.state import Paused, RefreshState, Tries
+from aflite_assets.errors import (
+    AfliteError,
+    DataError,
+    MissingDataError,
+    ModelError,
+    SpecError,
+    StoreError,
+    UnsettledDataError,
+    WorkerLostError,
+)
+from aflite_assets.refresh.state import Left, Notes, Paused, RefreshState, is_refusal
 from aflite_assets.results import ResultStore
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
@@ -20,65 +29,52 @@ def state(home: Path) -> RefreshState:
 
 
 def test_reading_writes_nothing(state: RefreshState) -> None:
-    assert state.tries(*PLACE) == Tries(0, None, False)
-    assert state.tried() == set()
-    assert state.keys_tried("digits", run="one") == {}
-    assert state.cancelled_run("digits") is None
-    assert state.last_look("digits") is None
+    assert state.left(*PLACE) is None
+    assert state.notes("digits") == Notes()
+    assert state.datasets() == set()
+    assert state.last_check() is None
     assert state.acted_until("digits") is None
     assert state.paused() is None
     assert not state.resume()
+    state.note_made(*PLACE[:2])
     assert not state.folder.exists()
 
 
-def test_tries_count_runs_by_key(state: RefreshState) -> None:
-    for run in ("one", "one", "two"):
-        state.note_try(*PLACE, run=run, now=NOW)
-    later = NOW + timedelta(hours=2)
-    state.note_error(*PLACE, run="two", error="out of luck", now=later)
-    assert state.tries(*PLACE) == Tries(2, "out of luck", last=later)
-    assert state.tried() == {"digits"}
-    assert state.tries("digits", "raw_dataset", "other") == Tries()
-    state.forget_try(*PLACE, run="one")
-    assert state.tries(*PLACE).count == 1
-    state.note_error(*PLACE, run="two", error="no such column", now=later, refused=True)
-    assert state.tries(*PLACE) == Tries(1, "no such column", refused=True, last=later)
-    state.forget_tries("digits", "raw_dataset")
-    assert state.tries(*PLACE) == Tries()
-    assert state.tried() == set()
+def test_failures_are_counted_by_key(state: RefreshState) -> None:
+    for number in (1, 2, 3):
+        state.note_failure(*PLACE, "out of luck", is_refused=False)
+        left = Left("abc", "failed", "out of luck", number)
+        assert state.left(*PLACE) == left
+        assert left.is_final is (number == 3)
+    assert state.datasets() == {"digits"}
+    assert state.left("digits", "raw_dataset", "other") is None
+    state.note_failure("digits", "raw_dataset", "other", "no such column", is_refused=True)
+    refused = RefreshState(state.folder).left("digits", "raw_dataset", "other")
+    assert refused == Left("other", "refused", "no such column", 1)
+    assert refused.is_final
+    state.note_made(*PLACE[:2])
+    assert state.left("digits", "raw_dataset", "other") is None
+    assert state.datasets() == set()
 
 
-def test_a_cancelled_run_is_kept_with_the_keys_that_it_left(state: RefreshState) -> None:
-    state.note_try(*PLACE, run="one", now=NOW)
-    assert state.keys_tried("digits", run="one") == {"raw_dataset": "abc"}
-    state.note_cancelled("digits", {"raw_dataset": "abc", "cue_scan": "def"}, run="run 1")
-    assert state.tries(*PLACE) == Tries(1, last=NOW, cancelled="run 1")
-    assert state.tries("digits", "cue_scan", "other").cancelled is None
-    state.note_cancelled("digits", {}, run="run 2")
-    assert state.cancelled_run("digits") == "run 2"
-    assert state.tries("digits", "cue_scan", "def").cancelled == "run 1"
-    state.forget_tries(*PLACE[:2])
-    assert state.tries(*PLACE) == Tries()
-    state.forget_cancelled("digits")
-    assert state.tries("digits", "cue_scan", "def") == Tries()
-    assert state.cancelled_run("digits") == "run 2"
+def test_a_run_is_kept_with_the_stages_that_it_left(state: RefreshState) -> None:
+    state.note_failure("digits", "analysis", "x", "no", is_refused=True)
+    cancelled = Left("abc", "cancelled", "run 1 was cancelled")
+    state.note_run("digits", "run 1", {"raw_dataset": cancelled})
+    assert state.left(*PLACE) == cancelled
+    assert state.notes("digits").run == "run 1"
+    state.note_run("digits", "run 2", {})
+    assert (state.notes("digits").run, state.left(*PLACE)) == ("run 2", cancelled)
+    state.forget_run("digits")
+    assert state.notes("digits") == Notes({"analysis": Left("x", "refused", "no", 1)})
 
 
-def test_what_is_left_is_told_once(state: RefreshState) -> None:
-    assert state.note_reported(*PLACE)
-    assert not state.note_reported(*PLACE)
-    assert state.tries(*PLACE).reported
-    state.forget_tries(*PLACE[:2])
-    assert state.note_reported(*PLACE)
-
-
-def test_looks_and_times_are_kept(state: RefreshState) -> None:
-    state.note_look("digits", now=NOW)
+def test_times_are_kept(state: RefreshState) -> None:
+    state.note_check(now=NOW)
     state.note_acted("digits", until=NOW)
     again = RefreshState(state.folder)
-    assert again.last_look("digits") == NOW
+    assert again.last_check() == NOW
     assert again.acted_until("digits") == NOW
-    assert again.last_look("other") is None
 
 
 def test_the_switch_is_a_file(state: RefreshState) -> None:
@@ -96,15 +92,30 @@ def test_the_switch_is_a_file(state: RefreshState) -> None:
     assert state.resume()
 
 
-def test_a_damaged_database_is_named(state: RefreshState) -> None:
+@pytest.mark.parametrize("content", ["{", "[]", '{"left": {"raw_dataset": {"key": 1, "other": 2}}}', "\xff"])
+def test_a_damaged_file_is_named(state: RefreshState, content: str) -> None:
     state.make_folder()
-    (state.folder / "state.sqlite").write_bytes(b"no database" * 1000)
-    with pytest.raises(StoreError, match=r"state.sqlite \(file is not a database\); make it writable, or delete it"):
-        state.tries(*PLACE)
+    (state.folder / "datasets" / "digits.json").write_text(content, encoding="latin-1")
+    with pytest.raises(StoreError, match=r"cannot be read from .*digits.json \(.*\); make it readable, or delete it"):
+        state.left(*PLACE)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_named(state: RefreshState, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o500)
     with pytest.raises(StoreError, match=r"cannot be kept in .* \(Permission denied\); make it writable"):
-        state.note_try(*PLACE, run="one", now=NOW)
+        state.note_failure(*PLACE, "no", is_refused=False)
+
+
+@pytest.mark.parametrize("error", [DataError("a"), SpecError("b")])
+def test_what_would_be_refused_each_time_is_a_refusal(error: AfliteError) -> None:
+    assert is_refusal(error)
+    error.may_pass = True
+    assert not is_refusal(error)
+
+
+@pytest.mark.parametrize(
+    "kind", [MissingDataError, UnsettledDataError, StoreError, ModelError, WorkerLostError, OSError]
+)
+def test_what_may_be_another_thing_tomorrow_is_none(kind: type[Exception]) -> None:
+    assert not is_refusal(kind("x"))

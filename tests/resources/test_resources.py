@@ -8,7 +8,7 @@ import pytest
 from aflite_assets.errors import ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.tracking import MlflowTracker, NullTracker
-from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
+from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
 def test_result_store_is_below_home(home: Path, tmp_path: Path) -> None:
@@ -51,14 +51,3 @@ def test_mlflow_names_its_server_by_its_own_variable(monkeypatch: pytest.MonkeyP
     assert isinstance(of_environment, MlflowTracker)
     assert isinstance(given, MlflowTracker)
     assert (of_environment.uri, given.uri) == ("http://127.0.0.1:5000", "http://127.0.0.1:6000")
-
-
-def test_notifier_logs_unless_a_webhook_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AFLITE_ALERT_WEBHOOK", raising=False)
-    notifier = NotifierResource().open()
-    assert (notifier.folder, notifier.webhook) == (home / "alerts", None)
-    monkeypatch.setenv("AFLITE_ALERT_WEBHOOK", "https://hooks.example/secret")
-    assert NotifierResource().open().webhook == "https://hooks.example/secret"
-    assert "secret" not in repr(NotifierResource().open())
-    assert "secret" not in str(NotifierResource().model_dump())
-    assert NotifierResource(webhook_variable="OTHER").open().webhook is None

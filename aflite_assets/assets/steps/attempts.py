@@ -9,10 +9,9 @@ from dataclasses import replace
 import dagster as dg
 
 from aflite_assets.assets.steps.card_slots import card_slot
-from aflite_assets.errors import AfliteError, InvalidInputError
+from aflite_assets.errors import AfliteError, InvalidInputError, TooManyTriesError
 from aflite_assets.models.device_leases import DeviceLease
-from aflite_assets.refresh.state import RefreshState
-from aflite_assets.refresh.tries import CountedTry
+from aflite_assets.refresh.state import INCOMPLETE, RefreshState, is_refusal
 from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.child_process import StageJob, StageWorker, make_in_child
 from aflite_assets.stages.pipeline import ON_CARDS, STAGES, find_stage, require_no_artefact
@@ -29,7 +28,7 @@ none.
 """
 
 REFRESH_TAG = "aflite/refresh"
-"""Tag of the runs that refreshes start, with the name under which their attempts are counted."""
+"""Tag of the runs that the sensor `refresh` starts, with the key of the request."""
 
 
 def found_or_made(
@@ -51,15 +50,28 @@ def found_or_made(
     if context.retry_number:
         # Here, and not between the tries: Dagster hears of a cancellation only while a step runs.
         time.sleep(RETRY_DELAYS[context.retry_number - 1])
-    run = context.run.tags.get(REFRESH_TAG)
-    counted = CountedTry(RefreshState.beside(job.store), job.spec.name, job.name, run)
+    state, key = RefreshState.beside(job.store), ""
+
+    def begin(made_for: str) -> None:
+        nonlocal key
+        key = made_for
+        left = state.left(job.spec.name, job.name, key)
+        if left is not None and left.is_final and REFRESH_TAG in context.run.tags:
+            raise TooManyTriesError(f"{job.name} of {job.spec.name!r} is left until what it reads changes: {left.why}")
+
     with _as_dagster_errors(context):
         try:
-            obtained = _obtained(context, job, progress, compute_device, worker, counted.begin)
-        except Exception as error:  # counted whatever it is, and raised again
-            counted.fail(error)
+            obtained = _obtained(context, job, progress, compute_device, worker, begin)
+        except TooManyTriesError:
             raise
-        counted.end(obtained)
+        except Exception as error:  # noted whatever it is, and raised again
+            if key and not _is_tried_again(context, error):
+                state.note_failure(job.spec.name, job.name, key, str(error), is_refused=is_refusal(error))
+            raise
+        if key and obtained.result.summary.get("incomplete"):
+            state.note_failure(job.spec.name, job.name, key, INCOMPLETE, is_refused=False)
+        else:
+            state.note_made(job.spec.name, job.name)
         return obtained
 
 
@@ -118,11 +130,15 @@ def _as_dagster_errors(context: dg.AssetExecutionContext) -> Iterator[None]:
         yield
     except AfliteError as error:
         tries = context.retry_number + 1
-        if error.may_pass and tries <= len(RETRY_DELAYS):
+        if _is_tried_again(context, error):
             context.log.warning(f"{error}\nTried again in {RETRY_DELAYS[tries - 1]:g} seconds")
             raise dg.RetryRequested(max_retries=len(RETRY_DELAYS)) from error
         tried = f" (tried {tries} times)" if error.may_pass else ""
         raise dg.Failure(description=f"{error}{tried}", allow_retries=False) from error
+
+
+def _is_tried_again(context: dg.AssetExecutionContext, error: Exception) -> bool:
+    return isinstance(error, AfliteError) and error.may_pass and context.retry_number < len(RETRY_DELAYS)
 
 
 def _time_limit(tags: Mapping[str, str]) -> float | None:

@@ -1,40 +1,36 @@
-"""Dagster's webserver in this process, with the guard in front of it. Code location and daemon are in `services`."""
+"""Dagster's own commands with the guard in front of the pages: `dagster-webserver` here, `dagster dev` around it."""
 
-import asyncio
+import ctypes
+import json
+import os
+import signal
 import socket
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlsplit
 
-import dagster as dg
-import uvicorn
 import yaml
-from starlette.applications import Starlette
 
 from aflite_assets.addresses import DAGSTER, LOOPBACK, base_address, host_name
-from aflite_assets.assets.dagster_internals import load_workspace, webserver_app
+from aflite_assets.assets.dagster_internals import run_dev, run_webserver
 from aflite_assets.automation.web.guard import BrowserGuard
-from aflite_assets.errors import InvalidInputError, StoreError
-
-if TYPE_CHECKING:
-    from aflite_assets.assets.dagster_internals import WorkspaceProcessContext
+from aflite_assets.errors import InvalidInputError, StoreError, WorkerLostError
 
 LOCATION = "aflite"
 """Name of the code location, as in `workspace.yaml`."""
 
 _ANY = ("0.0.0.0", "::", "")
 """Addresses to bind that are no names to call."""
-_DATABASE_SECONDS, _RECYCLE_SECONDS, _OVERFLOW = 15, 3600, 20
-"""Those of Dagster's own command: a statement's time limit, a connection's age, connections beside the pool's."""
 _HIGHEST_PORT = 65535
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_GOODBYE_SECONDS = 2
-"""Websockets of open pages end only when they are cut."""
+_SETTINGS = "AFLITE_WEB_SETTINGS"
+"""Variable that hands the settings to the webserver's process."""
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -79,89 +75,71 @@ class WebSettings:
         return frozenset({f"{parts.scheme}://{host}{port}"})
 
 
-class WebServer(AbstractContextManager["WebServer"]):
-    """Dagster's webserver, bound to its port from the start and until its block is left.
+def serve(settings: WebSettings, workspace: Path, *, dev: bool = False) -> None:
+    """Serve the code locations of a workspace file until a signal; with `dev` also run code servers and the daemon.
 
     Raises:
+        InvalidInputError: `workspace` is no file, or AFLITE_DAGSTER_URL holds no usable address.
         StoreError: the address or port is taken or may not be used.
+        WorkerLostError: with `dev`, one of the processes was lost.
     """
+    if not workspace.is_file():
+        raise InvalidInputError(f"the workspace {str(workspace)!r} is no file; name one by --workspace")
+    settings.origins()
+    port = _free_port(settings)
+    target = ["--workspace", str(workspace), "--host", settings.host, "--port", str(port)]
+    if not dev:
+        _run_webserver(settings, [*target, "--dagster-log-level", "warning"])
+        return
+    os.environ[_SETTINGS] = json.dumps(asdict(settings))
+    signals: list[int] = []
 
-    def __init__(self, settings: WebSettings) -> None:
-        self._settings = settings
-        self._socket = _bound(settings)
-        self._server: uvicorn.Server | None = None
-        self._is_ending = threading.Event()
+    def interrupt(number: int, _: object) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
 
-    def __exit__(self, *_: object) -> None:
-        """Give the port back."""
-        self._socket.close()
-
-    @property
-    def address(self) -> str:
-        """Where a browser on this machine reaches the server."""
-        host, port = self._socket.getsockname()[:2]
-        named = "127.0.0.1" if host in _ANY else host
-        return f"http://{f'[{named}]' if ':' in named else named}:{port}"
-
-    def serve(self, workspace: Path, *, log: Callable[[str], None]) -> None:
-        """Load the code locations of a workspace file, `log` a line with the address, answer until a signal or `end`.
-
-        Raises:
-            InvalidInputError: `workspace` is no file, or AFLITE_DAGSTER_URL holds no usable address.
-        """
-        if not workspace.is_file():
-            raise InvalidInputError(f"the workspace {str(workspace)!r} is no file; name one by --workspace")
-        with dg.DagsterInstance.get() as instance:
-            instance.optimize_for_webserver(_DATABASE_SECONDS * 1000, _RECYCLE_SECONDS, _OVERFLOW)
-            with load_workspace(instance, workspace, read_only=self._settings.read_only) as context:
-                app = guarded_app(context, self._settings)
-                config = uvicorn.Config(
-                    app, log_level="warning", server_header=False, timeout_graceful_shutdown=_GOODBYE_SECONDS
-                )
-                self._server = uvicorn.Server(config)
-                if not self._is_ending.is_set():
-                    for line in self._greeting():
-                        log(line)
-                    self._server.run(sockets=[self._socket])
-
-    def _greeting(self) -> Iterator[str]:
-        if self._settings.host not in LOOPBACK:
-            names = ", ".join(sorted(self._settings.hosts()))
-            yield f"Whoever reaches port {self.address.rpartition(':')[2]} can start runs; it answers the names {names}"
-        yield f"Dagster at {self.address} (Ctrl+C ends)"
-
-    def end(self) -> None:
-        """Stop answering, soon; may be called from another thread."""
-        self._is_ending.set()
-        if self._server is not None:
-            self._server.should_exit = True
+    signal.signal(signal.SIGINT, interrupt)  # Dagster gives SIGTERM the same handler
+    command = [sys.executable, "-m", __name__]
+    run_dev([*target, "--log-level", "warning"], webserver=command, preexec_fn=_end_with_parent)
+    if not signals:
+        raise WorkerLostError("one of Dagster's processes was lost; see what it printed above, and start it again")
+    if signal.SIGTERM in signals:
+        sys.exit(128 + signal.SIGTERM)
 
 
-def guarded_app(context: "WorkspaceProcessContext", settings: WebSettings) -> BrowserGuard:
-    """Dagster's webserver behind the guard, which is outermost: it adds its headers to errors too."""
-    app = webserver_app(context, lifespan=_lifespan)
-    return BrowserGuard(app, hosts=settings.hosts(), origins=settings.origins(), read_only=settings.read_only)
+def _run_webserver(settings: WebSettings, arguments: Sequence[str]) -> None:
+    """Run Dagster's own command with the guard outermost, which so adds its headers to errors too."""
+
+    def guarded(app: Any) -> BrowserGuard:
+        port = arguments[arguments.index("--port") + 1]
+        named = "127.0.0.1" if settings.host in _ANY else settings.host
+        address = f"http://{f'[{named}]' if ':' in named else named}:{port}"
+        if settings.host not in LOOPBACK:
+            names = ", ".join(sorted(settings.hosts()))
+            _say(f"Whoever reaches {address} can start runs; it answers the names {names}")
+        _say(f"Dagster at {address} (Ctrl+C ends)")
+        return BrowserGuard(app, hosts=settings.hosts(), origins=settings.origins(), read_only=settings.read_only)
+
+    run_webserver([*arguments, *(["--read-only"] if settings.read_only else [])], wrap=guarded)
 
 
 @contextmanager
-def workspace_file(module: str, *, socket_path: Path | None = None) -> Iterator[Path]:
-    """Write a workspace of one code location: a module, or the code server at a socket that has loaded it."""
-    location = (
-        {"python_module": {"module_name": module, "location_name": LOCATION}}
-        if socket_path is None
-        else {"grpc_server": {"socket": str(socket_path), "location_name": LOCATION}}
-    )
+def workspace_file(module: str) -> Iterator[Path]:
+    """Write a workspace of one code location, a module."""
+    location = {"python_module": {"module_name": module, "location_name": LOCATION}}
     with TemporaryDirectory(prefix="aflite-web-") as folder:
         file = Path(folder) / "workspace.yaml"
         file.write_text(yaml.safe_dump({"load_from": [location]}), encoding="utf-8")
         yield file
 
 
-def _bound(settings: WebSettings) -> socket.socket:
+def _free_port(settings: WebSettings) -> int:
+    """Return the port to listen at, now free."""
     try:
         (family, *_, address), *_ = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
-        # Listening from now on: no other process can take the port before the code locations are loaded.
-        return socket.create_server(address, family=family)
+        with socket.create_server(address, family=family) as probe:
+            port: int = probe.getsockname()[1]
+            return port
     except (OSError, OverflowError) as error:
         raise StoreError(
             f"Dagster cannot be served on {settings.host}:{settings.port} ({error}); end what uses the port, or give "
@@ -169,7 +147,16 @@ def _bound(settings: WebSettings) -> socket.socket:
         ) from error
 
 
-@asynccontextmanager
-async def _lifespan(_: Starlette) -> AsyncIterator[None]:
-    with suppress(asyncio.CancelledError):  # how uvicorn ends one that is cut short
-        yield
+def _end_with_parent() -> None:
+    """Have the system end this process with the one that started it, however that ends; on Linux."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    given = json.loads(os.environ[_SETTINGS])
+    _run_webserver(WebSettings(**{**given, "allowed_hosts": tuple(given["allowed_hosts"])}), sys.argv[1:])

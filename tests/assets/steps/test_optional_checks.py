@@ -1,11 +1,11 @@
-"""Checks that a dataset has nothing for are left out; checks can be run alone."""
+"""Checks that a dataset has nothing for pass and say so, by dataset; checks can be run alone."""
 
 from collections.abc import Iterator
 
 import dagster as dg
 import pytest
 
-from aflite_assets.assets.common import check
+from aflite_assets.assets.common import check, check_by_dataset
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 
 DATASETS = dg.StaticPartitionsDefinition(["features", "texts"])
@@ -24,9 +24,9 @@ class Store(dg.ConfigurableResource):
     code_version="3",
     tags={"domain": "data"},
     check_specs=[
-        dg.AssetCheckSpec("ids", asset="table", blocking=True),
-        dg.AssetCheckSpec("finite", asset="table", blocking=True),
-        dg.AssetCheckSpec("no_empty_texts", asset="table"),
+        check_by_dataset("ids", asset="table", description="", blocking=True, partitions_def=DATASETS),
+        check_by_dataset("finite", asset="table", description="", blocking=True, partitions_def=DATASETS),
+        check_by_dataset("no_empty_texts", asset="table", description="", blocking=False, partitions_def=DATASETS),
     ],
 )
 def table(context: dg.AssetExecutionContext, store: Store) -> dg.MaterializeResult:
@@ -35,6 +35,8 @@ def table(context: dg.AssetExecutionContext, store: Store) -> dg.MaterializeResu
     With text.
     """
     of_texts = context.partition_key == "texts"
+    if not store.made:
+        raise RuntimeError("as if killed")
     finite = {"result": "not applicable: features only"} if of_texts else {"rows": 3}
     return dg.MaterializeResult(
         metadata={"made": store.made},
@@ -58,46 +60,52 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield made
 
 
-def run(instance: dg.DagsterInstance, partition: str) -> dg.ExecuteInProcessResult:
-    defs = dg.Definitions(assets=[table, follows], resources={"store": Store(made="here")})
+def run(instance: dg.DagsterInstance, partition: str, *, made: str = "here") -> dg.ExecuteInProcessResult:
+    defs = dg.Definitions(assets=[table, follows], resources={"store": Store(made=made)})
     job = defs.resolve_implicit_global_asset_job_def()
-    return job.execute_in_process(partition_key=partition, instance=instance)
+    return job.execute_in_process(partition_key=partition, instance=instance, raise_on_error=False)
 
 
 def reported(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
     return {one.check_name: one.passed for one in result.get_asset_check_evaluations()}
 
 
-def test_what_does_not_apply_is_left_out_and_what_follows_is_made(instance: dg.DagsterInstance) -> None:
+def test_what_does_not_apply_passes_and_what_follows_is_made(instance: dg.DagsterInstance) -> None:
     result = run(instance, "features")
     assert result.success
-    assert reported(result) == {"ids": True, "finite": True}
+    assert reported(result) == {"ids": True, "finite": True, "no_empty_texts": True}
+    (left_out,) = [one for one in result.get_asset_check_evaluations() if one.check_name == "no_empty_texts"]
+    assert left_out.metadata["result"].value == "does not apply to this dataset"
     events = [one.materialization for one in result.get_asset_materialization_events()]
     assert [one.asset_key.path[-1] for one in events] == ["table", "follows"]
     assert events[0].metadata["made"].value == "here"
     assert (events[0].tags or {})["dagster/data_version"] == "v1"
 
 
-def test_dagster_does_not_log_a_check_that_was_left_out_as_missing(
-    instance: dg.DagsterInstance, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level("INFO"):
-        result = run(instance, "features")
-    logged = [one.user_message for one in instance.all_logs(result.run_id)] + caplog.messages
-    assert logged
-    assert not [line for line in logged if "did not yield or return expected outputs" in line]
-
-
 def test_a_check_that_applies_is_reported(instance: dg.DagsterInstance) -> None:
     assert reported(run(instance, "texts")) == {"ids": True, "finite": True, "no_empty_texts": False}
 
 
-def test_a_check_that_was_left_out_is_skipped(instance: dg.DagsterInstance) -> None:
-    result = run(instance, "features")
-    key = dg.AssetCheckKey(dg.AssetKey("table"), "no_empty_texts")
-    (record,) = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).values()
-    assert (record.run_id, record.status.value) == (result.run_id, "PLANNED")
-    assert not isinstance(record.evaluation, dg.AssetCheckEvaluation)
+def outcomes(instance: dg.DagsterInstance, name: str) -> dict[str | None, str]:
+    """What Dagster keeps of a check, by dataset."""
+    found = instance.event_log_storage.get_asset_check_partition_info([dg.AssetCheckKey(dg.AssetKey("table"), name)])
+    return {one.partition_key: one.latest_execution_status.value for one in found}
+
+
+def test_each_dataset_keeps_its_outcome(instance: dg.DagsterInstance) -> None:
+    run(instance, "texts")
+    run(instance, "features")
+    assert outcomes(instance, "no_empty_texts") == {"texts": "FAILED", "features": "SUCCEEDED"}
+    assert outcomes(instance, "finite") == {"texts": "SUCCEEDED", "features": "SUCCEEDED"}
+
+
+def test_a_run_that_ended_without_outcomes_leaves_none_once_another_has_ended(instance: dg.DagsterInstance) -> None:
+    run(instance, "texts")
+    assert not run(instance, "features", made="").success
+    assert outcomes(instance, "finite") == {"texts": "SUCCEEDED", "features": "PLANNED"}
+    run(instance, "features")
+    for name, texts in (("ids", "SUCCEEDED"), ("finite", "SUCCEEDED"), ("no_empty_texts", "FAILED")):
+        assert outcomes(instance, name) == {"texts": texts, "features": "SUCCEEDED"}
 
 
 def run_alone(instance: dg.DagsterInstance, partition: str | None) -> dg.ExecuteInProcessResult:

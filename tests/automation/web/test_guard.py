@@ -1,13 +1,12 @@
 """The guard passes on what a page of its own origin may send, and nothing that another page can make a browser send."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from aflite_assets.automation.web.guard import LONGEST_BODY, BrowserGuard
+from aflite_assets.automation.web.guard import BrowserGuard
 
 HOST = "127.0.0.1:3000"
 OWN = {"origin": f"http://{HOST}", "content-type": "application/json"}
@@ -19,7 +18,6 @@ class Behind:
 
     def __init__(self) -> None:
         self.reached = 0
-        self.is_cut_off = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self.reached += 1
@@ -29,7 +27,6 @@ class Behind:
         body, has_more = b"", True
         while has_more:
             message = await receive()
-            self.is_cut_off = message["type"] == "http.disconnect"
             body, has_more = body + message.get("body", b""), message.get("more_body", False)
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-security-policy", b"x 'y'")]})
         await send({"type": "http.response.body", "body": body})
@@ -121,32 +118,21 @@ def test_two_hosts_are_refused(guard: BrowserGuard, behind: Behind) -> None:
     ("query", "expected"),
     [
         ("", 200),
-        ("query={assetNodes {id}}", 200),
-        ("query=query%20A%20{a}&operationName=A", 200),
+        ("query={a}", 405),
         (f"query={MUTATION}", 405),
-        ("query=mutation%7Ba%7D", 405),
         ("query=%6dutation%7Ba%7D", 405),
         ("%71uery=mutation{a}", 405),
-        ("query={a}&query=mutation{a}", 405),
-        ("query=mutation{a}&query={a}", 405),
-        ("query=query A{a} mutation B{b}&operationName=B", 405),
-        ("query=%23 comment%0Amutation{a}", 405),
-        ("query=%EF%BB%BFmutation{a}", 405),
-        ("query=,,,mutation{a}", 405),
-        ("query=fragment F on Q {a} mutation{a}", 405),
-        ("query=subscription{a}", 405),
-        ("query=mutation", 405),
-        ("query=" + "{a" * 5000, 405),
+        ("other=1&query=mutation{a}", 405),
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_only_queries_come_by_get(guard: BrowserGuard, behind: Behind, method: str, query: str, expected: int) -> None:
+def test_graphql_is_not_answered_by_get(
+    guard: BrowserGuard, behind: Behind, method: str, query: str, expected: int
+) -> None:
     answer = sent(guard, method, query=query, headers={"sec-fetch-site": "same-origin"})
     assert (status(answer), behind.reached) == (expected, int(expected == 200))
     if expected == 405:
-        assert text(answer) == (
-            "GET runs GraphQL queries, and this is another operation or none; send mutations by POST.\n"
-        )
+        assert text(answer) == "GraphQL is not answered by GET; send it by POST.\n"
 
 
 @pytest.mark.parametrize("path", ["/graphql", "/graphql/", "//graphql", "/prefix/graphql", "/GraphQL", "/./graphql"])
@@ -154,20 +140,8 @@ def test_no_spelling_of_the_path_lets_a_mutation_through(guard: BrowserGuard, pa
     assert status(sent(guard, path=path, query=f"query={MUTATION}", headers={"origin": f"http://{HOST}"})) == 405
 
 
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        ({"origin": f"http://{HOST}"}, 200),
-        ({"sec-fetch-site": "same-origin"}, 200),
-        ({}, 403),
-        ({"sec-fetch-site": "none"}, 403),
-        ({"origin": "http://evil.example"}, 403),
-        ({"origin": "null"}, 403),
-    ],
-)
-def test_queries_by_get_are_of_this_origin(guard: BrowserGuard, headers: dict[str, str], expected: int) -> None:
-    """Under a plain http name browsers do not say which page asks: those that say nothing are refused."""
-    assert status(sent(guard, query="query={a}", headers=headers)) == expected
+def test_a_page_that_names_another_origin_loads_nothing(guard: BrowserGuard) -> None:
+    assert status(sent(guard, path="/", headers={"origin": f"http://{HOST}"})) == 200
     assert status(sent(guard, path="/", headers={"origin": "http://evil.example"})) == 403
 
 
@@ -222,13 +196,6 @@ def test_under_a_proxys_name_its_scheme_alone_is_this_origin(behind: Behind) -> 
         assert answer[0]["type"] == f"websocket.{expected}"
 
 
-def test_a_body_without_a_length_is_bounded_too(guard: BrowserGuard, behind: Behind) -> None:
-    """What is behind sees a client that went away."""
-    for length, is_cut_off in ((LONGEST_BODY, False), (LONGEST_BODY + 1, True)):
-        sent(guard, "POST", headers=OWN, body=b"x" * length)
-        assert behind.is_cut_off == is_cut_off
-
-
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
@@ -266,7 +233,6 @@ def test_a_body_without_a_length_is_bounded_too(guard: BrowserGuard, behind: Beh
         ({"content-type": "application/graphql"}, 415),
         ({"content-type": "application/x-www-form-urlencoded"}, 415),
         ({"content-type": "multipart/form-data; boundary=application/json"}, 415),
-        ({"content-length": str(LONGEST_BODY + 1)}, 413),
     ],
 )
 @pytest.mark.parametrize("path", ["/graphql", "/report_asset_materialization/raw_dataset"])
@@ -323,40 +289,14 @@ def test_websockets_are_of_this_origin(
     assert behind.reached == int(is_accepted)
 
 
-@pytest.mark.parametrize(
-    ("path", "content", "expected"),
-    [
-        ("/graphql", {"query": "{a}"}, 200),
-        ("/graphql", {"query": "query A {a}", "variables": {"é": 1}}, 200),
-        ("/graphql", {"query": MUTATION}, 403),
-        ("/graphql", {"query": "query A{a} mutation B{b}", "operationName": "A"}, 403),
-        ("/graphql", {"query": None}, 403),
-        ("/graphql", {}, 403),
-        ("/graphql", [{"query": "{a}"}], 403),
-        ("/graphql", "{a}", 403),
-        ("/report_asset_materialization/raw_dataset", {}, 403),
-        ("/report_asset_check/graphql", {"query": MUTATION}, 403),
-    ],
-)
-def test_a_read_only_server_answers_queries_alone(behind: Behind, path: str, content: object, expected: int) -> None:
+def test_a_read_only_server_takes_no_reports(behind: Behind) -> None:
+    """Mutations are refused by Dagster itself, which is started read-only too."""
     guard = BrowserGuard(behind, hosts={"127.0.0.1"}, read_only=True)
-    body = json.dumps(content, ensure_ascii=False).encode()
-    answer = sent(guard, "POST", path, headers=OWN, body=body)
-    assert (status(answer), behind.reached) == (expected, int(expected == 200))
-    if expected == 200:
-        assert answer[1]["body"] == body
-    else:
+    assert status(sent(guard, "POST", headers=OWN, body=b"{}")) == 200
+    for path in ("/report_asset_materialization/raw_dataset", "/report_asset_check/graphql", "/graphql/"):
+        answer = sent(guard, "POST", path, headers=OWN, body=b"{}")
+        assert (status(answer), behind.reached) == (403, 1)
         assert "was started with --read-only" in text(answer)
-
-
-def test_a_read_only_server_refuses_what_it_cannot_read(behind: Behind) -> None:
-    guard = BrowserGuard(behind, hosts={"127.0.0.1"}, read_only=True)
-    duplicated = b'{"query": "mutation{a}", "query": "{a}"}'
-    assert status(sent(guard, "POST", headers=OWN, body=duplicated)) == 200  # the last one counts, here and behind
-    assert status(sent(guard, "POST", headers=OWN, body=b"[" * 100_000)) == 403
-    assert status(sent(guard, "POST", headers=OWN, body=b"{}" * LONGEST_BODY)) == 413
-    assert status(sent(guard, "POST", "/report_asset_check/graphql", headers=OWN, body=b'{"query": "{a}"}')) == 403
-    assert behind.reached == 1
 
 
 def test_answers_cannot_be_framed_or_loaded_elsewhere(guard: BrowserGuard) -> None:
@@ -368,18 +308,10 @@ def test_answers_cannot_be_framed_or_loaded_elsewhere(guard: BrowserGuard) -> No
     assert (b"content-security-policy", b"x 'y'") in sent(guard, path="/")[0]["headers"]
 
 
-def test_refusals_are_logged_with_what_was_asked_once_a_second(
-    guard: BrowserGuard, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [100.0]
-    monkeypatch.setattr("aflite_assets.automation.web.guard.time.monotonic", lambda: now[0])
-    for moment in (100.0, 100.5, 100.9, 101.0):
-        now[0] = moment
-        sent(guard, "POST", "/graphql\x1b[2J", headers={**OWN, "origin": "http://evil.example"})
-    first, second = caplog.records
-    assert first.levelname == "WARNING"
-    assert first.getMessage().startswith(
+def test_refusals_are_logged_with_what_was_asked(guard: BrowserGuard, caplog: pytest.LogCaptureFixture) -> None:
+    sent(guard, "POST", "/graphql\x1b[2J", headers={**OWN, "origin": "http://evil.example"})
+    (line,) = caplog.records
+    assert line.levelname == "WARNING"
+    assert line.getMessage().startswith(
         "refused POST '/graphql\\x1b[2J': Origin is 'http://evil.example' and Sec-Fetch-Site missing"
     )
-    assert "more before" not in first.getMessage()
-    assert second.getMessage().endswith(" (and 2 more before)")

@@ -100,7 +100,7 @@ def test_the_ranking_is_part_of_the_key_and_the_old_one_has_no_words(embedded: R
     assert {"own_words", "vocabulary_share"}.isdisjoint(rows)
     iterations = pq.read_table(part.file("iterations.parquet")).column_names
     assert {"distinct_words", "words_per_row"}.isdisjoint(iterations)
-    assert "ranking" not in json.loads(part.file("filter.json").read_text())["settings"]
+    assert json.loads(part.file("filter.json").read_text())["settings"]["ranking"] == "predictability"
     assert part.data_version != by_words.data_version
     again = find_stage("filtered_sets", parse_spec(content()), store=embedded)
     assert again is not None

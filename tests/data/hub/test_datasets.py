@@ -225,7 +225,7 @@ def test_archives_in_the_webdataset_form_are_read(hub: "Hub") -> None:
 
 def test_refresh_sees_a_new_commit_and_a_pinned_revision_does_not(hub: "Hub") -> None:
     hub.publish("me/moving", {"train.csv": "n\nold\n"})
-    moving, pinned = _source("me/moving", None, refresh=True), _source("me/moving", ONE)
+    moving, pinned = _source("me/moving", None, newest=True), _source("me/moving", ONE)
     assert hub.worker.do("commit", source=moving)["result"] == ONE
     assert hub.worker.load(moving) == {"train": [{"n": "old"}]}
     hub.publish("me/moving", {"train.csv": "n\nnew\n"}, commit=TWO)

@@ -372,8 +372,8 @@ def test_files_that_arrive_short_are_not_published(here: ResultStore, monkeypatc
 
 def test_a_later_format_is_refused(machine: Machine) -> None:
     store = machine("later")
-    bucket(store).put("format.json", b'{"format": 2}')
-    with pytest.raises(StoreError, match=r"results in s3://\S+ are of store format 2, which a later version"):
+    bucket(store).put("format.json", b'{"format": 3}')
+    with pytest.raises(StoreError, match=r"results in s3://\S+ are of store format 3, which a later version"):
         store.find("embeddings", "digits", key())
     for content, said in {
         b"[]": r"holds \[\], which is not a format of a store",
@@ -385,7 +385,7 @@ def test_a_later_format_is_refused(machine: Machine) -> None:
     }.items():
         bucket(store).put("format.json", content)
         for use in (lambda: make(store), lambda: store.find("embeddings", "digits", key())):
-            with pytest.raises(StoreError, match=rf"s3://\S+/format\.json {said}.*; write {{\"format\": 1}} into it"):
+            with pytest.raises(StoreError, match=rf"s3://\S+/format\.json {said}.*; write {{\"format\": 2}} into it"):
                 use()
 
 

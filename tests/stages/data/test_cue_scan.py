@@ -29,7 +29,8 @@ def made(folder: Path, store: ResultStore, *, share: float) -> dict[str, Publish
 
 
 def outcome(results: dict[str, PublishedResult]) -> tuple[str, str]:
-    (check,) = stage_checks(CUE_SCAN, results["cue_scan"], StageSettings(), results)
+    check, of_questions = stage_checks(CUE_SCAN, results["cue_scan"], StageSettings(), results)
+    assert not of_questions.applies
     return check.outcome, check.said
 
 

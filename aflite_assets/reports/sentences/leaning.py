@@ -15,10 +15,10 @@ NOT_SHOWN = "Models are not shown to lean on it."
 NOT_TESTED = "It was not tested whether models lean on it."
 
 _UNTOLD: dict[WhyUntold, str] = {
-    "few rows without the tie": "too few train rows are left if it goes with no class; add train rows that have it, of "
-    "classes that it does not point to",
-    "not trained": "the trainings needed for it are missing; run the missing cells",
-    "no test set": "no test row has it; add test rows that have it",
+    "few rows without the tie": "too few train rows remain once its tie to the classes is removed. Add train rows that "
+    "have it, of other classes",
+    "not trained": "the trainings needed for it are missing. Run the missing cells",
+    "no test set": "no test row has it. Add test rows that have it",
 }
 
 
@@ -30,7 +30,7 @@ def untold_text(one: PropertyLeaning) -> str:
         return _UNTOLD[one.why]
     carriers = "no test row of another class has it" if not one.carriers else f"only {_others(one.carriers)} it"
     return (
-        f"{carriers}, and {FEWEST_CARRIERS} are needed; add test rows, or a challenge set in which it goes with other "
+        f"{carriers}, and {FEWEST_CARRIERS} are needed. Add test rows, or a challenge set in which it goes with other "
         "classes"
     )
 

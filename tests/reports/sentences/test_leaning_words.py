@@ -47,11 +47,15 @@ def test_a_cue_of_the_scan_has_one_of_four_answers(leanings: tuple[PropertyLeani
     ("why", "carriers", "start"),
     [
         (None, 400, ""),
-        ("few carriers", 0, "no test row of another class has it, and 30 are needed; add test rows"),
-        ("few carriers", 1, "only 1 test row of other classes has it, and 30 are needed; add test rows"),
-        ("few rows without the tie", 400, "too few train rows are left if it goes with no class; add train rows"),
-        ("not trained", 400, "the trainings needed for it are missing; run the missing cells"),
-        ("no test set", 0, "no test row has it; add test rows that have it"),
+        ("few carriers", 0, "no test row of another class has it, and 30 are needed. Add test rows"),
+        ("few carriers", 1, "only 1 test row of other classes has it, and 30 are needed. Add test rows"),
+        (
+            "few rows without the tie",
+            400,
+            "too few train rows remain once its tie to the classes is removed. Add train rows",
+        ),
+        ("not trained", 400, "the trainings needed for it are missing. Run the missing cells"),
+        ("no test set", 0, "no test row has it. Add test rows that have it"),
     ],
 )
 def test_what_cannot_be_told_says_why_and_what_to_do(why: WhyUntold | None, carriers: int, start: str) -> None:

@@ -34,7 +34,7 @@ FEW = replace(TESTED, adjusted_p=None, carriers=29, why="few carriers")
         (
             (FEW,),
             "It cannot be told whether models lean on it: only 29 test rows of other classes have it, and 30 are "
-            "needed; add test rows, or a challenge set in which it goes with other classes.",
+            "needed. Add test rows, or a challenge set in which it goes with other classes.",
         ),
         ((replace(FEW, why=None),), "It cannot be told whether models lean on it."),
     ],

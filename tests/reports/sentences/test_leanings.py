@@ -100,6 +100,6 @@ def test_a_candidate_without_trainings_is_named_and_decides_nothing(planted: Ben
     assert text.code == "learnable_no_shortcut_shown"
     assert text.sentence.endswith("It cannot be told whether the attribute mark explains it.")
     assert beginning(text, "Independent").endswith(
-        "It cannot be told whether models lean on the attribute mark: the trainings needed for it are missing; run the "
+        "It cannot be told whether models lean on the attribute mark: the trainings needed for it are missing. Run the "
         "missing cells."
     )

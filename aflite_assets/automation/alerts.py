@@ -12,6 +12,9 @@ from aflite_assets.notifying import Alert, chat_text, log_line, post_message
 from aflite_assets.stages.pipeline import STAGES
 
 WILL_RETRY = "dagster/will_retry"
+ROW_COUNT = "dagster/row_count"
+_LEAST_KEPT = 0.95
+"""Share of its former rows below which a dataset is told to have lost some."""
 _READ = {
     dg.DagsterEventType.STEP_FAILURE,
     dg.DagsterEventType.ASSET_CHECK_EVALUATION,
@@ -76,6 +79,8 @@ def alerts_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Aler
     failed = {str(event.step_key): _reason(event) for event in events if event.is_step_failure}
     told = _failed_checks(events, {*made, *failed})
     alerts = [Alert("checks", dataset, stage, reason, link) for stage, reason in told.items()]
+    if "raw_dataset" in made and (fewer := _fewer_rows(instance, made["raw_dataset"], dataset)):
+        alerts.insert(0, Alert("rows", dataset, "raw_dataset", fewer, link))
     if run.status != dg.DagsterRunStatus.SUCCESS:
         stopped = {
             stage: reason for stage, reason in failed.items() if not told.get(stage, "").startswith("blocked by")
@@ -91,6 +96,22 @@ def alerts_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Aler
             reason += f"; {verdicts.splitlines()[0]}"
         alerts.append(Alert("refreshed", dataset, list(made)[-1], reason, link))
     return alerts
+
+
+def _fewer_rows(instance: dg.DagsterInstance, made: dg.AssetMaterialization, dataset: str) -> str:
+    """Return how many rows a dataset has lost since its raw dataset was last made; "" if it is under 5 %."""
+    wanted = dg.AssetRecordsFilter(asset_key=made.asset_key, asset_partitions=[dataset])
+    records = instance.fetch_materializations(wanted, limit=2).records
+    counts = [one.asset_materialization.metadata.get(ROW_COUNT) for one in records if one.asset_materialization]
+    if len(counts) < 2 or None in counts:
+        return ""
+    now, before = (int(_text(count)) for count in counts)
+    if now > _LEAST_KEPT * before:
+        return ""
+    return (
+        f"{now:,} instead of {before:,}; see whether its files were written to their ends; least_rows in the dataset's "
+        "file refuses such files"
+    )
 
 
 def _failed_checks(events: Sequence[dg.DagsterEvent], stages: set[str]) -> Mapping[str, str]:

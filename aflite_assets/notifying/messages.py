@@ -5,8 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 LONGEST_REASON = 400
-Kind = Literal["failed", "checks", "refreshed"]
-_WORDS: dict[Kind, str] = {"failed": "failed", "checks": "has failed checks", "refreshed": "was refreshed"}
+Kind = Literal["failed", "checks", "rows", "refreshed"]
+_WORDS: dict[Kind, str] = {
+    "failed": "failed",
+    "checks": "has failed checks",
+    "rows": "has fewer rows",
+    "refreshed": "was refreshed",
+}
 
 
 @dataclass(frozen=True)

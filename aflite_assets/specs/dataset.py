@@ -165,6 +165,11 @@ class DatasetSpec(StrictSpec):
         default_factory=dict, description="splits to draw from train, in whole groups, for a source without them"
     )
     limit: dict[SplitName, RowCount] | None = Field(None, description="rows per split to try with")
+    least_rows: dict[SplitName, RowCount] = Field(
+        default_factory=dict,
+        description="fewest rows of a split of the source; with fewer, as after a broken download, no stage runs, and "
+        "the last results stay",
+    )
     drop_duplicates: bool = Field(
         False,
         description="of the rows of one split with the same input and label only the first stays; rows with the same "
@@ -278,6 +283,10 @@ class DatasetSpec(StrictSpec):
         for split in self.limit or ():
             if split not in splits:
                 raise ValueError(f"limit names a split {split!r} that source lacks (it has {list(splits)})")
+        for split in self.least_rows:
+            if split not in self.source.splits:
+                held = list(self.source.splits)
+                raise ValueError(f"least_rows names a split {split!r} that source lacks (it has {held})")
         for name, challenge in self.challenge_sets.items():
             if challenge.source == self.source:
                 challenge.check_outside_pool(name, challenge.split, self.filter)

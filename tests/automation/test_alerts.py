@@ -159,6 +159,23 @@ def test_a_finished_refresh_says_what_it_made(instance: dg.DagsterInstance, tell
     assert tell() == []
 
 
+def test_a_dataset_that_lost_rows_is_told(instance: dg.DagsterInstance, tell: Tell) -> None:
+    def counts(rows: int) -> dg.AssetsDefinition:
+        metadata = {"reused": False, "dagster/row_count": rows}
+        return stage("raw_dataset", lambda: dg.MaterializeResult(metadata=metadata))
+
+    run(instance, counts(569))
+    assert not any("has fewer rows" in line for line in tell())
+    run(instance, counts(560))
+    assert not any("has fewer rows" in line for line in tell())
+    run(instance, counts(279))
+    assert tell()[0].startswith(
+        "*circles_1*, raw_dataset has fewer rows: `279 instead of 560; see whether its files were"
+    )
+    run(instance, counts(600))
+    assert not any("has fewer rows" in line for line in tell())
+
+
 @pytest.mark.parametrize(("answer", "trouble"), [(503, "answered 503"), (302, "answered 302")])
 def test_a_webhook_that_takes_no_message_is_named_without_its_address(
     instance: dg.DagsterInstance, tell: Tell, webhook: Webhook, answer: int, trouble: str

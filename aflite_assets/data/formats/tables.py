@@ -216,12 +216,24 @@ def _first_uneven(
     more = f" and {counted(len(lines) - 1, 'line')} more" if len(lines) > 1 else ""
     return _UnevenRowError(
         f"{first.actual_columns} values where there are {first.expected_columns} columns: {lines[0][:200]!r}{more}",
-        _uneven_remedy(lines, first.actual_columns - first.expected_columns, form),
+        _uneven_remedy(
+            lines, first.actual_columns - first.expected_columns, form, is_cut=_ends_within(path, first.text)
+        ),
         first.number - 1 - has_header,
     )
 
 
-def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions") -> str:
+def _ends_within(path: Path, row: str) -> bool:
+    """Return True if the file ends with this row and without a line break, as where its writing stopped."""
+    ending = row.rstrip("\r\n").encode()
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - len(ending)))
+        return bool(ending) and file.read() == ending
+
+
+def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions", *, is_cut: bool) -> str:
+    if surplus < 0 and is_cut:
+        return "the file ends within this row, so its writing may have stopped: write it again, or correct the row"
     if len(lines) > 1:
         return (
             "an unclosed quote joins several lines into one row: close it, or set quoted: false if quotes "

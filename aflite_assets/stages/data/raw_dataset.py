@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
+import pyarrow as pa
+
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.answers import EQUAL, TIE
@@ -16,6 +18,7 @@ from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.storage import load_examples, save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, data_findings
+from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.columns import ColumnsSpec
@@ -54,6 +57,7 @@ class RawDatasetSettings(StageSettings):
     undecodable_images: float
     holdout: dict[SplitName, Count]
     limit: dict[SplitName, RowCount] | None
+    least_rows: dict[SplitName, RowCount]
     drop_duplicates: bool
     between_splits: Literal["keep", "drop"]
     standardise: bool
@@ -137,6 +141,15 @@ def changes(raw: LoadedTable) -> list[str]:
     return lines
 
 
+def _check_least_rows(least_rows: Mapping[str, int], tables: Mapping[str, pa.Table]) -> None:
+    for split, least in least_rows.items():
+        if tables[split].num_rows < least:
+            raise DataError(
+                f"split {split} has {counted(tables[split].num_rows)}, but least_rows says {least:,}; see whether its "
+                "files were written to their ends, or lower least_rows"
+            )
+
+
 def read_raw(
     settings: RawDatasetSettings,
     *,
@@ -157,6 +170,8 @@ def read_raw(
     complete, source = first_rows is None, source or settings.source
     left_out = None if settings.annotations is None else why_left_out(settings.annotations)
     tables = load_source(source, rows=first_rows)
+    if complete:
+        _check_least_rows(settings.least_rows, tables)
     raw = build_raw_table(
         tables,
         columns=implied_columns(source, settings.columns, tables),

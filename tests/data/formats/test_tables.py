@@ -401,3 +401,11 @@ def test_line_of_an_uneven_row_counts_lines_in_quotes_and_empty_ones(tmp_path: P
     content = b'a,b\n"x\ny",1\n\nz,2,3\n'
     with pytest.raises(DataError, match="cannot be read as csv: line 5: 3 values where there are 2 columns: 'z,2,3'"):
         _read(tmp_path / "a.csv", content, "csv")
+
+
+def test_a_file_that_ends_within_a_row_may_not_be_whole(tmp_path: Path) -> None:
+    said = "line 3: 1 values where there are 2 columns: 'sec'; the file ends within this row, so its writing may have"
+    with pytest.raises(DataError, match=said):
+        _read(tmp_path / "a.csv", b"a,b\nfirst,1\nsec", "csv")
+    with pytest.raises(DataError, match="columns: 'sec'; correct the row, or set delimiter and quoted to match"):
+        _read(tmp_path / "a.csv", b"a,b\nfirst,1\nsec\n", "csv")

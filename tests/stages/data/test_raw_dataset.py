@@ -142,6 +142,22 @@ def test_a_holdout_or_limit_that_leaves_one_class_is_refused(feature_files: Call
         read_raw(RawDatasetSettings.of(spec))
 
 
+def test_fewer_rows_than_the_file_allows_are_refused_and_publish_nothing(
+    feature_files: Callable[..., dict[str, Any]], store: ResultStore
+) -> None:
+    spec = parse_spec(feature_files() | {"least_rows": {"train": 121, "test": 40}})
+    message = "split train has 120 rows, but least_rows says 121; see whether its files were written to their ends, or"
+    with pytest.raises(DataError, match=message):
+        run_stage("raw_dataset", spec, store=store)
+    assert store.current_key("raw_dataset", spec.name) is None
+    enough = parse_spec(feature_files() | {"least_rows": {"train": 120}})
+    assert summary(run_stage("raw_dataset", enough, store=store).result)["source_rows"]["train"] == 120
+    with pytest.raises(
+        SpecError, match=r"least_rows names a split 'extra' that source lacks \(it has \['train', 'test'\]\)"
+    ):
+        parse_spec(feature_files() | {"least_rows": {"extra": 1}})
+
+
 def test_of_first_rows_held_out_splits_get_equal_parts(feature_files: Callable[..., dict[str, Any]]) -> None:
     spec = parse_spec(feature_files() | {"holdout": {"dev": 100, "extra": 100}})
     raw = read_raw(RawDatasetSettings.of(spec), first_rows=10)

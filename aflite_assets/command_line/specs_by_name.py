@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from aflite_assets.errors import SpecError
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.yaml.safe_text import shown_path
 
 
 def spec_of(name: str) -> DatasetSpec:
@@ -13,7 +15,10 @@ def spec_of(name: str) -> DatasetSpec:
     """
     from aflite_assets.specs.registry import load_registry, load_spec
 
-    return load_spec(Path(name)) if _is_file(name) else load_registry()[name]
+    if not _is_file(name):
+        return load_registry()[name]
+    _check_is_here(Path(name))
+    return load_spec(Path(name))
 
 
 def file_of(name: str) -> Path:
@@ -25,10 +30,23 @@ def file_of(name: str) -> Path:
     from aflite_assets.specs.registry import BUNDLED, load_registry
 
     if _is_file(name):
+        _check_is_here(Path(name))
         return Path(name)
     registry = load_registry()
     spec = registry[name]
     return registry.files.get(spec.name, BUNDLED / f"{name}.yaml")
+
+
+def _check_is_here(path: Path) -> None:
+    """Refuse a missing file of a dataset's name, which without its ending would name the dataset."""
+    from aflite_assets.specs.registry import load_registry
+
+    if path.exists() or len(path.parts) > 1:
+        return
+    if (file := load_registry().files.get(path.stem)) is not None:
+        raise SpecError(
+            f"there is no {path.name} in this folder; {path.stem} without its ending names {shown_path(file)}"
+        )
 
 
 def _is_file(name: str) -> bool:

@@ -186,6 +186,19 @@ def test_a_registered_file_that_failed_says_why(
     assert "no dataset is named 'paris'" in err
 
 
+def test_a_file_that_lies_in_the_folder_of_datasets_is_named(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make()
+    monkeypatch.setenv("AFLITE_DATASETS", str(path.parent))
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert main(["check", path.name, "--no-timing"]) == 1
+    said = f"there is no {path.name} in this folder; {path.stem} without its ending names"
+    assert said in capsys.readouterr().err
+    assert main(["check", path.stem, "--no-timing"]) == 0
+
+
 def test_rows_that_repeat_across_splits_are_a_warning(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = _checked(make(rows=[*_rows("train", 60), *_rows("test", 20)]), capsys)
     assert code == 0

@@ -128,15 +128,14 @@ class IterationRecord:
         return self.chance_bias is not None and self.representation_bias <= self.chance_bias
 
 
-@dataclass(frozen=True)
-class FilterResult:
-    """The outcome of a run; all row numbers are positions in the input.
+@dataclass(frozen=True, kw_only=True)
+class FilterArrays:
+    """What a run knows of its rows; all row numbers are positions in the input.
 
-    `kept_rows`: int64, ascending, `score_only` rows included. `removed_rows`: int64, by iteration, ascending
-    within one; `removed_in_iteration`: int64 beside it. `predictability` (float32) and `held_out_count`
-    (int64): for every input row as of the last iteration that scored it; NaN and 0 for a row that none did.
-    `label_probability`: float32, every input row, from the first iteration; NaN where never held out, None
-    when the classifier has no probabilities. `probabilities`: float32, rows x classes, the first iteration's
+    `removed_rows`: int64, by iteration, ascending within one; `removed_in_iteration`: int64 beside it. `predictability`
+    (float32) and `held_out_count` (int64): for every input row as of the last iteration that scored it; NaN and 0 for a
+    row that none did. `label_probability`: float32, every input row, from the first iteration; NaN where never held
+    out, None when the classifier has no probabilities. `probabilities`: float32, rows x classes, the first iteration's
     mean held-out probabilities, only with `keep_probabilities`. `instead_labels` (int64, -1 for none) and
     `instead_shares` (float32), rows x 3: the labels that classifiers gave most often in place of the row's own, in the
     iteration that `predictability` is of, most frequent first, and their shares of its held-out predictions; None
@@ -144,23 +143,32 @@ class FilterResult:
     `vocabulary_share` (float64): where rows are ranked by vocabulary, of every input row the words that no other row of
     the pool had when it was removed, or at the end, and its share of the vocabulary at the start (vocabulary.py; rows
     that leave together have those of all of them); else None. `last_label_probability`: where label probabilities put
-    rows in order, float32, of every row as of the last iteration that scored it; else None. `classes`: int64, the
-    labels that occur, ascending. `iterations`: a record each; the last one scores the kept rows and removes nothing.
-    `warnings`: sentences about what may be wrong with this run.
+    rows in order, float32, of every row as of the last iteration that scored it; else None.
     """
 
-    kept_rows: np.ndarray
     removed_rows: np.ndarray
     removed_in_iteration: np.ndarray
     predictability: np.ndarray
     held_out_count: np.ndarray
     label_probability: np.ndarray | None
     probabilities: np.ndarray | None
-    instead_labels: np.ndarray | None
-    instead_shares: np.ndarray | None
-    own_words: np.ndarray | None
-    vocabulary_share: np.ndarray | None
-    last_label_probability: np.ndarray | None
+    instead_labels: np.ndarray | None = None
+    instead_shares: np.ndarray | None = None
+    own_words: np.ndarray | None = None
+    vocabulary_share: np.ndarray | None = None
+    last_label_probability: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterResult(FilterArrays):
+    """The outcome of a run.
+
+    `kept_rows`: int64, ascending, `score_only` rows included. `classes`: int64, the labels that occur, ascending.
+    `iterations`: a record each; the last one scores the kept rows and removes nothing. `warnings`: sentences about what
+    may be wrong with this run.
+    """
+
+    kept_rows: np.ndarray
     classes: np.ndarray
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason
@@ -188,25 +196,14 @@ _OF_VOCABULARY = ("distinct_words", "words_per_row")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterState:
-    """Everything needed to go on with a run; the arrays are those of `FilterResult`, as far as they are known.
+class FilterState(FilterArrays):
+    """Everything needed to go on with a run; arrays that are not known yet are empty or None.
 
     `stop_reason` is set once nothing more will be removed, `finished` once the kept rows have been scored too. `start`
     is where the next iteration's classifiers start from (see `EngineTally`), None before the first. `inputs_hash` is
     the SHA-256 of the inputs, settings and seed (hexadecimal).
     """
 
-    removed_rows: np.ndarray
-    removed_in_iteration: np.ndarray
-    predictability: np.ndarray
-    held_out_count: np.ndarray
-    label_probability: np.ndarray | None
-    probabilities: np.ndarray | None
-    instead_labels: np.ndarray | None = None
-    instead_shares: np.ndarray | None = None
-    own_words: np.ndarray | None = None
-    vocabulary_share: np.ndarray | None = None
-    last_label_probability: np.ndarray | None = None
     start: np.ndarray | None
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason | None
@@ -241,16 +238,9 @@ class FilterState:
         Raises:
             InvalidInputError: an array is missing or the stop code is unknown.
         """
+        given: dict[str, Any] = {name: _take(arrays, name) for name in _PLAIN_ARRAYS}
         return cls(
-            **{name: _take(arrays, name) for name in _PLAIN_ARRAYS},
-            label_probability=arrays.get("label_probability"),
-            probabilities=arrays.get("probabilities"),
-            instead_labels=arrays.get("instead_labels"),
-            instead_shares=arrays.get("instead_shares"),
-            own_words=arrays.get("own_words"),
-            vocabulary_share=arrays.get("vocabulary_share"),
-            last_label_probability=arrays.get("last_label_probability"),
-            start=arrays.get("start"),
+            **given | {name: arrays.get(name) for name in _OPTIONAL_ARRAYS},
             iterations=_records(arrays),
             stop_reason=_stop_reason(int(_take(arrays, "stop_code"))),
             finished=bool(_take(arrays, "finished")),

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from aflite_assets.assets.common import (
     DATASETS,
     OWNERS,
-    IterationReport,
+    IterationRow,
     check,
     dataset_spec,
     found_checks,
@@ -119,7 +119,7 @@ iteration_sets = dg.AssetSpec(
 )
 
 
-def report_iteration(context: dg.AssetExecutionContext, report: IterationReport) -> None:
+def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) -> None:
     """Report one finished iteration to Dagster; reporting it twice does no harm.
 
     Iterations of a dataset with several representations have the representation's name before their number.

@@ -58,7 +58,7 @@ def _processor() -> str:
     return " ".join([model or platform.machine(), *decisive])
 
 
-class Holder:
+class WorkHolder:
     """Holds one piece of work and answers items with it, always in the same thread."""
 
     def __init__(self, make: Callable[[], Work]) -> None:

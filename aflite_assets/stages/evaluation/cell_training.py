@@ -28,35 +28,11 @@ _MODEL = "model"
 """The folder of a trained model, below a part of its own."""
 
 
-@dataclass(frozen=True)
-class WeightsJob:
-    """Everything a process needs to train what several cells start from, and to keep it.
+@dataclass(frozen=True, kw_only=True)
+class TrainingJob:
+    """Everything a process needs to train a model: its settings, where the rows are, and where the files go.
 
     `train_rows`: int64 ids of rows of `raw`; `row_weights`: what each row's loss is multiplied by, None for 1.
-    """
-
-    settings: NeuralModelSpec
-    train_rows: np.ndarray
-    seed: int
-    device: DeviceSettings
-    raw: PublishedResult
-    target: Path
-    scratch: Path
-    row_weights: np.ndarray | None = None
-
-    def run(self, log: Callable[[str], None]) -> dict[str, float]:
-        """`train_weights` here."""
-        return train_weights(self, log)
-
-
-@dataclass(frozen=True)
-class CellJob:
-    """Everything a process needs to train one cell: settings, rows, where the data are and where the files go.
-
-    `train_rows`: int64 ids of rows of `raw`. `unreported`: splits that evaluators stop by, not tested on. `weights`:
-    where a `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next. `stage_rows`: the
-    ids of train rows of `raw` for stages on forgettable rows, by what these call them. `row_weights`: what the loss of
-    each of the train rows is multiplied by, None for 1.
     """
 
     settings: OneStageSpec
@@ -64,14 +40,36 @@ class CellJob:
     seed: int
     device: DeviceSettings
     raw: PublishedResult
-    challenge_sets: PublishedResult
-    unreported: frozenset[str]
     target: Path
     scratch: Path
+    row_weights: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsJob(TrainingJob):
+    """Training of what several cells start from, which is kept."""
+
+    settings: NeuralModelSpec
+
+    def run(self, log: Callable[[str], None]) -> dict[str, float]:
+        """`train_weights` here."""
+        return train_weights(self, log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellJob(TrainingJob):
+    """Training of one cell, and its predictions of every test set.
+
+    `unreported`: splits that evaluators stop by, not tested on. `weights`: where a `WeightsJob` has trained this cell's
+    settings on its rows; then `stages` are trained next. `stage_rows`: the ids of train rows of `raw` for stages on
+    forgettable rows, by what these call them.
+    """
+
+    challenge_sets: PublishedResult
+    unreported: frozenset[str]
     weights: PublishedResult | None = None
     stages: tuple[RecipeStage, ...] = ()
     stage_rows: Mapping[str, np.ndarray] = field(default_factory=dict)
-    row_weights: np.ndarray | None = None
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
         """`train_cell` here."""

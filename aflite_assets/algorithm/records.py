@@ -130,7 +130,7 @@ class IterationRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class FilterArrays:
-    """What a run knows of its rows; all row numbers are positions in the input.
+    """Arrays of what a run knows of its rows; all row numbers are positions in the input.
 
     `removed_rows`: int64, by iteration, ascending within one; `removed_in_iteration`: int64 beside it. `predictability`
     (float32) and `held_out_count` (int64): for every input row as of the last iteration that scored it; NaN and 0 for a

@@ -6,7 +6,6 @@ So is every training that several cells start from, made before them.
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -244,7 +243,13 @@ class _Training:
         def write(part: Draft) -> Mapping[str, float]:
             job = CellJob(
                 settings=first_settings(self.settings.evaluators[cell.evaluator], recipe),
-                **self._rows_and_places(cell, part),
+                train_rows=cell.train_set.row_ids,
+                seed=cell.seed,
+                device=self.context.device,
+                raw=self.inputs.raw_dataset,
+                target=part.path,
+                scratch=part.scratch,
+                row_weights=cell.train_set.weights,
                 challenge_sets=self.inputs.challenge_sets,
                 unreported=validation_splits(self.settings.evaluators),
                 weights=None if base is None else self._weights(base),
@@ -257,22 +262,19 @@ class _Training:
 
     def _base_writer(self, base: BaseTraining) -> Callable[[Draft], Mapping[str, float]]:
         def write(part: Draft) -> Mapping[str, float]:
-            job = WeightsJob(settings=base.settings, **self._rows_and_places(base.cell, part))
+            job = WeightsJob(
+                settings=base.settings,
+                train_rows=base.cell.train_set.row_ids,
+                seed=base.cell.seed,
+                device=self.context.device,
+                raw=self.inputs.raw_dataset,
+                target=part.path,
+                scratch=part.scratch,
+                row_weights=base.cell.train_set.weights,
+            )
             return self._tracked(base.name, base.cell, part, job, title=base.title)
 
         return write
-
-    def _rows_and_places(self, cell: GridCell, part: Draft) -> dict[str, Any]:
-        """Return what every `TrainingJob` has beside its settings."""
-        return {
-            "train_rows": cell.train_set.row_ids,
-            "seed": cell.seed,
-            "device": self.context.device,
-            "raw": self.inputs.raw_dataset,
-            "target": part.path,
-            "scratch": part.scratch,
-            "row_weights": cell.train_set.weights,
-        }
 
     def _tracked(
         self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob, *, title: str

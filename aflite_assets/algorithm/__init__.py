@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         StopReason,
     )
     from aflite_assets.algorithm.scoring import score_rows
-    from aflite_assets.algorithm.selection import Removal, remove_highest
+    from aflite_assets.algorithm.selection import RemovedRows, remove_highest
     from aflite_assets.algorithm.settings import FilterSettings
     from aflite_assets.algorithm.tally import ClassifierFit, Predict, Predictions
     from aflite_assets.algorithm.vocabulary import RowWords
@@ -40,7 +40,7 @@ _MODULES = {
     "Optimum": "aflite_assets.algorithm.optimum",
     "Predict": "aflite_assets.algorithm.tally",
     "Predictions": "aflite_assets.algorithm.tally",
-    "Removal": "aflite_assets.algorithm.selection",
+    "RemovedRows": "aflite_assets.algorithm.selection",
     "RowWords": "aflite_assets.algorithm.vocabulary",
     "Scores": "aflite_assets.algorithm.records",
     "StopReason": "aflite_assets.algorithm.records",
@@ -77,7 +77,7 @@ __all__ = [
     "Optimum",
     "Predict",
     "Predictions",
-    "Removal",
+    "RemovedRows",
     "RowWords",
     "Scores",
     "StopReason",

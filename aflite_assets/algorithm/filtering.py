@@ -1,19 +1,24 @@
 """`filter_dataset`: the outer loop of AFLite, and its progress bar."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from tqdm import tqdm
 
 from aflite_assets.algorithm.chance import score_permuted
 from aflite_assets.algorithm.drawing import Partitions, draw_iteration
 from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_run, fingerprint
-from aflite_assets.algorithm.linear.engine import EngineTally, LinearEngine
-from aflite_assets.algorithm.records import FilterResult, FilterState, IsLearnt, IterationRecord, StopReason
+from aflite_assets.algorithm.records import (
+    FilterArrays,
+    FilterResult,
+    FilterState,
+    IsLearnt,
+    IterationRecord,
+    StopReason,
+)
 from aflite_assets.algorithm.scoring import mean_score, scored_mean
 from aflite_assets.algorithm.selection import (
     NOTHING,
@@ -26,11 +31,14 @@ from aflite_assets.algorithm.selection import (
     words_of,
 )
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.spreading import Scorers, SpreadEngine
 from aflite_assets.algorithm.tally import Tally
 from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary
 from aflite_assets.algorithm.warnings import warnings_of
 from aflite_assets.errors import InvalidInputError
+
+if TYPE_CHECKING:  # both load torch
+    from aflite_assets.algorithm.linear.engine import EngineTally, LinearEngine
+    from aflite_assets.algorithm.spreading import Scorers, SpreadEngine
 
 
 def filter_dataset(
@@ -49,7 +57,7 @@ def filter_dataset(
     keep_probabilities: bool = False,
     on_iteration: Callable[[IterationRecord, FilterState], None] | None = None,
     resume: FilterState | None = None,
-    scorers: Scorers | None = None,
+    scorers: "Scorers | None" = None,
     is_learnt: IsLearnt | None = None,
 ) -> FilterResult:
     """Remove the rows whose labels linear classifiers predict most easily, slice by slice (Algorithm 1, ICML 2020).
@@ -152,7 +160,7 @@ def _filtered(
     device: str,
     on_iteration: Callable[[IterationRecord, FilterState], None] | None,
     resume: FilterState | None,
-    scorers: Scorers | None,
+    scorers: "Scorers | None",
 ) -> FilterResult:
     """Run the filter on checked inputs, from the first iteration or from the state `resume`."""
     check_filter_sizes(run.inputs, run.settings)
@@ -203,7 +211,7 @@ def _finished(
     state: FilterState,
     device: str,
     on_iteration: Callable[[IterationRecord, FilterState], None] | None,
-    scorers: Scorers | None,
+    scorers: "Scorers | None",
 ) -> FilterState:
     """Iterate until the run is finished."""
     removable = run.room(np.arange(len(run.inputs.labels)))
@@ -218,7 +226,10 @@ def _finished(
     return state
 
 
-def _engine(run: _Run, pool: np.ndarray, device: str, scorers: Scorers | None) -> LinearEngine | SpreadEngine:
+def _engine(run: _Run, pool: np.ndarray, device: str, scorers: "Scorers | None") -> "LinearEngine | SpreadEngine":
+    from aflite_assets.algorithm.linear.engine import LinearEngine
+    from aflite_assets.algorithm.spreading import SpreadEngine
+
     given = {"seed": run.seed, "memory_limit": run.memory_limit}
     if scorers is not None:
         spread = SpreadEngine.of(run.inputs, run.settings, scorers=scorers, **given)
@@ -227,7 +238,7 @@ def _engine(run: _Run, pool: np.ndarray, device: str, scorers: Scorers | None) -
     return LinearEngine(run.inputs, run.settings, device=device, pool=pool, **given)
 
 
-def _iterate(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState, device: str) -> FilterState:
+def _iterate(run: _Run, engine: "LinearEngine | SpreadEngine", state: FilterState, device: str) -> FilterState:
     """Run one iteration: draw, score, remove, record."""
     started = perf_counter()
     pool = draw_iteration(run.inputs, run.settings, pool=state.pool, seed=run.seed, iteration=state.next_iteration)
@@ -260,7 +271,9 @@ def _iterate(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState,
     return replace(advanced, instead_labels=labels, instead_shares=shares, start=scored.start)
 
 
-def _scored(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState, drawn: Partitions) -> EngineTally:
+def _scored(run: _Run, engine: "LinearEngine | SpreadEngine", state: FilterState, drawn: Partitions) -> "EngineTally":
+    from aflite_assets.algorithm.spreading import SpreadEngine
+
     given: dict[str, Any] = {
         "pool": state.pool,
         "start": state.start,
@@ -423,18 +436,8 @@ def _result(run: _Run, state: FilterState) -> FilterResult:
             "resume is marked as finished but has no stop reason: give a state that FilterState.to_arrays wrote."
         )
     return FilterResult(
+        **{field.name: getattr(state, field.name) for field in fields(FilterArrays)},
         kept_rows=state.pool,
-        removed_rows=state.removed_rows,
-        removed_in_iteration=state.removed_in_iteration,
-        predictability=state.predictability,
-        held_out_count=state.held_out_count,
-        label_probability=state.label_probability,
-        probabilities=state.probabilities,
-        instead_labels=state.instead_labels,
-        instead_shares=state.instead_shares,
-        own_words=state.own_words,
-        vocabulary_share=state.vocabulary_share,
-        last_label_probability=state.last_label_probability,
         classes=run.inputs.classes,
         iterations=state.iterations,
         stop_reason=state.stop_reason,
@@ -452,6 +455,8 @@ class _ProgressBar:
 
     def __init__(self, removable: int, records: Iterable[IterationRecord]) -> None:
         """Start the bar after `records`, the iterations that a resumed run has made before."""
+        from tqdm import tqdm
+
         self._bar = tqdm(total=removable, unit=" rows", desc="AFLite", disable=None, delay=1.0)
         self._bar.update(sum(record.counted_removed for record in records))
 

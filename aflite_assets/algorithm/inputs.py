@@ -12,7 +12,6 @@ from numbers import Integral
 from typing import TypeGuard
 
 import numpy as np
-import torch
 
 from aflite_assets.algorithm.settings import FilterSettings, check_sizes
 from aflite_assets.algorithm.vocabulary import RowWords, check_row_words
@@ -90,11 +89,14 @@ def check_run(*, seed: object, device: object, memory_limit: object) -> None:
         raise InvalidInputError(
             f"device is {device!r}, which is not a known choice: give one of {', '.join(_DEVICES)}."
         )
-    if device == "cuda" and not torch.cuda.is_available():
-        raise InvalidInputError(
-            f'device is "cuda", but torch {torch.__version__} finds no usable GPU: use "auto" or "cpu", or install a '
-            "torch build with CUDA and a matching driver."
-        )
+    if device == "cuda":
+        import torch  # what needs no GPU needs no torch
+
+        if not torch.cuda.is_available():
+            raise InvalidInputError(
+                f'device is "cuda", but torch {torch.__version__} finds no usable GPU: use "auto" or "cpu", or install '
+                "a torch build with CUDA and a matching driver."
+            )
     if not _is_whole(memory_limit) or memory_limit < 1:
         raise InvalidInputError(
             f"memory_limit must be a whole number of bytes above 0; received {memory_limit!r}: "

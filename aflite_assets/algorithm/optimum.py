@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_train_size
-from aflite_assets.algorithm.reference import reference_fits
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import ClassifierFit, tally_partitions
 from aflite_assets.errors import InvalidInputError
@@ -151,7 +150,7 @@ def _table(
 ) -> BiasTable:
     rows, train_size = len(inputs.labels), settings.train_size
     _check_limits(rows, train_size, most_fits=most_fits, most_subsets=most_subsets)
-    fits = reference_fits(settings) if fit is None else (fit,)
+    fits = _reference_fits(settings) if fit is None else (fit,)
     bits, everything = _bits(rows), np.arange(rows)
     correct = np.zeros(2**rows, dtype=np.int64)
     for trained in combinations(range(rows), train_size):
@@ -160,6 +159,12 @@ def _table(
         correct[bits[subset].sum() + bits[tally.correct > 0]] += 1
     _add_subsets(correct)
     return BiasTable(rows, train_size, correct)
+
+
+def _reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
+    from aflite_assets.algorithm.reference import reference_fits  # loads scikit-learn, which a given `fit` does without
+
+    return reference_fits(settings)
 
 
 def _add_subsets(counts: np.ndarray) -> None:

@@ -131,11 +131,11 @@ class IterationRecord:
         return self.chance_bias is not None and self.representation_bias <= self.chance_bias
 
 
-@dataclass(frozen=True)
-class FilterResult:
-    """The outcome of a run; all row numbers are positions in the input.
+@dataclass(frozen=True, kw_only=True)
+class FilterArrays:
+    """Arrays of what a run knows of its rows; all row numbers are positions in the input.
 
-    `kept_rows`: int64, ascending, `score_only` rows included. `removed_rows`: int64, ordered by iteration, ascending
+    `removed_rows`: int64, ordered by iteration, ascending
     within one; `removed_in_iteration`: int64, the iteration of each. `predictability` (float32) and `held_out_count`
     (int64): values of every input row from the last iteration that scored it; NaN and 0 for a row that was never
     scored. `label_probability`: float32, every input row, from the first iteration; NaN if never held out, None if the
@@ -148,23 +148,32 @@ class FilterResult:
     counts the words that no other row of the pool had when the row was removed, or at the end. `vocabulary_share` is
     the row's share of the vocabulary at the start (vocabulary.py). Rows that are removed together share both numbers.
     `last_label_probability`: float32, for every row the value from the last iteration that scored it, if rows are
-    ranked by label probability; else None. `classes`: int64, the labels that occur, ascending. `iterations`: one record
-    each; the last one scores the kept rows and removes nothing. `warnings`: sentences about possible problems of this
-    run.
+    ranked by label probability; else None.
     """
 
-    kept_rows: np.ndarray
     removed_rows: np.ndarray
     removed_in_iteration: np.ndarray
     predictability: np.ndarray
     held_out_count: np.ndarray
     label_probability: np.ndarray | None
     probabilities: np.ndarray | None
-    instead_labels: np.ndarray | None
-    instead_shares: np.ndarray | None
-    own_words: np.ndarray | None
-    vocabulary_share: np.ndarray | None
-    last_label_probability: np.ndarray | None
+    instead_labels: np.ndarray | None = None
+    instead_shares: np.ndarray | None = None
+    own_words: np.ndarray | None = None
+    vocabulary_share: np.ndarray | None = None
+    last_label_probability: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterResult(FilterArrays):
+    """The outcome of a run.
+
+    `kept_rows`: int64, ascending, `score_only` rows included. `classes`: int64, the labels that occur, ascending.
+    `iterations`: one record each; the last one scores the kept rows and removes nothing. `warnings`: sentences about
+    possible problems of this run.
+    """
+
+    kept_rows: np.ndarray
     classes: np.ndarray
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason
@@ -193,25 +202,14 @@ _OF_VOCABULARY = ("distinct_words", "words_per_row")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterState:
-    """Everything needed to resume a run; the arrays are those of `FilterResult`, as far as they are known.
+class FilterState(FilterArrays):
+    """Everything needed to resume a run; arrays that are not known yet are empty or None.
 
     `stop_reason` is set once nothing more will be removed, and `finished` once the kept rows have also been scored.
     `start` is the point at which the next iteration's classifiers start (see `EngineTally`), or None before the first.
     `inputs_hash` is the SHA-256 of the inputs, settings and seed (hexadecimal).
     """
 
-    removed_rows: np.ndarray
-    removed_in_iteration: np.ndarray
-    predictability: np.ndarray
-    held_out_count: np.ndarray
-    label_probability: np.ndarray | None
-    probabilities: np.ndarray | None
-    instead_labels: np.ndarray | None = None
-    instead_shares: np.ndarray | None = None
-    own_words: np.ndarray | None = None
-    vocabulary_share: np.ndarray | None = None
-    last_label_probability: np.ndarray | None = None
     start: np.ndarray | None
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason | None
@@ -246,16 +244,9 @@ class FilterState:
         Raises:
             InvalidInputError: an array is missing or the stop code is unknown.
         """
+        given: dict[str, Any] = {name: _take(arrays, name) for name in _PLAIN_ARRAYS}
         return cls(
-            **{name: _take(arrays, name) for name in _PLAIN_ARRAYS},
-            label_probability=arrays.get("label_probability"),
-            probabilities=arrays.get("probabilities"),
-            instead_labels=arrays.get("instead_labels"),
-            instead_shares=arrays.get("instead_shares"),
-            own_words=arrays.get("own_words"),
-            vocabulary_share=arrays.get("vocabulary_share"),
-            last_label_probability=arrays.get("last_label_probability"),
-            start=arrays.get("start"),
+            **given | {name: arrays.get(name) for name in _OPTIONAL_ARRAYS},
             iterations=_records(arrays),
             stop_reason=_stop_reason(int(_take(arrays, "stop_code"))),
             finished=bool(_take(arrays, "finished")),

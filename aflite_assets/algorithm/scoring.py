@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aflite_assets.algorithm.inputs import Inputs, check_inputs, check_partitions, check_run, check_train_size
-from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted, follows_training
 from aflite_assets.algorithm.records import Scores
 from aflite_assets.algorithm.settings import FilterSettings
@@ -67,6 +66,8 @@ def score_rows(
     given: dict[str, Any] = {"pool": pool, "unpredicted": unpredicted, "keep_probabilities": keep_probabilities}
     if fit is not None:
         return _scores(inputs, tally_partitions(inputs, subsets, fits=(fit,), memory_limit=memory_limit, **given))
+    from aflite_assets.algorithm.linear.engine import LinearEngine  # loads torch, which a given `fit` does without
+
     with LinearEngine(inputs, settings, seed=seed, device=device, memory_limit=memory_limit, pool=pool) as engine:
         return _scores(inputs, engine.tally(subsets, **given).tally)
 

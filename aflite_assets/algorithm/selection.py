@@ -201,7 +201,7 @@ def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, se
 
 
 @dataclass(frozen=True)
-class Removal:
+class RemovedRows:
     """Positions, int64 ascending: `rows` in the given scores, `others` in the scores of the other rows."""
 
     rows: np.ndarray
@@ -216,7 +216,7 @@ def remove_highest(
     seed: int,
     groups: np.ndarray | None = None,
     other_groups: np.ndarray | None = None,
-) -> Removal:
+) -> RemovedRows:
     """Return the `n_rows` rows with the highest scores, and the rows of `others` that the same rule removes.
 
     Equal scores are drawn at random; `others` at the cut-off are removed at the same rate as the rows there. Scores lie
@@ -228,7 +228,7 @@ def remove_highest(
     among = _scored_units(np.nan_to_num(scores, nan=0.0), groups)
     beside = _scored_units(np.nan_to_num(others, nan=0.0), other_groups)
     chosen = choose_slice(among, settings=settings, allowed=n_rows, room=n_rows, seed=seed, iteration=0)
-    return Removal(chosen.rows, rows_cut(beside, chosen.cut, settings=settings, seed=seed, iteration=0))
+    return RemovedRows(chosen.rows, rows_cut(beside, chosen.cut, settings=settings, seed=seed, iteration=0))
 
 
 def _scored_units(scores: np.ndarray, groups: np.ndarray | None) -> Candidates:

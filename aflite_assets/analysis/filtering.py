@@ -1,7 +1,8 @@
 """Results of filtering, by iteration and at the end: counts, class shares and predictability."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +13,12 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 
 
 @dataclass(frozen=True)
-class FilterRow:
-    """One iteration of filtering.
+class IterationRow:
+    """One published iteration of filtering.
 
     `rows_in`, `removed`: rows of the pool; `train_*`: the train rows among them; `scored_*`: rows that are scored but
-    never trained on. `representation_bias` and `largest_class`: mean predictability of the pool's rows and share of
-    their largest class, in [0, 1]. `guessing_deviation`: standard deviation of the accuracy of guesses that are right
-    with probability `largest_class`.
+    never trained on. `cutoff`: lowest score removed, or None if nothing was removed; the last iteration removes
+    nothing. `representation_bias`: mean predictability of the pool's rows, in [0, 1].
     """
 
     representation: str
@@ -31,6 +31,23 @@ class FilterRow:
     scored_removed: int
     cutoff: float | None
     representation_bias: float
+
+    @classmethod
+    def of(cls, representation: str, row: Mapping[str, object]) -> Self:
+        """From a row of the published iterations, of which it has the columns that it names."""
+        make: Callable[..., Self] = cls
+        columns = (field.name for field in fields(cls) if field.name != "representation")
+        return make(representation, **{column: row[column] for column in columns})
+
+
+@dataclass(frozen=True)
+class FilterRow(IterationRow):
+    """One iteration of filtering, and what guessing would give.
+
+    `largest_class`: share of the largest class of the rows of the pool, in [0, 1]; `guessing_deviation`: of the
+    accuracy of guesses right with that probability.
+    """
+
     rows_never_held_out: int
     largest_class: float
     guessing_deviation: float

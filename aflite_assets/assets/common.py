@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 import pyarrow as pa
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.assets.partitions import DATASETS, OWNERS, REGISTRY
 from aflite_assets.assets.steps.attempts import found_or_made
 from aflite_assets.assets.steps.run_scope import dataset_held
@@ -21,7 +22,7 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.display import result_checks
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
+from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
 from aflite_assets.text import printable
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -271,7 +272,7 @@ def _cell(value: Any) -> str | int | float | bool:
 __all__ = [
     "DATASETS",
     "OWNERS",
-    "IterationReport",
+    "IterationRow",
     "asset_checks",
     "check",
     "check_by_dataset",

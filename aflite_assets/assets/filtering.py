@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from aflite_assets.assets.common import (
     DATASETS,
     OWNERS,
-    IterationReport,
+    IterationRow,
     check,
     dataset_spec,
     found_checks,
@@ -120,7 +120,7 @@ iteration_sets = dg.AssetSpec(
 )
 
 
-def report_iteration(context: dg.AssetExecutionContext, report: IterationReport) -> None:
+def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) -> None:
     """Report one finished iteration to Dagster; reporting it twice does no harm.
 
     If a dataset has several representations, the number of an iteration follows the representation's name.

@@ -19,7 +19,7 @@ from typing import Any
 from uuid import uuid4
 
 from aflite_assets.cluster.protocol import Log, Needs, Shared, Work, Workers
-from aflite_assets.cluster.ray_worker import Holder, NodeFacts, node_facts
+from aflite_assets.cluster.ray_worker import NodeFacts, WorkHolder, node_facts
 from aflite_assets.cluster.settings import ClusterSettings
 from aflite_assets.errors import ClusterError, MemoryRanOutError, NodeRefusedError, WorkerLostError
 from aflite_assets.paths import aflite_home
@@ -265,7 +265,7 @@ class _RayWorkers:
         """Request one worker; it becomes free once it has responded."""
         threads = str(max(1, int(self.takes["num_cpus"])))
         environment = {THREADS: threads, "AFLITE_HOME": str(aflite_home()), "RAY_USAGE_STATS_ENABLED": "0"}
-        remote = self.ray.remote(**self.takes, max_restarts=0, runtime_env={"env_vars": environment})(Holder)
+        remote = self.ray.remote(**self.takes, max_restarts=0, runtime_env={"env_vars": environment})(WorkHolder)
         with self.lock:
             if self.ended:
                 return

@@ -60,7 +60,7 @@ def _processor() -> str:
     return " ".join([model or platform.machine(), *decisive])
 
 
-class Holder:
+class WorkHolder:
     """A holder of one piece of work that processes items, always in the same thread."""
 
     def __init__(self, make: Callable[[], Work]) -> None:

@@ -5,8 +5,9 @@ from typing import Self, TextIO
 
 from tqdm import tqdm
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.command_line.terminal import one_line, truncate_escaped
-from aflite_assets.stages.stage import IterationReport, Progress
+from aflite_assets.stages.stage import Progress
 
 _COUNTED = "{desc} {percentage:3.0f} % |{bar:20}| {n_fmt} of {total_fmt} [{elapsed}<{remaining}]"
 _UNCOUNTED = "{desc} [{elapsed}]"
@@ -55,7 +56,7 @@ class StageBars:
     def _log(self, line: str) -> None:
         self._shown(line)
 
-    def _iteration(self, report: IterationReport) -> None:
+    def _iteration(self, report: IterationRow) -> None:
         left = report.rows_in - report.removed
         self._shown(f"{report.representation}: iteration {report.iteration}, {left:,} rows left")
 

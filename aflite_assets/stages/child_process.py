@@ -16,6 +16,7 @@ from threading import Lock
 from types import MappingProxyType, TracebackType
 from typing import Self
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.child_processes import ChildProcess
 from aflite_assets.cluster import ClusterSettings
 from aflite_assets.errors import TimeLimitError, WorkerLostError, as_sent
@@ -25,7 +26,7 @@ from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.display import prepare_shown
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
+from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
 from aflite_assets.tracking import NullTracker, Tracker
 
 MOST_MEMORY = 3 * 2**29
@@ -229,7 +230,7 @@ class _Parent:
     def log(self, line: str) -> None:
         self.say("log", line)
 
-    def on_iteration(self, report: IterationReport) -> None:
+    def on_iteration(self, report: IterationRow) -> None:
         self.say("iteration", report)
 
 

@@ -10,6 +10,7 @@ from typing import Generic, Self
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.cluster import Cluster
 from aflite_assets.cluster.local import LocalCluster
@@ -20,39 +21,11 @@ from aflite_assets.tracking import TrackedRun
 
 
 @dataclass(frozen=True)
-class IterationReport:
-    """One published iteration of the filter, in the form that the UI plots.
-
-    `rows_in`, `removed`: rows of the pool; `train_rows_in`, `train_removed`: the train rows among them. `scored_*`:
-    rows that are only scored. `cutoff` is the lowest score removed, or None if nothing was removed; the last iteration
-    removes nothing.
-    """
-
-    representation: str
-    iteration: int
-    rows_in: int
-    train_rows_in: int
-    removed: int
-    train_removed: int
-    scored_rows_in: int
-    scored_removed: int
-    cutoff: float | None
-    representation_bias: float
-
-    @classmethod
-    def of(cls, representation: str, row: Mapping[str, object]) -> Self:
-        """Make the report from a row of the published iterations, which has the named columns."""
-        make: Callable[..., Self] = cls
-        columns = (field.name for field in fields(cls) if field.name != "representation")
-        return make(representation, **{column: row[column] for column in columns})
-
-
-@dataclass(frozen=True)
 class Progress:
     """The receiver of a running stage's log lines, finished iterations, and numbers of finished and of all parts."""
 
     log: Callable[[str], None]
-    on_iteration: Callable[[IterationReport], None]
+    on_iteration: Callable[[IterationRow], None]
     on_part: Callable[[int, int], None] = lambda done, total: None
 
 

@@ -65,7 +65,7 @@ def training_sets(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[np.ndarray
     """Training sets and pool of each iteration of the runs to come."""
     seen: list[tuple[list[np.ndarray], np.ndarray]] = []
     monkeypatch.setattr(_SpiedEngine, "seen", seen, raising=False)
-    monkeypatch.setattr("aflite_assets.algorithm.filtering.LinearEngine", _SpiedEngine)
+    monkeypatch.setattr("aflite_assets.algorithm.linear.engine.LinearEngine", _SpiedEngine)
     return seen
 
 
@@ -83,7 +83,7 @@ def scripted_run(
             tally = Tally(right, asked, asked, None, None)
             return EngineTally(tally, start=np.zeros((1, 1, 3)), evaluations=np.zeros((1, len(subsets)), dtype=int))
 
-    monkeypatch.setattr("aflite_assets.algorithm.filtering.LinearEngine", Scripted)
+    monkeypatch.setattr("aflite_assets.algorithm.linear.engine.LinearEngine", Scripted)
     features, labels, _ = planted_truth(rows)
     return filter_dataset(features, labels, settings=settings(**changes), seed=0)
 

@@ -78,7 +78,7 @@ class Problem:
 
     def reference_run(self, monkeypatch: pytest.MonkeyPatch) -> FilterResult:
         with monkeypatch.context() as patch:
-            patch.setattr("aflite_assets.algorithm.filtering.LinearEngine", ReferenceEngine)
+            patch.setattr("aflite_assets.algorithm.linear.engine.LinearEngine", ReferenceEngine)
             return self.run()
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, InvalidInputError, filter_dataset
-from aflite_assets.algorithm import filtering as filtering_module
 from aflite_assets.algorithm.selection import Candidates, choose_slice, shared_out
 from tests.algorithm.test_reference_parity import ReferenceEngine
 
@@ -74,7 +73,7 @@ def test_the_engine_takes_the_rows_that_the_reference_takes(
 ) -> None:
     result = run(changes)
     with monkeypatch.context() as patch:
-        patch.setattr(filtering_module, "LinearEngine", ReferenceEngine)
+        patch.setattr("aflite_assets.algorithm.linear.engine.LinearEngine", ReferenceEngine)
         expected = run(changes)
     assert len(set(result.kept_rows.tolist()) ^ set(expected.kept_rows.tolist())) <= 2
     assert [one.removed for one in result.iterations[:3]] == [one.removed for one in expected.iterations[:3]]

@@ -58,7 +58,7 @@ def kept_shares(seed: int, *, selection: str, remove: str, ties: bool, policy: s
     slice_size = train // (4 * SLICES_PER_SHARE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "aflite_assets.algorithm.filtering.LinearEngine",
+            "aflite_assets.algorithm.linear.engine.LinearEngine",
             lambda inputs, *given, **more: ChanceEngine(inputs, np.random.default_rng([seed, 1])),
         )
         result = filter_dataset(

@@ -7,11 +7,11 @@ import click
 import dagster as dg
 import pytest
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.assets import common, partitions
 from aflite_assets.assets.filtering import report_iteration
 from aflite_assets.assets.partitions import DATASETS
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
-from aflite_assets.stages.stage import IterationReport
 from definitions import defs
 
 BROKEN = "title: ["
@@ -96,12 +96,12 @@ def test_cells_of_several_representations_are_told_apart(
     content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
     spec = parse_spec(content | {"representations": {name: {"kind": "identity"} for name in representations}})
     monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": spec}, {}, {}))
-    facts: dict[str, Any] = dict.fromkeys((field.name for field in fields(IterationReport)), 0)
+    facts: dict[str, Any] = dict.fromkeys((field.name for field in fields(IterationRow)), 0)
 
     @dg.asset(partitions_def=DATASETS)
     def filtering(context: dg.AssetExecutionContext) -> None:
         for name in representations:
-            report_iteration(context, IterationReport(**facts | {"representation": name}))
+            report_iteration(context, IterationRow(**facts | {"representation": name}))
 
     with dg.DagsterInstance.ephemeral() as instance:
         assert dg.materialize([filtering], partition_key="circles_1", instance=instance).success

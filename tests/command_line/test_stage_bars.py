@@ -3,8 +3,8 @@
 import io
 import re
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.command_line.stage_bars import StageBars
-from aflite_assets.stages.stage import IterationReport
 
 
 def test_each_stage_has_a_line_with_its_last_word_and_its_share() -> None:
@@ -13,7 +13,7 @@ def test_each_stage_has_a_line_with_its_last_word_and_its_share() -> None:
         bars.begin("warmup_split").log("200 rows\nof \x1b[2Jhostile text")
         bars.begin("control_sets")  # tells nothing
         filtered = bars.begin("filtered_sets")
-        filtered.on_iteration(IterationReport("net", 3, 4_000, 3_000, 250, 200, 0, 0, 0.8, 0.9))
+        filtered.on_iteration(IterationRow("net", 3, 4_000, 3_000, 0, 250, 200, 0, 0.8, 0.9))
         grid = bars.begin("evaluator_models")
         for done in range(1, 5):
             grid.on_part(done, 4)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.errors import DataError, MemoryRanOutError, TimeLimitError, WorkerLostError
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
@@ -19,7 +20,7 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages import child_process as child
 from aflite_assets.stages.child_process import ChildTraceback, StageJob, StageWorker, make_in_child
 from aflite_assets.stages.pipeline import find_stage, run_stage
-from aflite_assets.stages.stage import IterationReport, Progress, no_progress
+from aflite_assets.stages.stage import Progress, no_progress
 from tests.forked import ForkedChild
 
 # Trackers are what a job brings along, and so what can be made to misbehave in the child.
@@ -94,7 +95,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
 
 def test_what_a_child_makes_is_what_is_made_here(circles_spec: DatasetSpec, store: ResultStore, tmp_path: Path) -> None:
     lines: list[str] = []
-    iterations: list[IterationReport] = []
+    iterations: list[IterationRow] = []
     progress = Progress(lines.append, iterations.append)
     here = ResultStore(tmp_path / "here")
     for name in ("raw_dataset", "warmup_split", "warmup_models", "embeddings", "filtered_sets"):

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.errors import AfliteError, DataError, ModelError, StoreError
 from aflite_assets.models import evaluators
 from aflite_assets.results import ResultStore, StoredResult
@@ -18,7 +19,7 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, numbers, run_pipeline, run_stage, stage_key
 from aflite_assets.stages.shared.published import read_control_sets
-from aflite_assets.stages.stage import IterationReport, Progress
+from aflite_assets.stages.stage import Progress
 from tests.pipeline_fixtures import CIRCLES
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -42,7 +43,7 @@ def walked_store(walked: dict[str, StoredResult], store: ResultStore) -> ResultS
 
 def test_walk_of_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
     logged: list[str] = []
-    iterations: list[IterationReport] = []
+    iterations: list[IterationRow] = []
     results = run_pipeline(circles_spec, store=store, progress=Progress(logged.append, iterations.append))
 
     assert list(results) == list(STAGES)

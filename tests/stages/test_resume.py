@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.encoders import EncodedBatch
 from aflite_assets.results import ResultStore
@@ -20,7 +21,7 @@ from aflite_assets.stages.embedding import embeddings
 from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS
 from aflite_assets.stages.filtering import filtered_sets
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.stage import IterationReport, Progress
+from aflite_assets.stages.stage import Progress
 from tests.forked import forking_context
 from tests.small_datasets import template_pairs
 
@@ -81,7 +82,7 @@ def test_an_error_while_publishing_loses_no_scores(
     with pytest.raises(OSError, match="disk full"):
         _filter(spec, store)
     monkeypatch.undo()
-    reports: list[IterationReport] = []
+    reports: list[IterationRow] = []
     again = run_stage("filtered_sets", spec, store=store, progress=Progress(lambda line: None, reports.append)).result
     assert again.data_version == whole.data_version
     iterations = again.summary["given"]["iterations"]

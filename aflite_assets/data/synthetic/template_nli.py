@@ -104,18 +104,18 @@ TOPICS = (
 
 
 @dataclass(frozen=True)
-class Cue:
+class TemplateCue:
     """An artifact to plant: its name in the column `cue` and, for a hypothesis word, the word."""
 
     name: Literal["none", "negation", "hypothesis_word", "overlap"]
     word: str = ""
 
 
-NO_CUE = Cue("none")
-ALIGNED: Mapping[Label, tuple[Cue, ...]] = {
-    "entailment": (Cue("hypothesis_word", "indeed"), Cue("overlap")),
-    "neutral": (Cue("hypothesis_word", "incidentally"),),
-    "contradiction": (Cue("negation"), Cue("hypothesis_word", "actually")),
+NO_CUE = TemplateCue("none")
+ALIGNED: Mapping[Label, tuple[TemplateCue, ...]] = {
+    "entailment": (TemplateCue("hypothesis_word", "indeed"), TemplateCue("overlap")),
+    "neutral": (TemplateCue("hypothesis_word", "incidentally"),),
+    "contradiction": (TemplateCue("negation"), TemplateCue("hypothesis_word", "actually")),
 }
 """The cues that are associated with each label."""
 
@@ -166,7 +166,7 @@ def _split(source: TemplateNliSource, split: str, rows: int, drawn: set[tuple[st
     )
 
 
-def _plan(source: TemplateNliSource, rows: int) -> Iterator[tuple[Label, Cue]]:
+def _plan(source: TemplateNliSource, rows: int) -> Iterator[tuple[Label, TemplateCue]]:
     """Return label and cue of every row, class by class."""
     for number, label in enumerate(LABELS):
         count = len(range(number, rows, len(LABELS)))
@@ -175,14 +175,14 @@ def _plan(source: TemplateNliSource, rows: int) -> Iterator[tuple[Label, Cue]]:
         yield from ((label, cues[row % len(cues)] if row < planted else NO_CUE) for row in range(count))
 
 
-def _cues(label: Label, direction: Literal["aligned", "reversed"]) -> Sequence[Cue]:
+def _cues(label: Label, direction: Literal["aligned", "reversed"]) -> Sequence[TemplateCue]:
     if direction == "aligned":
         return ALIGNED[label]
     return [cue for other in LABELS if other != label for cue in ALIGNED[other]]
 
 
 def _new_pair(
-    split: str, rows: int, label: Label, cue: Cue, rng: np.random.Generator, drawn: set[tuple[str, str]]
+    split: str, rows: int, label: Label, cue: TemplateCue, rng: np.random.Generator, drawn: set[tuple[str, str]]
 ) -> tuple[str, str]:
     for _ in range(MOST_DRAWS):
         pair = _pair(label, cue, rng)
@@ -195,7 +195,7 @@ def _new_pair(
     )
 
 
-def _pair(label: Label, cue: Cue, rng: np.random.Generator) -> tuple[str, str]:
+def _pair(label: Label, cue: TemplateCue, rng: np.random.Generator) -> tuple[str, str]:
     """Return premise and hypothesis as texts."""
     person, other = (NAMES[number] for number in rng.choice(len(NAMES), 2, replace=False))
     topic, second, third = (TOPICS[number] for number in rng.choice(len(TOPICS), 3, replace=False))
@@ -231,7 +231,7 @@ def _other_news(close: Mapping[str, str], rng: np.random.Generator) -> str:
     return close["contradiction" if rng.random() < 0.5 else "neutral"]
 
 
-def _tail(cue: Cue, topic: Topic, kind: str, rng: np.random.Generator) -> str:
+def _tail(cue: TemplateCue, topic: Topic, kind: str, rng: np.random.Generator) -> str:
     if cue.name == "negation":
         others = [other for other in topic.kinds if other != kind]
         return f", not {topic.thing.format(others[rng.integers(len(others))])}"

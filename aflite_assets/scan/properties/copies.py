@@ -1,4 +1,11 @@
-"""Rows that stay on one side of every cut: those of one group, and near copies of each other."""
+"""Rows that stay on one side of every cut: those of one group, and near copies of each other.
+
+Libraries were tried on texts of up to 60 words with 200 planted copies, each with one word changed (seconds of a
+processor, copies found; none of them named other rows). Among 2,000 texts: these min-hashes 0.06 s and 170,
+datasketch 2.0 0.7 s and 105 with 16 hashes, 0.8 s and 146 with 128, cleanlab's Datalab on TF-IDF 0.4 s and 199. Among
+10,000: 0.4 s and 159, datasketch 3.3 s and 90, 4.3 s and 140, Datalab 4.6 s and 193. Datalab compares every pair of
+rows of a dense matrix, whose cost grows as the square of the rows, and it needs words counted first; it finds more.
+"""
 
 from collections.abc import Hashable, Sequence
 

@@ -29,36 +29,11 @@ _MODEL = "model"
 """The folder of a trained model, below its own part."""
 
 
-@dataclass(frozen=True)
-class WeightsJob:
-    """Everything that a process needs to train a shared start of several cells and to save it.
+@dataclass(frozen=True, kw_only=True)
+class TrainingJob:
+    """Everything that a process needs to train a model: settings, rows, the folders of the data and of the files.
 
     `train_rows`: int64 ids of rows of `raw`; `row_weights`: the factor of each row's loss, or None for 1.
-    """
-
-    settings: NeuralModelSpec
-    train_rows: np.ndarray
-    seed: int
-    device: DeviceSettings
-    raw: PublishedResult
-    target: Path
-    scratch: Path
-    row_weights: np.ndarray | None = None
-
-    def run(self, log: Callable[[str], None]) -> dict[str, float]:
-        """Call `train_weights` in this process."""
-        return train_weights(self, log)
-
-
-@dataclass(frozen=True)
-class CellJob:
-    """Everything that a process needs to train one cell: settings, rows, the folders of the data and the folder for the
-    files.
-
-    `train_rows`: int64 ids of rows of `raw`. `unreported`: splits used for early stopping, on which evaluators are not
-    tested. `weights`: the folder in which a `WeightsJob` has trained this cell's settings on its rows; then `stages`
-    are trained next. `stage_rows`: the ids of train rows of `raw` for stages on forgettable rows, by the names that the
-    stages use. `row_weights`: the factor of each train row's loss, or None for 1.
     """
 
     settings: OneStageSpec
@@ -66,14 +41,36 @@ class CellJob:
     seed: int
     device: DeviceSettings
     raw: PublishedResult
-    challenge_sets: PublishedResult
-    unreported: frozenset[str]
     target: Path
     scratch: Path
+    row_weights: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsJob(TrainingJob):
+    """Training of a shared start of several cells, which is saved."""
+
+    settings: NeuralModelSpec
+
+    def run(self, log: Callable[[str], None]) -> dict[str, float]:
+        """Call `train_weights` in this process."""
+        return train_weights(self, log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellJob(TrainingJob):
+    """Training of one cell, and its predictions of every test set.
+
+    `unreported`: splits used for early stopping, on which evaluators are not tested. `weights`: the folder in which a
+    `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next. `stage_rows`: the ids of
+    train rows of `raw` for stages on forgettable rows, by the names that the stages use.
+    """
+
+    challenge_sets: PublishedResult
+    unreported: frozenset[str]
     weights: PublishedResult | None = None
     stages: tuple[RecipeStage, ...] = ()
     stage_rows: Mapping[str, np.ndarray] = field(default_factory=dict)
-    row_weights: np.ndarray | None = None
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
         """Call `train_cell` in this process."""

@@ -246,19 +246,19 @@ class _Training:
 
         def write(part: Draft) -> Mapping[str, float]:
             job = CellJob(
-                first_settings(self.settings.evaluators[cell.evaluator], recipe),
-                cell.train_set.row_ids,
-                cell.seed,
-                self.context.device,
-                self.inputs.raw_dataset,
-                self.inputs.challenge_sets,
-                validation_splits(self.settings.evaluators),
-                part.path,
-                part.scratch,
+                settings=first_settings(self.settings.evaluators[cell.evaluator], recipe),
+                train_rows=cell.train_set.row_ids,
+                seed=cell.seed,
+                device=self.context.device,
+                raw=self.inputs.raw_dataset,
+                target=part.path,
+                scratch=part.scratch,
+                row_weights=cell.train_set.weights,
+                challenge_sets=self.inputs.challenge_sets,
+                unreported=validation_splits(self.settings.evaluators),
                 weights=None if base is None else self._weights(base),
                 stages=() if recipe is None else recipe.stages,
                 stage_rows={} if recipe is None else self.plans.stage_rows.row_ids(recipe, cell.seed),
-                row_weights=cell.train_set.weights,
             )
             return self._tracked(cell.name, cell, part, job, title=cell.title)
 
@@ -267,13 +267,13 @@ class _Training:
     def _base_writer(self, base: BaseTraining) -> Callable[[Draft], Mapping[str, float]]:
         def write(part: Draft) -> Mapping[str, float]:
             job = WeightsJob(
-                base.settings,
-                base.cell.train_set.row_ids,
-                base.cell.seed,
-                self.context.device,
-                self.inputs.raw_dataset,
-                part.path,
-                part.scratch,
+                settings=base.settings,
+                train_rows=base.cell.train_set.row_ids,
+                seed=base.cell.seed,
+                device=self.context.device,
+                raw=self.inputs.raw_dataset,
+                target=part.path,
+                scratch=part.scratch,
                 row_weights=base.cell.train_set.weights,
             )
             return self._tracked(base.name, base.cell, part, job, title=base.title)

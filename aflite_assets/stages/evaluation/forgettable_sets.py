@@ -272,20 +272,20 @@ class _Trainings:
         with self.context.tracker.child(training.part) as run:
             run.log_parameters({"model": training.settings.model_dump(mode="json"), "seed": training.seed})
             job = (WeightsJob if training.evaluator else WeakJob)(
-                training.settings,
-                self.full.row_ids,
-                training.seed,
-                self.context.device,
-                self.inputs.raw_dataset,
-                part.path,
-                part.scratch,
+                settings=training.settings,
+                train_rows=self.full.row_ids,
+                seed=training.seed,
+                device=self.context.device,
+                raw=self.inputs.raw_dataset,
+                target=part.path,
+                scratch=part.scratch,
             )
             metrics = self.workers.train(job, self.context.progress.log)
             log_training(run, metrics, part.scratch)
         return metrics
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WeakJob(WeightsJob):
     """A training for its dynamics, followed by predictions for the splits; its weights are not kept."""
 

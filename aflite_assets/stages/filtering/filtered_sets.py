@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores, FilterResult, FilterState, IsLearnt, IterationRecord
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.array_files import ArrayFileError, read_arrays
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.storage import load_examples
@@ -39,15 +40,7 @@ from aflite_assets.stages.shared.published import (
     report_iterations,
 )
 from aflite_assets.stages.shared.report_inputs import filtered_set
-from aflite_assets.stages.stage import (
-    IterationReport,
-    Progress,
-    Stage,
-    StageChecks,
-    StageContext,
-    StageInputs,
-    StageSettings,
-)
+from aflite_assets.stages.stage import Progress, Stage, StageChecks, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun
 
 
@@ -287,8 +280,8 @@ class Checkpoint:
             link_or_copy(path, folder / path.name)
 
 
-def _report(name: str, record: IterationRecord) -> IterationReport:
-    return IterationReport.of(name, _published(record))
+def _report(name: str, record: IterationRecord) -> IterationRow:
+    return IterationRow.of(name, _published(record))
 
 
 def _line(name: str, record: IterationRecord) -> str:

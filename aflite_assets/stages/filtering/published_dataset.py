@@ -44,7 +44,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Content:
+class PublishedRows:
     """Every row of the dataset in its published form (`table`), in the order of `raw`, with the names of its columns.
 
     `sample`: the filtered sample of the train rows; None if all were filtered.
@@ -104,7 +104,7 @@ def run(
     raw_result = inputs.raw_dataset
     raw, sample = load_examples(raw_result.path), read_train_sample(inputs.train_sample)
     names = PublishedColumns.of(raw, settings.columns)
-    content = Content(raw, published_table(raw, names, raw_result.summary["source_rows"]), names, sample)
+    content = PublishedRows(raw, published_table(raw, names, raw_result.summary["source_rows"]), names, sample)
     filtered = [filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()]
     controls = read_control_sets(inputs.control_sets)
     files: dict[str, dict[str, str]] = {}
@@ -180,7 +180,7 @@ def _own_rows(
 
 
 def _own_layout(
-    own_rows: OwnRows | None, content: Content, filtered: FilteredSet, quarantined: np.ndarray, suffix: str
+    own_rows: OwnRows | None, content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray, suffix: str
 ) -> Iterator[Configuration]:
     if own_rows is None:
         return
@@ -191,7 +191,7 @@ def _own_layout(
             yield Configuration(f"{name}{suffix}", tables)
 
 
-def _write(configuration: Configuration, content: Content | None, folder: Path) -> dict[str, str]:
+def _write(configuration: Configuration, content: PublishedRows | None, folder: Path) -> dict[str, str]:
     """Write one file per split; return their paths below the folder. `content`: None for rows in the source's own
     layout.
     """
@@ -214,7 +214,7 @@ def _first_random(controls: Sequence[ControlSet], representation: str) -> np.nda
 
 
 def _configurations(
-    content: Content, filtered: FilteredSet, random: np.ndarray, quarantined: np.ndarray, suffix: str
+    content: PublishedRows, filtered: FilteredSet, random: np.ndarray, quarantined: np.ndarray, suffix: str
 ) -> Iterator[Configuration]:
     rows = filtered.rows
     kept = rows.filter(rows["kept"])["row_id"].to_numpy()
@@ -227,7 +227,7 @@ def _configurations(
     yield Configuration(f"full_tagged{suffix}", content.by_split(_tagged(content, filtered, quarantined), every))
 
 
-def _tagged(content: Content, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
+def _tagged(content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
     """Return all rows with the filter's outcome; rows that never entered the filter have no score.
 
     Rows that never entered are the warm-up rows, rows quarantined before the first pass, train rows outside a sample,
@@ -257,7 +257,7 @@ def _tagged(content: Content, filtered: FilteredSet, quarantined: np.ndarray) ->
     return table
 
 
-def _to_parquet(table: pa.Table, content: Content, path: Path) -> None:
+def _to_parquet(table: pa.Table, content: PublishedRows, path: Path) -> None:
     """Write with the schema of `datasets`, so that label names and the image type travel in the file.
 
     Rows are written in blocks, because the images of a large dataset do not fit into memory.

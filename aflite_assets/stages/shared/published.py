@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.array_files import ArrayFileError, open_array
 from aflite_assets.data.examples import Examples
@@ -18,7 +19,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, whole_suspects
 from aflite_assets.errors import StoreError
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.stage import IterationReport, Progress
+from aflite_assets.stages.stage import Progress
 
 _CATEGORY = "attribute.category."
 
@@ -342,7 +343,7 @@ def quarantined_rows(part: PublishedResult) -> np.ndarray:
 def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:
     """Report every published iteration of one representation, in order."""
     for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
-        progress.on_iteration(IterationReport.of(representation, row))
+        progress.on_iteration(IterationRow.of(representation, row))
 
 
 def read_challenge_sets(result: PublishedResult) -> ChallengeSets:

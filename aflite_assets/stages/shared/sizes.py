@@ -1,7 +1,7 @@
 """Conversion of shares to counts: the sizes of the filter and of the warm-up split for a given dataset."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -160,6 +160,11 @@ def _enters(spec: FilterSpec, split: str) -> EvaluationRows:
     return "pooled" if split == "train" else spec.evaluation_rows_of(split)
 
 
+_AS_GIVEN = frozenset(FilterSpec.model_fields) & {field.name for field in fields(FilterSettings)}
+_AS_GIVEN -= {"target_size", "train_size", "slice_size", "stop_at_chance"}
+"""Settings that the algorithm has under the names of a dataset's file, with the same values."""
+
+
 def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows: int | None = None) -> FilterSettings:
     """Return the algorithm's settings for a pool of `pool_rows` rows, of which `train_rows` are train rows (by default
     all).
@@ -180,18 +185,9 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
         ),
         train_size=resolve_count(train_size, pool_rows, field="filter.train_size", kind="rows to filter"),
         slice_size=resolve_count(spec.slice_size, pool_rows, field="filter.slice_size", kind="rows to filter"),
-        n_partitions=spec.n_partitions,
-        threshold=spec.threshold,
-        selection=spec.selection,
-        classifier=spec.classifier,
-        inverse_regularization=spec.inverse_regularization,
-        remove=spec.remove,
         stop_at_chance=bool(spec.stop_at_chance),
         ranking=spec.rank,
-        comparison=spec.comparison,
-        early_stop=spec.early_stop,
-        ties=spec.ties,
-        balance=spec.balance,
+        **{name: getattr(spec, name) for name in _AS_GIVEN},
     )
     try:
         check_sizes(settings, pool_rows=pool_rows, counted_rows=train_rows or pool_rows)

@@ -81,7 +81,17 @@ def _job(store: ResultStore, spec: DatasetSpec, target: Path, evaluator: str = "
     settings = first_settings(spec.evaluators[evaluator], None).model_copy(update=changes)
     raw, challenges = (store.current(name, spec.name) for name in ("raw_dataset", "challenge_sets"))
     scratch = target.with_name(f"{target.name}-scratch")
-    return CellJob(settings, np.arange(40), 0, DeviceSettings("cpu"), raw, challenges, frozenset(), target, scratch)
+    return CellJob(
+        settings=settings,
+        train_rows=np.arange(40),
+        seed=0,
+        device=DeviceSettings("cpu"),
+        raw=raw,
+        challenge_sets=challenges,
+        unreported=frozenset(),
+        target=target,
+        scratch=scratch,
+    )
 
 
 @pytest.mark.usefixtures("forked_workers")

@@ -85,7 +85,7 @@ def dagster_run_page(run_id: str) -> str | None:
 
 
 def dagster_page(*path: str) -> str:
-    """Return a page of Dagster's webserver, at its usual address on this machine if no other one is set."""
+    """Return the URL of a page on Dagster's webserver, which by default is at port 3000 of this machine."""
     return "/".join((base_address(DAGSTER) or "http://127.0.0.1:3000", *path))
 
 

@@ -214,8 +214,8 @@ def crossed_interval(
     lengths = _lengths(*first, *second, groups)
     if not first or not second or len(lengths) != 1 or not lengths[0]:
         raise InvalidInputError(
-            f"an interval needs trainings of both sides on the same rows, got {len(first)} and {len(second)} trainings "
-            f"on {lengths} rows"
+            "an interval needs a training of each side or more, each tested on the same rows, got "
+            f"{len(first)} and {len(second)} trainings tested on {lengths} rows"
         )
     codes = group_codes(groups, lengths[0])
     sizes = np.bincount(codes)

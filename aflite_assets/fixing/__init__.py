@@ -1,4 +1,4 @@
 """Cleaned copies of a source in which a cue of the scan tells nothing. Arguments are in `command_line.fixing`.
 
-Which remedy mends which kind of cue is in `scan.remedies`.
+`scan.remedies` says which remedy mends which kind of cue.
 """

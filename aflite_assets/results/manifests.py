@@ -64,7 +64,7 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
     """Read the manifest of a result and check it; see `manifest_problem`.
 
     Raises:
-        ValueError: it is missing, cannot be read, or is not what was published here; the message is a phrase.
+        ValueError: it is missing, cannot be read, or is not what was published here. The message has no subject.
     """
     try:
         manifest: dict[str, Any] = read_json(path)

@@ -111,7 +111,8 @@ def _read(path: Path) -> Refresh:
             raise ValueError("its keys or data versions are not one text per asset")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
-            f"the record {path} cannot be read ({error}); delete it if the results that it used may be pruned"
+            f"the record {path} cannot be read ({error}); nothing is pruned until you delete this record, and then its "
+            "results may be pruned"
         ) from error
     return refresh
 

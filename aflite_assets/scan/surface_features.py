@@ -21,7 +21,7 @@ def features_of_rows(examples: Examples, *, inputs: Sequence[str] | None = None,
     """Return the surface properties of the rows, float32 of shape (rows, properties), mean 0 and standard deviation 1.
 
     Answers of questions have those of `blind.models.surface_features`, by the answers alone. Other rows have yes-or-no
-    properties, and numbers in bins of equal size. No label is read.
+    properties, and numbers in bins with equally many rows. No label is read.
 
     Args:
         examples: rows of all splits.

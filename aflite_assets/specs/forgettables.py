@@ -48,7 +48,9 @@ class ForgettablesSpec(StrictSpec):
     @model_validator(mode="after")
     def _one_model(self) -> Self:
         if (self.model is None) == (self.evaluator is None):
-            raise ValueError("give either model, a model to train, or evaluator, the name of one that is trained")
+            raise ValueError(
+                "set either `model` (a model to train) or `evaluator` (the name of an evaluator of the file)"
+            )
         if self.seeds is not None and len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one training")
         return self

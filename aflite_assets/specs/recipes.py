@@ -48,7 +48,7 @@ class Recipe:
 
     @property
     def forgettable(self) -> tuple[ForgettableRows, ...]:
-        """The sets of weak models that the recipe trains on; if there are any, it starts from full only."""
+        """The sets of forgettable rows that the recipe trains on; with any, its start is trained on `full` alone."""
         return tuple(stage.forgettable for stage in self.stages if stage.forgettable is not None)
 
 

@@ -37,7 +37,7 @@ class ChosenQuestions(StrictSpec):
     def _apart(self) -> Self:
         both = sorted(set(self.balanced_by) & set(self.against))
         if both:
-            raise ValueError(f"balanced_by and against both name {both}; make two challenge sets")
+            raise ValueError(f"`balanced_by` and `against` both name {both}; make a challenge set for each of the two")
         return self
 
     def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:

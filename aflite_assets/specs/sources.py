@@ -172,8 +172,8 @@ class MultipleChoiceSource(StrictSpec):
     def _one_form(self) -> Self:
         if self.names is not None and len(as_tuple(self.answers or ())) != 1:
             raise ValueError(
-                f"names is {self.names!r}, which names the answers of one column of lists, but answers is "
-                f"{self.answers!r}; leave names out, or name that column as answers"
+                f"`names` is {self.names!r}, which needs one column of lists in `answers`, but `answers` is "
+                f"{self.answers!r}; remove `names`, or set `answers` to a column of lists"
             )
         named, listed = (self.answers, self.right), (self.correct, self.incorrect)
         if (all(named) and not any(listed)) or (all(listed) and not any(named)):

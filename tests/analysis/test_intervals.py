@@ -201,7 +201,7 @@ def test_the_variance_is_never_under_either_part(seed: int, some: int, others: i
      (bits("10"), bits("11"), np.arange(3))],
 )  # fmt: skip
 def test_sides_that_cannot_be_compared_are_refused(first: Any, second: Any, groups: Any) -> None:
-    with pytest.raises(InvalidInputError, match="needs trainings of both sides on the same rows"):
+    with pytest.raises(InvalidInputError, match="needs a training of each side or more, each tested on the same rows"):
         crossed_interval(first, second, groups)
 
 

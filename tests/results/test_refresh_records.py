@@ -68,7 +68,6 @@ def test_a_record_that_is_none_is_named(store: ResultStore, content: bytes) -> N
     path.write_bytes(content)
     with pytest.raises(
         StoreError,
-        match=r"the record /.*\.json cannot be read \(.*\); delete it if the results "
-        r"that it used",
+        match=r"the record /.*\.json cannot be read \(.*\); nothing is pruned until you delete this",
     ):
         read_refreshes(store, "digits")

@@ -367,7 +367,7 @@ def test_sets_are_not_chosen_from_rows_that_the_filter_takes_part_in(spec_conten
     kept = DatasetSpec.model_validate(content | {"filter": {"evaluation_rows": "kept"}})
     assert kept.challenge_sets["hard"].against == ("length",)
     both = {"hard": {"source": CHOICES, "against": ["length"], "balanced_by": ["length", "markup"]}}
-    _refuses(content, "balanced_by and against both name ['length']", challenge_sets=both)
+    _refuses(content, "`balanced_by` and `against` both name ['length']", challenge_sets=both)
 
 
 def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str, Any]) -> None:

@@ -49,8 +49,8 @@ def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({}, "forgettables.x: give either model, a model to train, or evaluator, the name of one that is trained"),
-        ({"model": BAG, "evaluator": "net"}, "forgettables.x: give either model"),
+        ({}, "forgettables.x: set either `model` (a model to train) or `evaluator` (the name of an evaluator of"),
+        ({"model": BAG, "evaluator": "net"}, "forgettables.x: set either `model`"),
         ({"model": BAG, "seeds": [1, 1]}, "seeds [1, 1] repeat a value; each seed is one training"),
         ({"model": {"kind": "linear"}}, "forgettables.x.model.kind: is unknown"),
         ({"evaluator": "nett"}, "forgettables.x.evaluator names 'nett', which is no evaluator; name a neural one "

@@ -1,5 +1,4 @@
-"""Figures of the rows of one filtering (two features, images, similarities, text lengths, the data map), but not of
-iterations.
+"""Figures that show the rows of one filtering: two features, images, similarities, text lengths, the data map.
 
 The figure of two features with the models' accuracies is Figure 2 of ICML 2020. Text lengths are Figure 2 of SustaiNLP
 2020 (without random rows), and the data map (variability against confidence) is Figure 1 of Swayamdipta et al. 2020.

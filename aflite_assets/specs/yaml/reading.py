@@ -226,7 +226,7 @@ class _Reader:
                 return [self.value(item, (*place, str(number))) for number, item in enumerate(node.value)]
             case yaml.ScalarNode():
                 return self._scalar(node, place)
-        raise AssertionError(f"YAML has no other nodes, but this is a {type(node).__name__}")
+        raise AssertionError(f"a YAML node is a mapping, a sequence or a scalar, but this is a {type(node).__name__}")
 
     def _mapping(self, node: yaml.MappingNode, place: tuple[str, ...]) -> dict[str, object]:
         own: dict[str, object] = {}

@@ -251,7 +251,7 @@ def _with_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Tabl
 
 
 def _full_parts(models: PublishedResult) -> Mapping[str, list[PublishedResult]]:
-    """Return the finished cells of the train set full, by evaluator, one part per seed."""
+    """Return the finished cells of the train set `full` by evaluator: one part for each seed."""
     parts: dict[str, list[PublishedResult]] = {}
     done = [("train_set", "=", "full"), ("status", "=", "done")]
     for row in pq.read_table(models.file("cells.parquet"), filters=done).to_pylist():

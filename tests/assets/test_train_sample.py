@@ -68,4 +68,5 @@ def test_all_rows_pass_where_no_sample_is_asked_for(home: Any, monkeypatch: pyte
     shown, check = _materialized(monkeypatch)
     assert shown["chosen"] == "all train rows"
     assert not {"sample_curve", "sample_curve_points", "sample_rows"} & set(shown)
-    assert check is None
+    assert check.passed
+    assert check.metadata["result"].value == "does not apply to this dataset"

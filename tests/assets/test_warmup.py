@@ -67,4 +67,5 @@ def test_a_size_that_is_given_has_no_curve(home: Any, monkeypatch: pytest.Monkey
     shown, check = _materialized(monkeypatch, warmup={"size": 0.1})
     assert shown["dagster/row_count"] == 200
     assert not {"chosen", "learning_curve", "learning_curve_points"} & set(shown)
-    assert check is None
+    assert check.passed
+    assert check.metadata["result"].value == "does not apply to this dataset"

@@ -77,13 +77,13 @@ def test_status_as_json(table: Path, home: Path, capsys: pytest.CaptureFixture[s
     assert main(["pause", "--reason", "moving disks"]) == 0
     capsys.readouterr()
     whole = json.loads(said(capsys, "status", "--json"))
-    assert set(whole) == {"paused", "datasets", "deleted"}
+    assert set(whole) == {"paused", "checked", "datasets", "deleted"}
     assert whole["paused"].endswith("moving disks")
     assert whole["deleted"] == {}
     broken, points = whole["datasets"]
     assert (broken["dataset"], broken["stages"]) == ("broken", {})
     assert "broken.yaml: line 1" in broken["failure"]
-    assert (points["dataset"], points["failure"], points["looked"]) == ("points", None, None)
+    assert (points["dataset"], points["failure"], whole["checked"]) == ("points", None, None)
     assert list(points["stages"]) == list(STAGES)
     assert points["stages"]["raw_dataset"] == "found"
     assert points["stages"]["analysis"] == "never made"

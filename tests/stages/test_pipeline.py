@@ -107,6 +107,7 @@ CHANGES: dict[str, Any] = {
     "undecodable_images": 0.5,
     "holdout": {"dev": 10},
     "limit": {"train": 300},
+    "least_rows": {"train": 300},
     "seed": 1,
     "warmup": {"size": 0.3},
     "representations": {"renamed": {"kind": "identity"}},

@@ -50,7 +50,7 @@ def test_what_is_no_refresh_is_refused(store: ResultStore) -> None:
         record_refresh(store, [], what="x")
     written = record_refresh(store, [publish(store, "raw_dataset", 1)], what="x")
     written.path.write_text("{}")
-    with pytest.raises(StoreError, match=r"the record .* cannot be read .*; delete it if"):
+    with pytest.raises(StoreError, match=r"the record .* cannot be read .*; nothing is pruned until"):
         read_refreshes(store, "digits")
 
 

@@ -294,5 +294,5 @@ def test_a_number_is_a_place_if_the_first_number_is_given(tmp_path: Path) -> Non
 
 
 def test_names_of_answers_that_are_columns_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"names is 'n', .* but answers is \('A', 'B'\); leave names out"):
+    with pytest.raises(ValueError, match=r"`names` is 'n', .* but `answers` is \('A', 'B'\); remove `names`"):
         _source(Path("q.csv"), answers=["A", "B"], names="n")

@@ -7,9 +7,11 @@ import socket
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -113,6 +115,14 @@ def wait_for(condition: Callable[[], Found | None], log: Path | None = None) -> 
     pytest.fail(log.read_text() if log else "not within a minute")
 
 
+def _status(address: str) -> int | None:
+    """Return the status of a page; None while the server, which has said its address, does not listen yet."""
+    try:
+        return int(urllib.request.urlopen(address, timeout=10).status)
+    except urllib.error.URLError:
+        return None
+
+
 def test_nothing_is_left_when_it_is_told_to_end(tmp_path: Path) -> None:
     # Both at once: a code server that was still loading ends by itself, half a minute later, without a heartbeat.
     (tmp_path / "told").mkdir()
@@ -120,7 +130,7 @@ def test_nothing_is_left_when_it_is_told_to_end(tmp_path: Path) -> None:
     with dagster(tmp_path / "told") as told, dagster(tmp_path / "interrupted", *SMALL) as interrupted:
         started = []
         for process, address, _ in (told, interrupted):
-            assert urllib.request.urlopen(f"{address}/server_info", timeout=10).status == 200
+            assert wait_for(partial(_status, f"{address}/server_info")) == 200
             children = process.children(recursive=True)
             assert len(children) >= 4  # code server, what it starts, webserver, daemon
             started += children

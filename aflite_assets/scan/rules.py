@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.scan.properties.records import MISSING_BIN, Categories, Number, Properties, PropertyInfo
+from aflite_assets.wording import counted
 
 LEAST_CHOSEN = 0.08
 """Difference between the shares of the class and of the rest that carry a property, from which a rule is tested."""
@@ -284,6 +285,8 @@ def _part_name(part: Part, properties: Properties) -> str:
     if part.form == "values":
         return _values_name(info.name, [properties.categories[part.index].values[value] for value in part.values])
     number = properties.numbers[part.index]
+    if info.compares and (longer := _longer_text(info.compares, part, number)):
+        return longer
     low, high = _written(number.lows[part.low], number), _written(number.highs[part.high], number)
     if low == high:
         return f"{info.name} = {low}"
@@ -292,6 +295,16 @@ def _part_name(part: Part, properties: Properties) -> str:
     if part.high == number.bins - 1:
         return f"{info.name} at least {low}"
     return f"{info.name} from {low} to {high}"
+
+
+def _longer_text(compares: tuple[str, ...], part: Part, number: Number) -> str:
+    """Return which of two texts is longer, and by how much; "" for a range that holds both."""
+    first, second = compares
+    if part.high == number.bins - 1 and number.lows[part.low] >= 1:
+        return f"{first} is longer than {second} by at least {counted(int(number.lows[part.low]), 'word')}"
+    if part.low == 0 and number.highs[part.high] <= -1:
+        return f"{second} is longer than {first} by at least {counted(int(-number.highs[part.high]), 'word')}"
+    return ""
 
 
 def _values_name(name: str, values: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ class PropertyInfo:
 
     `name`: as a person reads it, "long dash (text)". `absent`: the name of its opposite, "no long dash (text)".
     `reason`: why it is no part of the task, or None if it may be. `source`: the column or text it was read from.
+    `compares`: the two texts whose numbers of words a difference is of, the first less the second; else empty.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class PropertyInfo:
     absent: str
     reason: Reason | None
     source: str = ""
+    compares: tuple[str, ...] = ()
 
     @property
     def is_artefact(self) -> bool:
@@ -35,9 +37,17 @@ class PropertyInfo:
         return self.reason is not None
 
 
-def info_of(kind: str, name: str, *, absent: str = "", source: str = "", declared: bool = False) -> PropertyInfo:
+def info_of(
+    kind: str,
+    name: str,
+    *,
+    absent: str = "",
+    source: str = "",
+    declared: bool = False,
+    compares: tuple[str, ...] = (),
+) -> PropertyInfo:
     """Return the record of a property; its reason follows from its kind or the dataset's file."""
-    return PropertyInfo(kind, name, absent or f"not: {name}", reason_of(kind, declared=declared), source)
+    return PropertyInfo(kind, name, absent or f"not: {name}", reason_of(kind, declared=declared), source, compares)
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,7 +107,8 @@ def text_numbers(texts: Sequence[str | None], tokens: Tokens, source: str, *, de
     measured |= {("sentence order", name): values for name, values in _first_and_last(known, source).items()}
     found = []
     for (kind, name), values in measured.items():
-        info = info_of(kind, name, source=source, declared=declared)
+        ends = (f"the first sentence of {source}", "the last sentence") if name.startswith(_FIRST_LESS_LAST) else ()
+        info = info_of(kind, name, source=source, declared=declared, compares=ends)
         found.append(number_of(info, np.where(missing, np.nan, values)))
     return [one for one in found if one is not None]
 
@@ -117,13 +118,16 @@ def has_parts(texts: Sequence[str | None]) -> bool:
     return sum(2 <= len(_SENTENCE_START.split(text or "")) <= 4 for text in texts) >= max(len(texts) / 2, 1)
 
 
+_FIRST_LESS_LAST = "words of the first sentence of"
+
+
 def _first_and_last(texts: Sequence[str], source: str) -> dict[str, np.ndarray]:
     """Return how the lengths of the first and the last sentence compare; NaN for a text of one sentence."""
     ends = [(parts[0], parts[-1]) if len(parts) > 1 else None for parts in map(_SENTENCE_START.split, texts)]
     words = np.array([(np.nan, np.nan) if one is None else [len(part.split()) for part in one] for one in ends])
     apart, total = words[:, 0] - words[:, 1], words.sum(axis=1)
     return {
-        f"words of the first sentence of {source} less those of the last": apart,
+        f"{_FIRST_LESS_LAST} {source} less those of the last": apart,
         f"relative length of the first and the last sentence of {source}": apart / total,
     }
 
@@ -159,7 +163,13 @@ def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[
         f"words of {names[1]} less those of {names[0]}": apart.astype(np.float64),
         f"relative length of {names[1]} to {names[0]}": apart / total,
     }
-    found = [number_of(info_of("pair", name, source=names[1]), values) for name, values in measured.items()]
+    difference = f"words of {names[1]} less those of {names[0]}"
+    found = [
+        number_of(
+            info_of("pair", name, source=names[1], compares=(names[1], names[0]) if name == difference else ()), values
+        )
+        for name, values in measured.items()
+    ]
     return [one for one in found if one is not None]
 
 

@@ -33,8 +33,8 @@ def _bias_under_guessing(last: IterationRecord) -> Iterator[str]:
     if last.representation_bias < guessing - _DEVIATIONS * deviation:
         yield (
             f"The kept rows' representation bias, {last.representation_bias:.3f}, is below {guessing:.3f}, the "
-            "value for guessing each class as often as it occurs: filtering continued after it had removed the "
-            "linear shortcuts, and selected against them. Raise target_size or threshold."
+            "value for guessing each class as often as it occurs: filtering went too far, and kept rows "
+            "on which linear classifiers are wrong. Raise target_size or threshold."
         )
 
 

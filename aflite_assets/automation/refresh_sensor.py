@@ -73,7 +73,7 @@ class Tick:
         """Plan every dataset; returns the runs to start, the events to report and the next cursor.
 
         Raises:
-            StoreError: the notes about refreshes cannot be kept, or the store is of a later version.
+            StoreError: the notes about refreshes cannot be kept, or the store is of another format.
         """
         self.store.check_format()
         self._state = RefreshState.beside(self.store)

@@ -1,7 +1,7 @@
 """Whether a published folder still holds what was published.
 
 A manifest is compared with its own hash (`manifests`), files with the manifest. `.seen/<key>.json` notes each file's
-size, times and inode from when its hash was last right, and the hash of the manifest. A file that looks as noted is
+size, times and inode from when its hash was last right. A file that looks as noted is
 taken to be unchanged; another one is hashed. So a store that was copied or restored is hashed once, file by file, when
 a result is first looked for, and later looks cost one `stat` per file. If the note cannot be written, because the store
 may only be read, it is kept for the life of the process.
@@ -23,7 +23,6 @@ from typing import Any
 
 from aflite_assets.errors import DamagedManifestError, LostObjectsError
 from aflite_assets.results.files import file_sha256, read_json, write_json
-from aflite_assets.results.manifests import HASH, manifest_hash
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _SEEN = ".seen"
@@ -106,20 +105,15 @@ def _own(result: PublishedResult, *, ignore_cache: bool) -> tuple[str, ...] | No
 def manifest_damage(result: PublishedResult) -> str | None:
     """Return what is wrong with a result's manifest, or None if nothing is; files and parts are not looked at."""
     try:
-        manifest = result.manifest
+        _ = result.manifest
     except DamagedManifestError as error:
         return error.problem
-    if HASH in manifest:
-        return None
-    noted = _read_seen(result).get(MANIFEST)
-    changed = isinstance(noted, str) and noted != manifest_hash(manifest)
-    return f"{MANIFEST} was changed after it was first read" if changed else None
+    return None
 
 
 def record_verified(result: PublishedResult) -> None:
     """Note that every file has the content of the manifest, so that it is not hashed again while it is unchanged."""
-    marks = {name: _mark((result.path / name).stat()) for name in result.manifest["files"]}
-    _write_seen(result, {MANIFEST: manifest_hash(result.manifest), **marks})
+    _write_seen(result, {name: _mark((result.path / name).stat()) for name in result.manifest["files"]})
 
 
 def forget(result: PublishedResult) -> None:
@@ -141,11 +135,11 @@ def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
     """Return what is wrong with the files beside a manifest that is sound; those that are right are noted."""
     manifest, seen = result.manifest, _read_seen(result)
     known = {} if ignore_cache else seen
-    folder, sizes = str(result.path), manifest.get("sizes", {})
-    now: dict[str, Any] = {MANIFEST: manifest.get(HASH) or manifest_hash(manifest)}
+    folder, sizes = str(result.path), manifest["sizes"]
+    now: dict[str, Any] = {}
     reasons = []
     for name, digest in manifest["files"].items():
-        mark, reason = _examined(folder, name, digest, sizes.get(name), known.get(name))
+        mark, reason = _examined(folder, name, digest, sizes[name], known.get(name))
         if mark:
             now[name] = mark
         if reason is not None:
@@ -155,13 +149,13 @@ def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
     return [*reasons, *_unpublished(result.path, manifest["files"])]
 
 
-def _examined(folder: str, name: str, digest: str, size: int | None, known: Any) -> tuple[list[Any], str | None]:
+def _examined(folder: str, name: str, digest: str, size: int, known: Any) -> tuple[list[Any], str | None]:
     """Return what to note of a file, and what is wrong with it; `known` is what was noted when it was last hashed."""
     path = os.path.join(folder, name)
     try:
         status = os.stat(path)
         mark, regular = _mark(status), stat.S_ISREG(status.st_mode)
-        problem = size_problem(name, status.st_size if regular else None, status.st_size if size is None else size)
+        problem = size_problem(name, status.st_size if regular else None, size)
         if problem is not None:
             return [], problem
         wrong, other_content = [*mark, _WRONG], f"the content of {name} has changed"

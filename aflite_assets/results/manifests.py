@@ -2,8 +2,7 @@
 
 The hash covers everything in a manifest, in its order: key, inputs, files, parts, summary, provenance, environment and
 time. It finds damage, edits by hand and manifests copied over others. It does not stop a person who can write the store
-and computes the hash again. Manifests of before (`FORMAT` is missing) carry no hash and are read as they are;
-`damage` notes what they held when it first saw them, so that it finds later changes.
+and computes the hash again. A manifest without a hash is damaged.
 """
 
 import hashlib
@@ -23,10 +22,8 @@ from aflite_assets.processors import threads_per_step
 from aflite_assets.results.files import MOST_JSON, read_json
 from aflite_assets.results.keys import ResultKey, is_digest
 
-FORMAT, HASH = "manifest_format", "manifest_sha256"
-"""Fields of a manifest. One that has a format must have a hash, so that a deleted hash is found."""
-_HASHED = 2
-"""The first format with a hash; manifests without the field are of format 1."""
+HASH = "manifest_sha256"
+"""Field of a manifest with the hash of all its other fields."""
 _HASH_BYTES = 200
 """At least what the hash and its name add to a manifest."""
 _CONTRADICTION = "contradicts itself"
@@ -41,7 +38,7 @@ def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: a number is not finite, or the manifest would be larger than what is read.
     """
-    text = json.dumps({FORMAT: _HASHED, **fields}, allow_nan=False, indent=2)
+    text = json.dumps(dict(fields), allow_nan=False, indent=2)
     if len(text) + _HASH_BYTES > MOST_JSON:
         raise ValueError(f"a manifest of {len(text):,} bytes is too large; put tables into files, not into the summary")
     manifest: dict[str, Any] = json.loads(text)
@@ -99,14 +96,16 @@ def content_version(files: Mapping[str, str], parts: Mapping[str, Mapping[str, s
     return ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()}).digest
 
 
-def _seal_problem(manifest: Mapping[str, Any]) -> str | None:
-    if HASH not in manifest and FORMAT in manifest:
+def _seal_problem(manifest: Any) -> str | None:
+    if not isinstance(manifest, Mapping):
+        return _CONTRADICTION
+    if HASH not in manifest:
         return "has no hash"
     try:
         own_hash = manifest_hash(manifest)
     except (ValueError, RecursionError):  # an infinite number, which no manifest that was published holds
         return "was changed after it was published"
-    return None if manifest.get(HASH, own_hash) == own_hash else "was changed after it was published"
+    return None if manifest[HASH] == own_hash else "was changed after it was published"
 
 
 def _place_problem(manifest: Mapping[str, Any], asset: str, partition: str, key: str) -> str | None:
@@ -132,8 +131,8 @@ def _is_consistent(manifest: Mapping[str, Any]) -> bool:
         and datetime.fromisoformat(manifest["published"]).tzinfo is not None
         and all(is_digest(part["key"]) for part in manifest["parts"].values())
         and all(_is_below(name) for name in manifest["files"])
-        and set(manifest.get("sizes", manifest["files"])) == set(manifest["files"])
-        and all(type(size) is int and size >= 0 for size in manifest.get("sizes", {}).values())
+        and set(manifest["sizes"]) == set(manifest["files"])
+        and all(type(size) is int and size >= 0 for size in manifest["sizes"].values())
     )
 
 

@@ -92,7 +92,7 @@ def prune(
     datasets whose file was deleted; of these only what is pinned, used now or younger than `older_than` stays.
 
     Raises:
-        StoreError: a refresh or a pin cannot be read, or a later version wrote the store. Nothing was removed.
+        StoreError: a refresh or a pin cannot be read, or the store is of another format. Nothing was removed.
         UnsupportedStoreError: the results lie in an object store.
         ValueError: `keep` is negative.
     """

@@ -140,7 +140,7 @@ def cue_sentence(cue: Cue) -> str:
     )
     if not remark:
         return said
-    return f"{said} {remark[0].upper()}{remark[1:]}{'' if remark.endswith('?') else '.'}"
+    return f"{said} {remark[0].upper()}{remark[1:]}"
 
 
 PURE_COLUMN, PURE = 0.90, 0.95
@@ -170,7 +170,9 @@ def purity_sentence(cue: Cue) -> str:
     start = f"nearly every carrier is of one class ({percent(cue.tested_precision)} of the tested ones)"
     if of_column:
         return f"{start}: was this value known before the label was?"
-    return f"{start}: labels may follow this word" if cue.kinds == {"words"} else start
+    if cue.kinds == {"words"}:
+        return f"{start}: were labels made from this word?"
+    return f"{start}: how did these rows come about?"
 
 
 def surface_sentence(result: ScanFacts) -> str:

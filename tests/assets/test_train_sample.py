@@ -13,10 +13,8 @@ from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultSt
 pytestmark = pytest.mark.usefixtures("made_here", "tracking_home")
 
 
-def _materialized(
-    monkeypatch: pytest.MonkeyPatch, **changes: Any
-) -> tuple[dict[str, Any], dg.AssetCheckEvaluation | None]:
-    """What `train_sample` tells Dagster of a small dataset, and the outcome of its check, if any."""
+def _materialized(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
+    """What `train_sample` tells Dagster of a small dataset, and the outcome of its check."""
     content = {
         "name": "circles_1",
         "source": {"format": "template_nli", "splits": {"train": 2000, "test": 60}, "planted_share": 0.6, "seed": 0},
@@ -38,7 +36,7 @@ def _materialized(
         )
     (sample,) = result.asset_materializations_for_node("train_sample")
     checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
-    return {name: one.value for name, one in sample.metadata.items()}, checks.get("sample_curve_flattens")
+    return {name: one.value for name, one in sample.metadata.items()}, checks["sample_curve_flattens"]
 
 
 def test_the_curve_is_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +57,6 @@ def test_the_curve_is_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert schema.keys() == {"row_id", "held_back"}
     assert "from raw_dataset.row_id" in str(schema["row_id"].description)
     # It rises to the end, which is said and stops nothing.
-    assert check is not None
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "accuracy still rises at 400 rows, the largest sample" in str(check.metadata["found"].value)
 

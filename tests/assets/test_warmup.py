@@ -14,10 +14,8 @@ pytestmark = pytest.mark.usefixtures("made_here", "tracking_home")
 MODEL = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1, "heads": 1, "max_length": 16}
 
 
-def _materialized(
-    monkeypatch: pytest.MonkeyPatch, **changes: Any
-) -> tuple[dict[str, Any], dg.AssetCheckEvaluation | None]:
-    """What `warmup_split` tells Dagster of a small dataset, and the outcome of its check of the curves, if any."""
+def _materialized(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
+    """What `warmup_split` tells Dagster of a small dataset, and the outcome of its check of the curves."""
     content = {
         "name": "circles_1",
         "source": {"format": "template_nli", "splits": {"train": 2000, "test": 60}, "planted_share": 0.6, "seed": 0},
@@ -39,7 +37,7 @@ def _materialized(
         )
     (split,) = result.asset_materializations_for_node("warmup_split")
     checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
-    return {name: one.value for name, one in split.metadata.items()}, checks.get("learning_curves_flatten")
+    return {name: one.value for name, one in split.metadata.items()}, checks["learning_curves_flatten"]
 
 
 def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +54,6 @@ def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -
     assert png.startswith(b"\x89PNG")
     assert len(png) < 50_000
     # In one epoch of so few rows nothing is learnt, which is said and stops nothing.
-    assert check is not None
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "small: no sample gave its encoder a higher accuracy than predicting only the most frequent class" in str(
         check.metadata["found"].value

@@ -16,7 +16,7 @@ from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.doctor import examine_store
 from aflite_assets.results.files import write_json
-from aflite_assets.results.manifests import load_manifest, manifest_problem, sealed
+from aflite_assets.results.manifests import load_manifest, manifest_hash, manifest_problem, sealed
 
 KEY = ResultKey("1", {"seed": 1}, {})
 CHANGED = "manifest.json was changed after it was published"
@@ -138,43 +138,15 @@ def test_a_deleted_hash_is_found(store: ResultStore) -> None:
     assert reasons(result) == ("manifest.json has no hash",)
 
 
-def test_a_manifest_without_format_and_hash_is_compared_with_what_was_noted(store: ResultStore) -> None:
-    """It may be one of before manifests had a hash; only the note of the last check knows better."""
-
-    def as_of_before(manifest: dict[str, Any]) -> None:
-        del manifest["manifest_sha256"], manifest["manifest_format"]
-        manifest["summary"]["unlabelled_rows"] = 0
-
-    result = publish(store)
-    edit(result, as_of_before)
-    assert reasons(result) == ("manifest.json was changed after it was first read",)
-    shutil.rmtree(result.path.parent / ".seen")  # as after a copy without hidden files
-    assert reasons(result) == ()
-    assert fresh(result).summary["unlabelled_rows"] == 0
-
-
-def test_a_manifest_of_before_is_read_and_later_changes_of_it_are_found(store: ResultStore) -> None:
-    result = publish(store)
-    edit(result, lambda manifest: [manifest.pop(name) for name in ("manifest_sha256", "manifest_format")])
-    note = result.path.parent / ".seen" / f"{result.key}.json"
-    note.write_text(json.dumps({"rows.txt": json.loads(note.read_text())["rows.txt"]}))  # as earlier versions wrote it
-    assert reasons(result) == ()
-    edit(result, EDITS["a count of the summary"])
-    assert reasons(result) == ("manifest.json was changed after it was first read",)
-
-
-@pytest.mark.parametrize("with_hash", [True, False])
 @pytest.mark.parametrize(
     ("asset", "partition"), [("filtered_sets", "digits"), ("raw_dataset", "letters"), ("filtered_sets", "letters")]
 )
-def test_a_manifest_of_another_result_is_found(store: ResultStore, asset: str, partition: str, with_hash: bool) -> None:
+def test_a_manifest_of_another_result_is_found(store: ResultStore, asset: str, partition: str) -> None:
     """The key is the same: two datasets may have the same settings."""
     result, other = publish(store), publish(store, asset, partition)
     assert (result.key, result.data_version) == (other.key, other.data_version)
     for mine, theirs in ((result, other), (result.part("cell.1"), other.part("cell.1"))):
         shutil.copy(theirs.path / "manifest.json", mine.path / "manifest.json")
-        if not with_hash:
-            edit(mine, lambda manifest: [manifest.pop(name) for name in ("manifest_sha256", "manifest_format")])
         expected = f"manifest.json belongs to another result ({asset!r} of {partition!r}, {mine.key!r})"
         assert reasons(mine) == (expected,)
 
@@ -188,14 +160,14 @@ def test_a_manifest_of_another_key_is_found(store: ResultStore) -> None:
 
 
 def test_what_a_result_was_made_from_contradicts_another_key(store: ResultStore) -> None:
-    """This is found without a hash too, because the key is the hash of it."""
+    """A right hash of a manifest does not make up for a key of other fields."""
     result = publish(store)
 
-    def before(manifest: dict[str, Any]) -> None:
-        del manifest["manifest_sha256"], manifest["manifest_format"]
+    def another_seed(manifest: dict[str, Any]) -> None:
         manifest["made_from"]["fields"]["seed"] = 2
+        manifest["manifest_sha256"] = manifest_hash(manifest)
 
-    edit(result, before)
+    edit(result, another_seed)
     shutil.rmtree(result.path.parent / ".seen")
     assert reasons(result) == ("manifest.json contradicts itself",)
 

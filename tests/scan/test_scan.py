@@ -280,9 +280,10 @@ def _candidate(kind: str, precision: float, base: float) -> Cue:
     [
         ("column", 0.94, 0.17, "nearly every carrier is of one class (94 % of the tested ones): was this value known "
          "before the label was?"),
-        ("words", 0.97, 0.5, "nearly every carrier is of one class (97 % of the tested ones): labels may follow this "
-         "word"),
-        ("length", 0.97, 0.5, "nearly every carrier is of one class (97 % of the tested ones)"),
+        ("words", 0.97, 0.5, "nearly every carrier is of one class (97 % of the tested ones): were labels made from "
+         "this word?"),
+        ("length", 0.97, 0.5, "nearly every carrier is of one class (97 % of the tested ones): how did these rows "
+         "come about?"),
         ("words", 0.94, 0.5, ""),
         ("column", 0.89, 0.17, ""),
         ("column", 0.97, 0.95, ""),  # which nearly every row is

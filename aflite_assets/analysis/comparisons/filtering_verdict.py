@@ -203,7 +203,7 @@ def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
-    """Return the pool's first bias minus the bias of shuffled labels; None in results of earlier versions."""
+    """Return the pool's first bias minus the bias of shuffled labels; None if one of them was not scored."""
     if filtered.chance is None or filtered.first_scores is None:
         return None
     pool = filtered.rows.filter(pa.array(filtered.pool))

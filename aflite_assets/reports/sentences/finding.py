@@ -15,7 +15,7 @@ from aflite_assets.reports.sentences.leaning import cue_leaning, is_about
 from aflite_assets.reports.sentences.verdict import VerdictWords, mending
 from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.scan.cues import Cue, State
-from aflite_assets.scan.sentences import reach_sentence
+from aflite_assets.scan.sentences import purity_sentence, reach_sentence
 from aflite_assets.text import DASH, count, percent, short, signed_points
 from aflite_assets.wording import counted
 
@@ -182,7 +182,8 @@ class FindingWords:
             )
         if self.tone == "judge":
             return (
-                "If it is no part of the task, remove it in a copy and run again. Otherwise keep the dataset as it is."
+                f"{self._first_ask()}If it is no part of the task, remove it in a copy and run again. Otherwise keep "
+                "the dataset as it is."
             )
         if code == "cannot_tell" and self.verdict.shortfalls:
             what = self.verdict.shortfalls[0].what
@@ -248,6 +249,14 @@ class FindingWords:
             f"The cue “{name}” tells “{label}” from {rest} by itself: {percent(cue.balanced)} % balanced accuracy, "
             "where chance is 50 %."
         )
+
+    def _first_ask(self) -> str:
+        """Return what to find out about a cue nearly all of whose rows are of one class; "" for other cues."""
+        if not self.cues or not purity_sentence(self.cues[0]):
+            return ""
+        cue = self.cues[0]
+        share = f"{percent(cue.tested_precision)} % of its tested rows are “{short(cue.label, _LONGEST)}”"
+        return f"Find out first how its rows and their labels were made: {share}. "
 
     def _all_artefacts(self) -> str:
         return _capital(self.words.artefact())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning, WhyUntold
 from aflite_assets.scan.cues import Cue as SurfaceCue
-from aflite_assets.text import count
+from aflite_assets.text import count, listed
 from aflite_assets.wording import counted
 
 LEANS = "Models lean on it."
@@ -54,8 +54,8 @@ def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
     about = [one for one in leanings if is_about(cue, one)]
     if any(one.leans for one in about):
         return LEANS
-    if any(one.leans is False for one in about):
-        return NOT_SHOWN
+    if tested := sorted({one.evaluator for one in about if one.leans is False}):
+        return f"{NOT_SHOWN[:-1]}; only {listed([f'“{name}”' for name in tested])} was tested."
     if (why := next(filter(None, map(untold_text, about)), "")) or about:
         return f"It cannot be told whether models lean on it{f': {why}' if why else ''}."
     return NOT_TESTED

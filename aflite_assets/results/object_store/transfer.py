@@ -41,11 +41,7 @@ def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
     asset, partition, *_, key = place.split("/")
     try:
         manifest: dict[str, Any] = parse_json(body)
-        sound = (
-            manifest_problem(manifest, asset, partition, key) is None
-            and "sizes" in manifest
-            and _ATTEMPT.fullmatch(manifest[ATTEMPT])
-        )
+        sound = manifest_problem(manifest, asset, partition, key) is None and _ATTEMPT.fullmatch(manifest[ATTEMPT])
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return manifest if sound else None

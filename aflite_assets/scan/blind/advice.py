@@ -36,7 +36,9 @@ def next_steps(scores: BlindScores, scan: str) -> list[Step]:
         return []
     best, name = named[0], FILTER_FILE.removesuffix(".yaml")
     return [
-        Step(f"Judge whether {best.name} may decide what is right. If not, the answers give themselves away."),
+        Step(
+            f"Judge whether right answers may be recognised by {best.name}. If not, the answers give themselves away."
+        ),
         Step(
             f"If the questions test models: report {_score(best)} beside each accuracy, since it takes no knowledge, "
             f"and {_rewrite(scores)}."

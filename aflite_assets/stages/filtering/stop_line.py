@@ -27,7 +27,7 @@ def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: f
         f"filtering {name} stopped {_WHY[result.stop_reason]}. Kept: {counted(int((kept & train).sum()), 'train row')} "
         f"of {int(train.sum()):,}, target_size {settings.target_size:,}. Rows that reach the threshold "
         f"{settings.threshold:g} in the last pass, and would be next: {_next_rows(result, given, kept):,}, of which a "
-        f"slice takes at most {settings.slice_size:,}. Shuffled labels are predicted with {chance:.3f} in the mean"
+        f"slice takes at most {settings.slice_size:,}. The mean predictability of shuffled labels is {chance:.3f}"
     )
 
 

@@ -1,8 +1,7 @@
 """Columns of a table are dropped with all their values, and what is left in the copy is named."""
 
-import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +9,10 @@ import numpy as np
 
 from aflite_assets.specs.registry import load_spec
 from benchmarks.detection_kinds import draw_texts
+from tests.command_line.fixing.conftest import read_rows, write_rows
 
 Run = Callable[..., tuple[int, str, str]]
 Row = dict[str, Any]
-
-
-def _write(path: Path, rows: Sequence[Row]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def _read(path: Path) -> list[Row]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def test_a_column_of_a_table_is_dropped_with_all_its_values(run: Run, tmp_path: Path) -> None:
@@ -51,7 +38,7 @@ def test_a_column_of_a_table_is_dropped_with_all_its_values(run: Run, tmp_path: 
             strict=True,
         )
     ]
-    path = _write(tmp_path / "loans.csv", rows)
+    path = write_rows(tmp_path / "loans.csv", rows)
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
     lines = out.splitlines()
     assert code == 0
@@ -60,7 +47,7 @@ def test_a_column_of_a_table_is_dropped_with_all_its_values(run: Run, tmp_path: 
     assert "  The column 'desk' is left out." in lines
     assert any("the YAML file has 'score' under attributes; fill in" in line for line in lines)
     assert [
-        {**row, "desk": code["desk"]} for row, code in zip(_read(tmp_path / "new" / "loans.csv"), rows, strict=True)
+        {**row, "desk": code["desk"]} for row, code in zip(read_rows(tmp_path / "new" / "loans.csv"), rows, strict=True)
     ] == [{name: str(value) for name, value in row.items()} for row in rows]
     spec = load_spec(tmp_path / "new" / "loans_fixed.yaml")
     assert (spec.columns.features, spec.columns.attributes) == (("amount",), ("score",))
@@ -78,7 +65,7 @@ def test_artefacts_that_were_not_to_be_mended_are_named_and_end_with_1(run: Run,
         }
         for text, mark, lacks, own in zip(draw_texts(rng, 900), marked, gone, of_yes, strict=True)
     ]
-    path = _write(tmp_path / "reviews.csv", rows)
+    path = write_rows(tmp_path / "reviews.csv", rows)
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new", "--json")
     content = json.loads(out)
     assert (code, content["mended"], content["cues"][0]["change"]) == (1, False, "gone")

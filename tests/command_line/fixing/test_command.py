@@ -1,9 +1,8 @@
 """`aflite fix` as a user meets it: planted cues are gone, everything else is as it was, and refusals leave nothing."""
 
-import csv
 import json
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.scan import ScanResult, ScanSettings, scan_rows
 from aflite_assets.specs.registry import load_spec
 from benchmarks.detection_kinds import draw_texts
+from tests.command_line.fixing.conftest import read_rows, write_rows
 
 Run = Callable[..., tuple[int, str, str]]
 Row = dict[str, Any]
@@ -49,20 +49,6 @@ def names(run: Run) -> Callable[..., list[str]]:
         return [cue["name"] for cue in json.loads(run("scan", path, "--json", *options)[1])["cues"]]
 
     return scanned
-
-
-def _write(path: Path, rows: Sequence[Row]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def _read(path: Path) -> list[Row]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def _rows(seed: int = 0, count: int = COUNT) -> tuple[list[Row], np.ndarray, np.ndarray]:
@@ -111,14 +97,14 @@ def test_a_planted_cue_is_gone_and_the_rest_is_as_it_was(
     kind: str, run: Run, names: Callable[..., list[str]], tmp_path: Path
 ) -> None:
     name, column, expected = CHANGED[kind]
-    path = _write(tmp_path / "reviews.csv", _planted(kind))
+    path = write_rows(tmp_path / "reviews.csv", _planted(kind))
     original = path.read_bytes()
     assert names(path)[0].startswith(name)
     code, out, err = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
     assert (code, err) == (0, "")
     assert out.startswith(f"Cue 1 is gone: \u201c{name}")
     assert path.read_bytes() == original
-    before, after = _read(path), _read(tmp_path / "new" / "reviews.csv")
+    before, after = read_rows(path), read_rows(tmp_path / "new" / "reviews.csv")
     kept = [key for key in before[0] if key != column]
     assert [[row[key] for key in kept] for row in after] == [[row[key] for key in kept] for row in before]
     assert (column in after[0]) == (column == "review")
@@ -129,12 +115,12 @@ def test_a_planted_cue_is_gone_and_the_rest_is_as_it_was(
 def test_other_cues_are_rebalanced_by_a_subset_of_the_rows(
     kind: str, start: str, run: Run, names: Callable[..., list[str]], tmp_path: Path
 ) -> None:
-    path = _write(tmp_path / "reviews.csv", _planted(kind, 1_500))
+    path = write_rows(tmp_path / "reviews.csv", _planted(kind, 1_500))
     found = names(path)
     assert any(name.startswith(start) for name in found)
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
     assert (code, out.splitlines()[0][:14]) == (0, "Cue 1 is gone:")
-    before, after = _read(path), _read(tmp_path / "new" / "reviews.csv")
+    before, after = read_rows(path), read_rows(tmp_path / "new" / "reviews.csv")
     assert 0.6 * len(before) < len(after) < 0.95 * len(before)
     places = [before.index(row) for row in after]
     assert places == sorted(set(places))
@@ -143,15 +129,15 @@ def test_other_cues_are_rebalanced_by_a_subset_of_the_rows(
 
 
 def test_the_order_is_drawn_anew(run: Run, names: Callable[..., list[str]], tmp_path: Path) -> None:
-    path = _write(tmp_path / "reviews.csv", _planted("order"))
+    path = write_rows(tmp_path / "reviews.csv", _planted("order"))
     assert names(path)[0].startswith("row number in the file (from 1)")
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
     assert (code, out.splitlines()[0][:14]) == (0, "Cue 1 is gone:")
-    before, after = _read(path), _read(tmp_path / "new" / "reviews.csv")
+    before, after = read_rows(path), read_rows(tmp_path / "new" / "reviews.csv")
     assert after != before
     assert sorted(after, key=lambda row: int(row["number"])) == sorted(before, key=lambda row: int(row["number"]))
     run("fix", path, "--cue", 1, "--to", tmp_path / "same")
-    assert _read(tmp_path / "same" / "reviews.csv") == after
+    assert read_rows(tmp_path / "same" / "reviews.csv") == after
 
 
 def test_a_cue_that_is_still_there_is_said_so(run: Run, tmp_path: Path) -> None:
@@ -159,7 +145,7 @@ def test_a_cue_that_is_still_there_is_said_so(run: Run, tmp_path: Path) -> None:
     rows = _planted("identifier")
     for row in rows:
         row["batch"] = "late" if row["record_id"] > 50_000 else "early"
-    path = _write(tmp_path / "reviews.csv", rows)
+    path = write_rows(tmp_path / "reviews.csv", rows)
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new", "--json")
     content = json.loads(out)
     assert (code, content["mended"]) == (1, False)
@@ -168,13 +154,13 @@ def test_a_cue_that_is_still_there_is_said_so(run: Run, tmp_path: Path) -> None:
     assert content["headline"][1].startswith(
         "Next: scan the copy and mend what it names, or begin again from the original"
     )
-    assert "record_id" not in _read(tmp_path / "new" / "reviews.csv")[0]
+    assert "record_id" not in read_rows(tmp_path / "new" / "reviews.csv")[0]
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "rebalanced", "--by", "rebalance")
     assert (code, out.splitlines()[0][:14]) == (0, "Cue 1 is gone:")
 
 
 def test_the_json_of_a_scan_fixes_what_its_numbers_mean(run: Run, tmp_path: Path) -> None:
-    path = _write(tmp_path / "reviews.csv", [{**row, "class": row["label"]} for row in _planted("ellipsis")])
+    path = write_rows(tmp_path / "reviews.csv", [{**row, "class": row["label"]} for row in _planted("ellipsis")])
     scan = tmp_path / "scan.json"
     scan.write_text(run("scan", path, "--label", "class", "--skip", "label", "--seed", 3, "--json")[1])
     code, out, err = run("fix", path, "--scan", scan, "--cue", 1, "--to", tmp_path / "new", "--json")
@@ -214,7 +200,7 @@ def test_the_json_of_a_scan_fixes_what_its_numbers_mean(run: Run, tmp_path: Path
     ],
 )
 def test_refusals_leave_nothing(options: list[str], message: str, run: Run, tmp_path: Path) -> None:
-    path = _write(tmp_path / "data" / "reviews.csv", _planted("ellipsis"))
+    path = write_rows(tmp_path / "data" / "reviews.csv", _planted("ellipsis"))
     code, out, err = run("fix", path, "--to", tmp_path / "data" / "new", *options)
     assert (code, out) == (2, "")
     assert message in err
@@ -222,7 +208,7 @@ def test_refusals_leave_nothing(options: list[str], message: str, run: Run, tmp_
 
 
 def test_a_folder_that_holds_something_is_refused(run: Run, tmp_path: Path) -> None:
-    path = _write(tmp_path / "reviews.csv", _planted("ellipsis"))
+    path = write_rows(tmp_path / "reviews.csv", _planted("ellipsis"))
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "mine.txt").write_text("mine")
     code, _, err = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
@@ -238,7 +224,7 @@ def test_too_few_rows_are_refused_after_the_copy_and_leave_nothing(run: Run, tmp
     for place, row in enumerate(rows):
         if of_yes[place] and place % 20:
             row["review"] = row["review"].rstrip(".!?") + "\u2026"
-    path = _write(tmp_path / "data" / "reviews.csv", rows)
+    path = write_rows(tmp_path / "data" / "reviews.csv", rows)
     code, _, err = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "data" / "new")
     assert code == 2
     assert "too few in each class to test whether a cue is gone" in err
@@ -246,17 +232,17 @@ def test_too_few_rows_are_refused_after_the_copy_and_leave_nothing(run: Run, tmp
 
 
 def test_nothing_to_mend_is_refused(run: Run, tmp_path: Path) -> None:
-    path = _write(tmp_path / "reviews.csv", _rows()[0])
+    path = write_rows(tmp_path / "reviews.csv", _rows()[0])
     code, _, err = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
     assert (code, "the scan finds no cue in this file, so there is nothing to mend" in err) == (2, True)
 
 
 def _dataset(folder: Path, kind: str, **settings: Any) -> Path:
     rows = _planted(kind, 1_500)
-    _write(folder / "train.csv", rows[:900])
-    _write(folder / "a" / "test.csv", rows[900:1_200])
-    _write(folder / "b" / "test.csv", rows[1_200:])
-    _write(folder / "fresh.csv", rows[1_200:])
+    write_rows(folder / "train.csv", rows[:900])
+    write_rows(folder / "a" / "test.csv", rows[900:1_200])
+    write_rows(folder / "b" / "test.csv", rows[1_200:])
+    write_rows(folder / "fresh.csv", rows[1_200:])
     columns = {"text": "review", "attributes": [name for name in rows[0] if name not in ("review", "label")]}
     fresh = {"source": {"format": "csv", "splits": {"test": "fresh.csv"}}, "columns": {"text": "review"}}
     spec = {
@@ -287,7 +273,7 @@ def test_all_splits_of_a_dataset_are_cleaned_and_challenge_sets_are_named(run: R
     assert spec.challenge_sets["fresh"].source.splits == {"test": str(tmp_path / "fresh.csv")}
     assert spec.columns == load_spec(path).columns
     for name, original in (("train.csv", "train.csv"), ("test.csv", "a/test.csv"), ("test_2_test.csv", "b/test.csv")):
-        before, after = _read(tmp_path / original), _read(new / name)
+        before, after = read_rows(tmp_path / original), read_rows(new / name)
         assert [row["number"] for row in after] == [row["number"] for row in before]
         assert not any("\u2026" in row["review"] for row in after)
         assert any("\u2026" in row["review"] for row in before)
@@ -304,7 +290,7 @@ def test_a_dropped_column_leaves_the_dataset_file_too(run: Run, tmp_path: Path) 
     assert "A dropped column is no longer found because it is no longer there" in out
     spec = load_spec(tmp_path / "new" / "reviews_fixed.yaml")
     assert (spec.columns.attributes, spec.irrelevant) == (("number", "stars"), ("stars",))
-    assert list(_read(tmp_path / "new" / "test.csv")[0]) == ["number", "stars", "review", "label"]
+    assert list(read_rows(tmp_path / "new" / "test.csv")[0]) == ["number", "stars", "review", "label"]
 
 
 def test_every_split_is_rebalanced_by_its_own_rows(run: Run, tmp_path: Path) -> None:
@@ -313,7 +299,7 @@ def test_every_split_is_rebalanced_by_its_own_rows(run: Run, tmp_path: Path) -> 
     assert code == 0
     assert "'train': " in out
     for name in ("train.csv", "test.csv"):
-        rows = _read(tmp_path / "new" / name)
+        rows = read_rows(tmp_path / "new" / name)
         marked = np.array(["\u2026" in row["review"] for row in rows])
         of_yes = np.array([row["label"] == "yes" for row in rows])
         assert of_yes[marked].mean() == pytest.approx(of_yes[~marked].mean(), abs=0.5 / marked.sum() + 1e-9)
@@ -327,7 +313,7 @@ def test_rows_that_are_held_out_of_train_are_rebalanced_with_it(run: Run, tmp_pa
     path = _dataset(tmp_path, "ellipsis", source=source, holdout={"test": 0.3})
     code, out, _ = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "new")
     assert code == 0
-    before, rows = _read(tmp_path / "train.csv"), _read(tmp_path / "new" / "train.csv")
+    before, rows = read_rows(tmp_path / "train.csv"), read_rows(tmp_path / "new" / "train.csv")
     assert f"{len(rows)} of 900 rows are kept" in out
     places = [before.index(row) for row in rows]
     assert places == sorted(places)
@@ -385,11 +371,11 @@ def test_images_with_a_metadata_file_keep_its_columns(run: Run, tmp_path: Path) 
     folder = _photos(tmp_path / "photos")
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jpg"))
     rows = [{"file_name": path, "kind": path[:3], "site": "north, 1"} for path in paths]
-    _write(folder / "metadata.csv", rows)
+    write_rows(folder / "metadata.csv", rows)
     code, out, _ = run("fix", folder, "--label", "kind", "--cue", 1, "--to", tmp_path / "new")
     assert code == 0, out
     assert "No YAML file is written: " in out
-    assert _read(tmp_path / "new" / "images" / "metadata.csv") == rows
+    assert read_rows(tmp_path / "new" / "images" / "metadata.csv") == rows
     assert all((tmp_path / "new" / "images" / path).is_file() for path in paths)
 
 
@@ -398,7 +384,7 @@ def test_hostile_names_are_escaped(run: Run, tmp_path: Path) -> None:
         {f"re\x1bview\n{key}" if key == "review" else key: value for key, value in row.items()}
         for row in _planted("ellipsis")
     ]
-    path = _write(tmp_path / "re\x1b views.csv", rows)
+    path = write_rows(tmp_path / "re\x1b views.csv", rows)
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
     assert code == 0
     assert "\x1b" not in out
@@ -409,7 +395,7 @@ def test_hostile_names_are_escaped(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_scan_names_the_command(run: Run, tmp_path: Path) -> None:
-    path = _write(tmp_path / "my reviews.csv", _planted("ellipsis"))
+    path = write_rows(tmp_path / "my reviews.csv", _planted("ellipsis"))
     _, out, _ = run("scan", path, "--irrelevant", "stars", "--html", tmp_path / "page.html")
     command = f"aflite fix '{path}' --irrelevant stars --cue 1 --to NEW_FOLDER"
     assert f"mend it: {command} (makes it the same in all rows; --by rebalance keeps a subset of the rows)" in out

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import load_source
 from aflite_assets.data.raw_table.table import build_raw_table
-from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
+from aflite_assets.diagnostics.data_checks.annotators import (
+    AnnotatorAgreement,
+    annotator_agreement,
+    majority_against_label,
+)
 from aflite_assets.reports.tables.published import published_tables
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import TableSource
@@ -70,10 +74,10 @@ def test_agreement_is_that_of_a_plain_count(rows: list[tuple[int, list[int]]], c
     assert sum(found.by_class["rows"].to_pylist()) == found.rows == len(shares)
 
 
-@pytest.mark.skipif("AFLITE_EXAMPLE_DATA" not in os.environ, reason="AFLITE_EXAMPLE_DATA names no example data")
-def test_single_annotators_of_snli_give_the_label_of_88_rows_in_100() -> None:
+def _snli_agreement(**parts: str) -> AnnotatorAgreement:
+    """Agreement on files of SNLI's original release, `part` being the middle of a file's name, by split."""
     folder = Path(os.environ["AFLITE_EXAMPLE_DATA"]) / "snli_original"
-    files = {"train": str(folder / "snli_1.0_dev.jsonl"), "test": str(folder / "snli_1.0_test.jsonl")}
+    files = {split: str(folder / f"snli_1.0_{part}.jsonl") for split, part in parts.items()}
     raw = build_raw_table(
         load_source(TableSource(format="jsonl", splits=files)),
         columns=ColumnsSpec(text="sentence1", text_pair="sentence2", label="gold_label", annotators="annotator_labels"),
@@ -84,6 +88,12 @@ def test_single_annotators_of_snli_give_the_label_of_88_rows_in_100() -> None:
     )
     found = annotator_agreement(raw.examples)
     assert found is not None
+    return found
+
+
+@pytest.mark.skipif("AFLITE_EXAMPLE_DATA" not in os.environ, reason="AFLITE_EXAMPLE_DATA names no example data")
+def test_single_annotators_of_snli_give_the_label_of_88_rows_in_100() -> None:
+    found = _snli_agreement(train="dev", test="test")
     assert (found.rows, found.annotator_labels) == (2527, 12633)
     assert round(found.mean_accuracy, 4) == 0.8808
     assert found.unanimous_share == 1401 / 2527
@@ -91,17 +101,7 @@ def test_single_annotators_of_snli_give_the_label_of_88_rows_in_100() -> None:
 
 @pytest.mark.skipif("AFLITE_EXAMPLE_DATA" not in os.environ, reason="AFLITE_EXAMPLE_DATA names no example data")
 def test_the_human_row_on_development_rows_is_half_a_point_under_the_printed_one() -> None:
-    file = str(Path(os.environ["AFLITE_EXAMPLE_DATA"]) / "snli_original" / "snli_1.0_dev.jsonl")
-    raw = build_raw_table(
-        load_source(TableSource(format="jsonl", splits={"train": file})),
-        columns=ColumnsSpec(text="sentence1", text_pair="sentence2", label="gold_label", annotators="annotator_labels"),
-        label_names=None,
-        unlabelled=("-",),
-        limit=None,
-        seed=0,
-    )
-    found = annotator_agreement(raw.examples)
-    assert found is not None
+    found = _snli_agreement(train="dev")
     assert (found.rows, round(100 * found.mean_accuracy, 1)) == (1273, 87.6)
     (human,) = [one.rows["human"] for one in published_tables("snli") if "human" in one.rows]
     assert human[0].value == 88.1

@@ -116,6 +116,16 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
     assert (without.tone, without.badge, without.command) == ("none", "No shortcut shown", "")
 
 
+def test_a_cue_of_one_class_alone_is_asked_about_before_it_is_kept(analysis: Analysis) -> None:
+    mixed = replace(cue(2, "long (text)", "text", kind="length"), reason=None, tested_rows=300, tested_precision=0.8)
+    pure = replace(mixed, tested_precision=1.0)
+    asked, plain = (first_screen(judged(analysis, "easy", cues=(one,)), from_files=True).to_do for one in (pure, mixed))
+    assert asked == (
+        "Find out first how its rows and their labels were made: 100.0 % of its tested rows are “entailment”. " + plain
+    )
+    assert plain.startswith("If it is no part of the task, remove it")
+
+
 def test_without_a_cue_it_says_how_much_was_tested_and_what_can_be_missed(analysis: Analysis) -> None:
     screen = first_screen(judged(analysis, "learnable_no_shortcut_shown"), from_files=True)
     assert screen.finding.startswith("None of 40 properties tested gives a class away by itself. From the whole input,")

@@ -7,7 +7,6 @@ import pytest
 from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
 from aflite_assets.reports.sentences.leaning import (
     LEANS,
-    NOT_SHOWN,
     NOT_TESTED,
     cue_leaning,
     leanings_line,
@@ -30,7 +29,7 @@ FEW = replace(TESTED, adjusted_p=None, carriers=29, why="few carriers")
         ((), NOT_TESTED),
         ((replace(TESTED, name="site"),), NOT_TESTED),
         ((NOT_SEEN, TESTED), LEANS),
-        ((FEW, NOT_SEEN), NOT_SHOWN),
+        ((FEW, NOT_SEEN), "Models are not shown to lean on it; only “linear” was tested."),
         (
             (FEW,),
             "It cannot be told whether models lean on it: only 29 test rows of other classes have it, and 30 are "

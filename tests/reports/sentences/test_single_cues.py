@@ -64,7 +64,7 @@ def test_an_artefact_that_models_do_not_lean_on_is_named_all_the_same(
     alike_trained = {key: tied[key[1]] for key in one.predicted}  # so that nothing goes with the tie
     unmoved = replace(one, of=replace(one.of, name=name, kind=kind), predicted=alike_trained)
     text = verdict_text(replace(started(alike(planted)), scan=scanned(cue), leanings=(unmoved,)), "roberta")
-    assert (text.code, "Models are not shown to lean on it." in text.sentence) == (
+    assert (text.code, "Models are not shown to lean on it; only “" in text.sentence) == (
         "artefact_tells",
         True,
     )

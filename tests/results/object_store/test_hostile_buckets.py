@@ -101,16 +101,6 @@ def test_a_manifest_of_another_result_or_with_another_summary_is_no_result(here:
             make(here)
 
 
-def test_a_manifest_of_before_hashes_is_read(here: ResultStore) -> None:
-    result = make(here)
-    before = {name: value for name, value in result.manifest.items() if not name.startswith("manifest_")}
-    bucket(here).put(f"{_place(result)}/manifest.json", json.dumps(before).encode())
-    found = here.find("embeddings", "digits", KEY)
-    assert found is not None
-    assert found.summary == {"rows": 3}
-    assert found.file("rows.txt").read_text() == "one"
-
-
 def test_a_mark_that_leads_out_of_the_store_is_refused(here: ResultStore, there: ResultStore) -> None:
     make(here)
     victim = there.root.parents[1] / "victim2"

@@ -32,7 +32,7 @@ def test_the_reason_the_settings_and_the_rows_that_would_be_next_are_logged(targ
     assert line.startswith(f"filtering small stopped {why}")
     assert f"Kept: {len(result.kept_rows)} train rows of 200, target_size {target}." in line
     assert f"reach the threshold 0.9 in the last pass, and would be next: {reached}, of which" in line
-    assert line.endswith("a slice takes at most 10. Shuffled labels are predicted with 0.500 in the mean")
+    assert line.endswith("a slice takes at most 10. The mean predictability of shuffled labels is 0.500")
     assert (reached > 100) == (target == 190)
 
 

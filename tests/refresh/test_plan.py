@@ -296,7 +296,7 @@ def _edit(path: Path) -> None:
     [
         (_edit, "manifest.json was changed after it was published"),
         (lambda path: path.write_text("{"), "manifest.json cannot be read (Expecting property name"),
-        (lambda path: path.write_text("{}"), "manifest.json contradicts itself"),
+        (lambda path: path.write_text("{}"), "manifest.json has no hash"),
         (lambda path: path.with_name("rows-00000.parquet").write_text("x"), "rows-00000.parquet has 1 bytes instead"),
     ],
 )

@@ -3,6 +3,7 @@
 There are four answers: models lean on it; models are not shown to lean on it; it cannot be told; it was not tested.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning, WhyUntold
@@ -43,10 +44,17 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
     """Return True if models were tested for leaning on this cue, or on the attribute or column that it is of."""
     if one.kind in ("attribute", "column"):
         return one.name in {each.source for each in cue.properties}
-    if one.kind in ("word", "topic word"):
-        word = f"the word '{one.word}' ({one.name})"
-        return word in {each.name for each in (*cue.properties, *cue.same_properties)}
+    if one.kind in ("word", "topic word", "length"):
+        return _scan_name(one) in {each.name for each in (*cue.properties, *cue.same_properties)}
     return cue.name == one.name
+
+
+def _scan_name(one: PropertyLeaning) -> str:
+    """Return the name that the scan gives to a word, or to a length, whatever its bounds."""
+    if one.kind != "length":
+        return f"the word '{one.word}' ({one.name})"
+    apart = re.fullmatch(r"difference in (\w+), (.+) less (.+)", one.name)
+    return f"{apart[1]} of {apart[2]} less those of {apart[3]}" if apart else one.name.removeprefix("number of ")
 
 
 def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:

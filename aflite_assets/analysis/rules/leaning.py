@@ -244,8 +244,9 @@ class PropertyLeaning:
     Fields from `kind` to `overlap` are as in `Candidate`. Fields from `carriers` to `untied` are as in `Leaning`, in
     points. `fallen_on`: the constructed challenge set that shows most significantly that `evaluator` leans on the
     property; `fall`: how many points it loses there, and `fall_of`: on which rows. `p_value` is for no leaning;
-    `adjusted_p` is adjusted for all candidates (Holm). Fields from `broken_on` to `broken_p` hold the most significant `BrokenTie` of all that were
-    tested; its p-value is adjusted for these. Fields about the broken tie are None if none is significant.
+    `adjusted_p` is adjusted for all candidates (Holm). Fields from `broken_on` to `broken_p` hold the most significant
+    `BrokenTie` of all that were tested; its p-value is adjusted for these. Fields about the broken tie are None if none
+    is significant.
     """
 
     kind: str

@@ -190,9 +190,9 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     yield from (Limit(one_line(note)) for note in facts.notes)
     failed = [check for check in analysis.checks if check.outcome == "failed" and check.name not in _FINDINGS]
     failed.sort(key=lambda check: check.about == "filter" and not touched)
-    yield from (Limit(_failed(check, touched=touched), "checks") for check in failed[:_MOST_FAILED])
-    if len(failed) > _MOST_FAILED:
-        yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed.", "checks")
+    shown = failed[:_MOST_FAILED]
+    beside = [check for check in shown if check.about == "filter" and not touched]
+    yield from (Limit(_failed(check, touched=touched), "checks") for check in shown if check not in beside)
     suspected = max((one.suspected_labels for one in facts.filterings), default=0)
     if suspected >= FEWEST_SUSPECTS:
         yield Limit(
@@ -232,6 +232,9 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
         yield Limit(
             f"Accuracies are means over {counted(fewest, 'training')} of “{evaluator}” per train set{passed}.", "models"
         )
+    yield from (Limit(_failed(check, touched=touched), "checks") for check in beside)
+    if len(failed) > _MOST_FAILED:
+        yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed.", "checks")
 
 
 def _failed(check: CheckOutcome, *, touched: bool) -> str:

@@ -11,7 +11,7 @@ from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.finding import BADGES, Badge, Tone
-from aflite_assets.reports.sentences.first_screen import SIGNS, first_screen
+from aflite_assets.reports.sentences.first_screen import SIGNS, _limits, first_screen
 from aflite_assets.reports.sentences.verdict import VerdictWords
 from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, Elsewhere, ScanFacts, State
@@ -161,6 +161,8 @@ def test_limits_name_failed_checks_and_few_seeds(make_planted: Any, planted: Ben
     assert (
         f"“{screen.evaluator}” was trained with one seed only, so the variation between trainings is unknown." in texts
     )
+    beside = [one.text for one in _limits(analyse(make_planted(checks=checks)), screen.evaluator, (), touched=False)]
+    assert beside[-1] == "On the filtered rows: Two classes moved. The finding does not depend on it."
     told = first_screen(analyse(make_planted(checks=checks[1:])), from_files=False)
     assert told.limits[-1].text.endswith("per train set.")
     whole = first_screen(analyse(make_planted(checks=checks[2:])), from_files=False)

@@ -11,6 +11,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.finding import FindingWords, Tone, cues_of, tells_without_question, tone_of
 from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
 from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.remedies import effect_of
 from aflite_assets.scan.sentences import blind_sentence
 from aflite_assets.text import count, listed, one_line, short
 from aflite_assets.wording import counted, truncate
@@ -150,8 +151,7 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     if tone == "judge" and tells_without_question(analysis):
         return f"aflite scan {name}.yaml"
-    numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable[:_MOST_CUES])
-    fix = f"aflite fix {name}.yaml {numbers} --to NEW_FOLDER" if numbers else ""
+    fix = _fix_command(analysis, mendable[:_MOST_CUES])
     load = 'load_dataset("<dataset folder>", "filtered")'
     if verdict.shortcut:
         return fix or (load if verdict.evidence.effect == "helps" else "")
@@ -161,6 +161,16 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     if verdict.code == "artefact_tells" or tone == "judge":
         return fix
     return {"helps_no_shortcut_named": load, "cannot_tell": f"aflite refresh {name}"}.get(verdict.code, "")
+
+
+def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
+    """Return the command that writes a mended copy, with a comment on what it does; "" without a cue."""
+    if not mendable or analysis.scan is None:
+        return ""
+    numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
+    effect = effect_of(analysis.scan, mendable)
+    command = f"aflite fix {analysis.facts.name}.yaml {numbers} --to NEW_FOLDER"
+    return f"{command}   # {effect}, in a copy" if effect else command
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:

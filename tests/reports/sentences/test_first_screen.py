@@ -71,7 +71,10 @@ def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analys
         "“place = 'water'”: 60.0 % of “entailment”, 10.0 % of the other rows. 1 more cue of that source: see "
         "Cues below."
     )
-    assert screen.command == "aflite fix toy_nli.yaml --cue 4 --cue 6 --to NEW_FOLDER"
+    assert (
+        screen.command
+        == "aflite fix toy_nli.yaml --cue 4 --cue 6 --to NEW_FOLDER   # keeps a subset of the rows, in a copy"
+    )
     assert [one.number for one in screen.cues] == [3, 5]
     assert screen.evaluator == "bert"
 
@@ -100,7 +103,9 @@ def test_an_artefact_is_named_with_its_accuracy(analysis: Analysis) -> None:
     assert screen.sure == (
         "95 % interval 70.0 to 80.0 %, on held-out rows. It was not tested whether models lean on it."
     )
-    assert screen.command == "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER"
+    assert (
+        screen.command == "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER   # makes it the same in all rows, in a copy"
+    )
 
 
 @pytest.mark.parametrize("code", ["easy", "learnable_no_shortcut_shown", "class_balance_only", "nothing_found"])
@@ -111,7 +116,7 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
     assert screen.finding.startswith("The cue “the word 'not' (text)” tells “entailment” from all other rows by itself")
     assert screen.finding.endswith("You decide whether it belongs to the task.")
     assert screen.to_do.endswith("remove it in a copy and run again. Otherwise keep the dataset as it is.")
-    assert screen.command == "aflite fix toy_nli.yaml --cue 3 --to NEW_FOLDER"
+    assert screen.command == "aflite fix toy_nli.yaml --cue 3 --to NEW_FOLDER   # keeps a subset of the rows, in a copy"
     without = first_screen(judged(analysis, code), from_files=True)
     assert (without.tone, without.badge, without.command) == ("none", "No shortcut shown", "")
 

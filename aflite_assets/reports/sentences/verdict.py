@@ -440,13 +440,15 @@ class VerdictWords:
         if self.effect == "mixed":
             where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], MOST_NAMED)
             return f"{self.all_rows()}, unless rows like those of {where} are what matters to you."
-        tests, how = "the filtered test rows", f"how much a model leans on {self.leant_on()}"
+        test = f" To see how much a model leans on {self.leant_on()}, test it on the filtered test rows too."
+        test = test if self.has_filtered_test_rows else ""
         if self.effect == "harms":
-            return f"{self.all_rows()}{f'; {tests} show {how}' if self.has_filtered_test_rows else ''}."
-        lead = f"{tests} to see {how}" if self.has_filtered_test_rows else "all rows"
+            return f"{self.all_rows()}.{test}"
         if self.comparisons:
-            return f"{lead}; nothing is shown about training."
-        return f"{lead}. Training cannot be judged: {undecided_text(self.analysis)}."
+            return f"{self.all_rows()}, since the filtered rows are not shown to be better.{test}"
+        return (
+            f"{self.all_rows()}. Whether other rows are better cannot be judged: {undecided_text(self.analysis)}.{test}"
+        )
 
     def leant_on(self) -> str:
         """Name what filtered test rows show; a property is called the shortcut only if it was found to be one."""

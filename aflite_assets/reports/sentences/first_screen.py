@@ -244,7 +244,9 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
         )
     yield from (Limit(_failed(check, touched=touched), "checks") for check in beside)
     if len(failed) > _MOST_FAILED:
-        yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed.", "checks")
+        told = any(check.outcome == "failed" and check.name in _FINDINGS for check in analysis.checks)
+        besides = ", besides those that are about the finding" if told else ""
+        yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed{besides}.", "checks")
 
 
 def _failed(check: CheckOutcome, *, touched: bool) -> str:

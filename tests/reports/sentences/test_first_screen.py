@@ -168,6 +168,9 @@ def test_limits_name_failed_checks_and_few_seeds(make_planted: Any, planted: Ben
     )
     beside = [one.text for one in _limits(analyse(make_planted(checks=checks)), screen.evaluator, (), touched=False)]
     assert beside[-1] == "On the filtered rows: Two classes moved. The finding does not depend on it."
+    many = (*checks, *(CheckOutcome("data", f"check_{n}", "It is.", False, f"Number {n}.") for n in range(4)))
+    counted = first_screen(analyse(make_planted(checks=many)), from_files=False).limits[-1].text
+    assert counted == "3 more checks failed, besides those that are about the finding."
     told = first_screen(analyse(make_planted(checks=checks[1:])), from_files=False)
     assert told.limits[-1].text.endswith("per train set.")
     whole = first_screen(analyse(make_planted(checks=checks[2:])), from_files=False)

@@ -171,7 +171,8 @@ def check_unchanged(files: Iterable[HashedFile]) -> None:
         if now != file.sha256:
             raise UnsettledDataError(
                 f"{str(file.path)!r} changed between hashing and the end of reading (sha256 "
-                f"{file.sha256[:12]}, now {now[:12]}), so nothing was published; try again when it no longer changes"
+                f"{file.sha256[:12]}, now {now[:12]}), so nothing was published; try again when the file no "
+                f"longer changes"
             )
 
 

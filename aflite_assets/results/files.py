@@ -113,9 +113,9 @@ def read_small(path: Path) -> bytes:
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for a writer
-        raise ValueError("it is not a regular file")
+        raise ValueError("the path is not a regular file")
     if status.st_size > MOST_JSON:
-        raise ValueError(f"it has {status.st_size:,} bytes; the largest allowed size is {MOST_JSON:,}")
+        raise ValueError(f"the file has {status.st_size:,} bytes; the largest allowed size is {MOST_JSON:,}")
     return path.read_bytes()
 
 
@@ -128,9 +128,9 @@ def parse_json(body: bytes) -> Any:
     try:
         return json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant)
     except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8") from None
+        raise ValueError("the text is not UTF-8") from None
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("the JSON is nested too deeply") from None
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -138,12 +138,12 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice[:100]!r} is in it twice")
+        raise ValueError(f"{twice[:100]!r} stands twice in one JSON object")
     return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def flush_entry(folder: Path) -> None:

@@ -58,5 +58,5 @@ def current_digest(fields: object) -> str:
         ValueError: it names none.
     """
     if not isinstance(fields, dict):
-        raise ValueError("it is not a JSON object")
+        raise ValueError("the content is not a JSON object")
     return checked_digest(fields.get("key"))

@@ -97,7 +97,7 @@ def prune(
         ValueError: `keep` is negative.
     """
     if keep < 0:
-        raise ValueError(f"keep is {keep}; give the number of refreshes to keep, 0 or more")
+        raise ValueError(f"`keep` is {keep}; give the number of refreshes to keep, 0 or more")
     store.needs_folder(
         "aflite prune",
         instead=f"no published result is deleted from there automatically; copies in {store.root} may be deleted "

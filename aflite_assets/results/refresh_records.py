@@ -106,9 +106,9 @@ def _read(path: Path) -> Refresh:
         fields["made"] = tuple(fields["made"])
         refresh = Refresh(path, **fields)
         if refresh.ended.tzinfo is None or refresh.partition != path.parent.name:
-            raise ValueError(f"it belongs to {refresh.partition!r:.100}, {refresh.ended}")
+            raise ValueError(f"the record belongs to {refresh.partition!r:.100}, {refresh.ended}")
         if not all(_is_text_by_text(values) for values in (refresh.keys, refresh.data_versions)):
-            raise ValueError("its keys or data versions are not one text per asset")
+            raise ValueError("the keys or data versions are not texts by asset")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
             f"the record {path} cannot be read ({error}); nothing is pruned until you delete this record, and then its "

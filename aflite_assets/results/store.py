@@ -187,7 +187,7 @@ class ResultStore:
         result = self._listed(asset, partition, home / key)
         if result is None:
             place = f"{self.place}/{self._name(home / key)}"
-            raise StoreError(f"{asset} of {partition!r} has no current result any more: {place}; materialise it again")
+            raise StoreError(f"{asset} of {partition!r} no longer has a current result: {place}; materialise it again")
         return result
 
     def current_key(self, asset: str, partition: str) -> str | None:

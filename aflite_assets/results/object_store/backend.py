@@ -102,7 +102,8 @@ class ObjectBackend:
             if self.bucket.put_new(name, body) if there is None else self.bucket.put_over(name, body, there.etag):
                 return None
         raise StoreUnreachableError(
-            f"{self.place}/{name} is being written by other machines; what it was to name was published, so try again"
+            f"{self.place}/{name} is being written by other machines at the same time; the result itself was "
+            f"published, so try again"
         )
 
     def prepare(self, name: str, body: bytes) -> None:

@@ -328,7 +328,7 @@ class Bucket:
                     return False
                 time.sleep(0.05 * 2**attempt)
         raise StoreUnreachableError(
-            f"{self.address}/{name} could not be written because other machines keep writing it; try again"
+            f"{self.address}/{name} was not written, because other machines write it at the same time; try again"
         )
 
     @contextmanager

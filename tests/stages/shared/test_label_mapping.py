@@ -61,7 +61,7 @@ def test_a_label_that_the_dataset_lacks_needs_a_map() -> None:
 
 def test_long_lists_of_labels_are_cut() -> None:
     many = tuple(f"c{number}" for number in range(50))
-    with pytest.raises(DataError, match=re.escape("'c9', ... 50 in all]; set map")):
+    with pytest.raises(DataError, match=re.escape("'c9', ... 50 in all]; set `map`")):
         _map(many)
 
 

@@ -78,7 +78,7 @@ class Backend(Protocol):
         """
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Make the store ready for writing. `body` is the constant content of an object that is written for it.
+        """Make the store ready for writing, by writing an object whose content is always `body`.
 
         Raises:
             UnsupportedStoreError: writers would overwrite each other's results.

@@ -175,7 +175,7 @@ def _examined(folder: str, name: str, digest: str, size: int, known: Any) -> tup
 
 
 def _unpublished(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
-    """Yield files that the manifest does not name, of kinds that stages read; some stages read every file in a folder."""
+    """Yield files of kinds that stages read and that the manifest does not name. Some stages read a whole folder."""
     for place, _, names in os.walk(folder):
         inner = os.path.relpath(place, folder)
         for last in sorted(names):

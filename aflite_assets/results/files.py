@@ -1,4 +1,4 @@
-"""Durable writes, content hashes of files and folders, and reading of JSON files that may have been written by anyone."""
+"""Durable writes, content hashes of files and folders, and JSON files that anyone may have written."""
 
 import hashlib
 import json
@@ -168,7 +168,7 @@ def reserve(path: Path) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Put a file into a draft and keep it in scratch, so that a writer that was killed before publishing can repeat it."""
+    """Put a file into a draft and keep it in scratch, so that a writer that is killed before publishing can repeat it."""
     try:
         os.link(source, target)
     except OSError:

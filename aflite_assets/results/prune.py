@@ -65,7 +65,7 @@ class Pruned:
         self.kept[reason] = (count + 1, total + size)
 
     def by_kind(self) -> Mapping[str, tuple[int, int]]:
-        """Number and bytes of the removals of each kind."""
+        """Return the number and the bytes of the removals of each kind."""
         kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for folder in self.removed:
             kinds[folder.kind][0] += 1
@@ -161,7 +161,7 @@ class _Rules:
         self.pinned = {(pin.asset, pin.partition, pin.key) for pin in read_pins(self.store)}
 
     def records(self, partition: str) -> tuple[list[tuple[str, str]], list[Path]]:
-        """The (asset, key) pairs of the kept refreshes, and the files of the other refreshes."""
+        """Return the (asset, key) pairs of the kept refreshes, and the files of the other refreshes."""
         refreshes = read_refreshes(self.store, partition)
         groups = newest_distinct(refreshes, 0 if partition in self.deleted else self.keep)
         kept = [(asset, key) for group in groups for asset, key in group[0].keys.items()]

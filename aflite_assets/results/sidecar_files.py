@@ -39,9 +39,7 @@ def kept_beside(result: PublishedResult, name: str, *, version: str, make: Calla
 
 @cache
 def sources_version(files: tuple[Path, ...]) -> str:
-    """Return 12 hexadecimal digits that change with the content of code files. `paths`: files, and folders of code
-    files.
-    """
+    """Return 12 hexadecimal digits that change with the content of `files`: code files, or folders of code files."""
     digest = hashlib.sha256()
     for path in _expanded(files):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -172,7 +172,7 @@ class Bucket:
         return self._put_if(name, body, IfNoneMatch="*") or self._holds(name, body)
 
     def put_over(self, name: str, body: bytes, etag: str) -> bool:
-        """Write a small object over the object with this ETag. Return whether this body, or an equal one, is there now."""
+        """Write a small object over the one with this ETag. Return whether this body, or an equal one, is there now."""
         return self._put_if(name, body, IfMatch=etag) or self._holds(name, body)
 
     def check_conditions(self, name: str, body: bytes) -> None:

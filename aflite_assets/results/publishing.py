@@ -1,4 +1,4 @@
-"""Completing a folder before it gets its name: its manifest, flushing to disk, and errors that explain what went wrong."""
+"""Completing a folder before it gets its name: its manifest, flushing to disk, and errors that say what went wrong."""
 
 import errno
 import os

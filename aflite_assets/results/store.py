@@ -198,8 +198,7 @@ class ResultStore:
         return result
 
     def current_key(self, asset: str, partition: str) -> str | None:
-        """Return the key of the version that downstream stages read, or None if there is none. Its result may be
-        missing.
+        """Return the key of the version that downstream stages read, or None. Its result may be missing.
 
         Raises:
             StoreError: the file with the key cannot be read.

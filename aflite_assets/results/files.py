@@ -168,7 +168,7 @@ def reserve(path: Path) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Put a file into a draft and keep it in scratch, so that a writer that is killed before publishing can repeat it."""
+    """Put a file into a draft and keep it in scratch, so that a writer killed before publishing can repeat it."""
     try:
         os.link(source, target)
     except OSError:

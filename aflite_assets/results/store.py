@@ -236,7 +236,7 @@ class ResultStore:
     def get_or_create_part(
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
-        """Do the same as `get_or_create` for a part. Call it while its asset's result is being written, under the lock."""
+        """Do the same as `get_or_create` for a part. Call it while its asset's result is being written."""
         part = self.find_part_or_set_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
         return StoredResult(part or self._publish(asset, partition, key, folder, write, log), cached=part is not None)

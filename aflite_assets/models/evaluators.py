@@ -139,10 +139,13 @@ def _check_weights(row_weights: np.ndarray | None, rows: int) -> None:
     if row_weights is None:
         return
     if row_weights.shape != (rows,):
-        raise InvalidInputError(f"row_weights must be one per train row, ({rows},), got {row_weights.shape}")
+        raise InvalidInputError(
+            f"`row_weights` has the shape {row_weights.shape}, but ({rows},) is needed; give one weight per train row"
+        )
     if not (np.isfinite(row_weights) & (row_weights >= 0)).all():
         raise InvalidInputError(
-            f"row_weights must be finite and 0 or more, got {row_weights.min()} to {row_weights.max()}; clip them first"
+            f"`row_weights` has values from {row_weights.min()} to {row_weights.max()}, but each weight must be "
+            "finite and at least 0; clip the weights first"
         )
 
 
@@ -154,7 +157,7 @@ def _saved(settings: NeuralModelSpec, folder: Path, label_names: Sequence[str], 
     except ModelError as error:
         raise ModelError(
             f"the trained model in {folder} cannot be loaded ({error}); delete the folder {folder.parent} and "
-            "materialise evaluator_models again"
+            "materialise `evaluator_models` again"
         ) from error
 
 
@@ -173,8 +176,8 @@ def _trained(
     stopping = settings.early_stopping
     if stopping is not None and stopping.split is not None and validation is None:
         raise ModelError(
-            f"early_stopping.split names {stopping.split!r}, but validation, the rows of that split, is None; give "
-            "these rows, or leave split out to hold back a share of the train rows"
+            f"`early_stopping.split` is {stopping.split!r}, but `validation` is None; give the rows of that split, or "
+            "leave `split` out to hold back a share of the train rows"
         )
     scratch.mkdir(parents=True, exist_ok=True)
     classifier = new_classifier(settings, train, log)

@@ -82,7 +82,9 @@ def _listed(names: list[str]) -> str:
 
 def _no_family(settings: NeuralModelSpec | ClassicalModelSpec, base: str) -> ModelError:
     package = INSTALLED[settings.kind].package
-    return ModelError(f"the kind {settings.kind!r} of {package} must be an instance of {base}; mend that package")
+    return ModelError(
+        f"the model kind {settings.kind!r} of the package {package} is not an instance of `{base}`; correct the package"
+    )
 
 
 __all__ = ["classical_family", "family_of", "kinds_for", "neural_family"]

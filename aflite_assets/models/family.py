@@ -55,8 +55,8 @@ def check_pairs(kind: str, examples: Examples) -> None:
     """Refuse rows of a single text, for a kind of model that compares two."""
     if "text_pair" not in examples.table.column_names:
         raise ModelError(
-            f"a model of kind {kind!r} compares two texts, but the dataset's rows have one (text, no text_pair); "
-            "choose 'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
+            f"a model of kind {kind!r} compares two texts, but each row of the dataset has one text (there is no "
+            "column `text_pair`); choose 'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
         )
 
 
@@ -64,7 +64,7 @@ def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
     """Return the error for a folder that holds a model with another number of labels."""
     return ModelError(
         f"the encoder in {folder} was not trained on the dataset's {len(label_names)} labels "
-        f"({', '.join(label_names)}); materialise warmup_models again"
+        f"({', '.join(label_names)}); materialise `warmup_models` again"
     )
 
 

@@ -36,8 +36,8 @@ def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
     ]
     if not names:
         raise ModelError(
-            f"{type(model).__name__} has no linear layer with {n_classes} outputs, so it has no representation to "
-            "train a linear classifier on; choose an architecture that ends in a linear layer"
+            f"the model {type(model).__name__} has no linear layer with {n_classes} outputs, so there is no "
+            "representation to train a linear classifier on; choose an architecture that ends in a linear layer"
         )
     return names[-1]
 
@@ -74,9 +74,9 @@ def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) 
         features, output = features[rows, last], output[rows, last]
     if not _agree(output, logits):
         raise ModelError(
-            f"{type(model).__name__} computes its logits from more than its last linear layer's output "
-            f"({tuple(output.shape)} against {tuple(logits.shape)}), so its representation is not defined; "
-            "choose another architecture"
+            f"the logits of {type(model).__name__} (shape {tuple(logits.shape)}) are not the output of its last "
+            f"linear layer (shape {tuple(output.shape)}), so the model's representation is not defined; choose "
+            "another architecture"
         )
     return ForwardPass(features.float(), logits.float())
 

@@ -27,13 +27,13 @@ def reading_problem(folder: str | Path, error: Exception) -> str:
         files = [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob("*"))
         named = [path.name for path in files if path.suffix in _PICKLES]
         return (
-            f"{', '.join(named) or 'its weights file'} is damaged or holds other things than tensors; only "
-            "tensors are unpickled"
+            f"{', '.join(named) or 'the weights file'} is damaged or contains objects that are not tensors, which are "
+            "never unpickled"
         )
     if not isinstance(error, SafetensorError):
         return str(error).strip() or type(error).__name__
     damaged = [path.name for path in sorted(Path(folder).glob("*.safetensors")) if not _is_whole(path)]
-    return f"{', '.join(damaged) or 'its safetensors file'} is cut short or damaged: {error}"
+    return f"{', '.join(damaged) or 'the safetensors file'} is truncated or damaged: {error}"
 
 
 def is_refused_pickle(error: BaseException) -> bool:

@@ -80,9 +80,9 @@ class ContextualVectors(nn.Module):
         shapes = {tuple(states.shape) for states in layers}
         if shapes != {(1, 2, self.width)}:
             raise ModelError(
-                f"contextual: a {type(self.encoder).__name__} returns layers of the shapes {sorted(shapes)} for two "
-                f"word pieces instead of {self.width} numbers per word piece; choose an encoder such as a BERT, "
-                "RoBERTa or DistilBERT"
+                f"`contextual` is a {type(self.encoder).__name__}, which returns layers of the shapes "
+                f"{sorted(shapes)} for two word pieces instead of {self.width} numbers per word piece; choose an "
+                "encoder such as BERT, RoBERTa or DistilBERT"
             )
         return len(layers)
 
@@ -187,13 +187,13 @@ def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_le
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     if config.is_encoder_decoder:
         raise ModelError(
-            f"contextual {checkpoint!r} is a {config.model_type!r}, which has a decoder; choose an "
-            "encoder such as a BERT, RoBERTa or DistilBERT"
+            f"`contextual` is {checkpoint!r}, a model of type {config.model_type!r}, which has a decoder; choose an "
+            "encoder such as BERT, RoBERTa or DistilBERT"
         )
     if not tokenizer.is_fast:
         raise ModelError(
-            f"the tokenizer of contextual {checkpoint!r} gives no character positions of word pieces; choose an "
-            "encoder with a tokenizer.json"
+            f"`contextual` is {checkpoint!r}, whose tokenizer does not return the character positions of word pieces; "
+            "choose an encoder that has a tokenizer.json"
         )
 
 
@@ -216,14 +216,15 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
                 output_loading_info=True,
             )
         except LOADING_ERRORS as error:
-            raise unusable(f"contextual {checkpoint!r}", checkpoint, error) from cause_of(error)
+            raise unusable(f"the checkpoint {checkpoint!r} in `contextual`", checkpoint, error) from cause_of(error)
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     # A pooler's output is not used, and many checkpoints have none.
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing or report["mismatched_keys"]:
         raise ModelError(
-            f"contextual {checkpoint!r} lacks {len(missing)} weights of a {type(encoder).__name__} (first: "
-            f"{[*missing, *report['mismatched_keys']][0]}); its config.json and its weights do not match"
+            f"`contextual` is {checkpoint!r}, whose weights do not match its config.json: {len(missing)} weights of a "
+            f"{type(encoder).__name__} are missing (first: {[*missing, *report['mismatched_keys']][0]}); choose "
+            "another checkpoint, or download it again"
         )
     return ContextualVectors(encoder), PieceReader(tokenizer, most_pieces=_most_pieces(encoder.config))
 

@@ -59,11 +59,14 @@ def saved_esim(folder: Path) -> BuiltModel:
         table = LearntVectors(configuration.words, configuration.vector_width)
         reader = WordReader.from_pretrained(folder)
         if len(reader) != configuration.words:
-            raise ValueError(f"it has vectors of {configuration.words} words, but a vocabulary of {len(reader)}")
+            raise ValueError(
+                f"the model has vectors of {configuration.words} words, but its vocabulary has {len(reader)} words"
+            )
         return BuiltModel(_with_weights(Esim(configuration, table), weights), reader)
     except LOADING_ERRORS as error:
         raise ModelError(
-            f"{folder} holds no readable esim model ({reading_problem(folder, error)}); materialise warmup_models again"
+            f"the folder {folder} holds no readable esim model ({reading_problem(folder, error)}); materialise "
+            "`warmup_models` again"
         ) from error
 
 
@@ -74,7 +77,7 @@ def _configuration(settings: EsimSpec, train: Examples, vector_width: int, words
 def _read_configuration(folder: Path) -> EsimConfiguration:
     content: dict[str, Any] = json.loads((folder / CONFIGURATION_FILE).read_text(encoding="utf-8"))
     if content.pop("model_type") != "esim":
-        raise ValueError(f"{CONFIGURATION_FILE} describes another kind of model")
+        raise ValueError(f"the file {CONFIGURATION_FILE} describes another kind of model")
     return EsimConfiguration(**content | {"label_names": tuple(content["label_names"])})
 
 
@@ -83,5 +86,7 @@ def _with_weights(model: Esim, weights: Mapping[str, torch.Tensor], *, apart: st
     report = model.load_state_dict(dict(weights), strict=False)
     missing = [name for name in report.missing_keys if apart is None or not name.startswith(apart)]
     if missing or report.unexpected_keys:
-        raise ValueError(f"{WEIGHTS_FILE} lacks {missing} and has the unknown entries {report.unexpected_keys}")
+        raise ValueError(
+            f"the file {WEIGHTS_FILE} lacks the entries {missing} and has the unknown entries {report.unexpected_keys}"
+        )
     return model

@@ -55,14 +55,14 @@ def saved_siamese(folder: Path) -> BuiltModel:
         reader = WordReader.from_pretrained(folder)
         if len(reader) != configuration.words + configuration.other_words:
             known = configuration.words + configuration.other_words
-            raise ValueError(f"it has vectors of {known} words, but a vocabulary of {len(reader)}")
+            raise ValueError(f"the model has vectors of {known} words, but its vocabulary has {len(reader)} words")
         model = _network(configuration)
         model.load_state_dict(load_file(folder / WEIGHTS_FILE))
         return BuiltModel(model, reader)
     except LOADING_ERRORS as error:
         raise ModelError(
-            f"{folder} holds no readable siamese model ({reading_problem(folder, error)}); materialise the asset that "
-            "trained it again"
+            f"the folder {folder} holds no readable siamese model ({reading_problem(folder, error)}); materialise the "
+            "asset that trained the model again"
         ) from error
 
 
@@ -99,5 +99,5 @@ def _configuration(
 def _read_configuration(folder: Path) -> SiameseConfiguration:
     content: dict[str, Any] = json.loads((folder / CONFIGURATION_FILE).read_text(encoding="utf-8"))
     if content.pop("model_type") != "siamese":
-        raise ValueError(f"{CONFIGURATION_FILE} describes another kind of model")
+        raise ValueError(f"the file {CONFIGURATION_FILE} describes another kind of model")
     return SiameseConfiguration(**content | {"label_names": tuple(content["label_names"])})

@@ -36,14 +36,14 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
         load_tokenizer(checkpoint, revision=revision)
     if type(config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
         raise ModelError(
-            f"checkpoint {checkpoint!r} is a {config.model_type!r}, for which transformers has no sequence "
-            "classifier; choose a text encoder such as a BERT, RoBERTa or DistilBERT"
+            f"`checkpoint` is {checkpoint!r}, a model of type {config.model_type!r}, for which transformers has no "
+            "sequence classifier; choose a text encoder such as BERT, RoBERTa or DistilBERT"
         )
     positions = _positions(config)
     if positions is not None and max_length > positions:
         raise ModelError(
-            f"max_length {max_length} is more than the {positions} tokens that checkpoint {checkpoint!r} can read; "
-            f"set max_length to {positions} or less"
+            f"`max_length` is {max_length}, but the checkpoint {checkpoint!r} can read at most {positions} tokens; "
+            f"set `max_length` to {positions} or less"
         )
 
 
@@ -90,8 +90,8 @@ def pretrained_text_model(
 def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
     if not Path(checkpoint).is_dir() and checkpoint.startswith(("/", "./", "../", "~")):
         raise ModelError(
-            f"checkpoint folder {checkpoint!r} does not exist; give the folder that save_pretrained wrote "
-            "(config.json, model.safetensors, tokenizer files) or a hub id"
+            f"`checkpoint` is {checkpoint!r}, a folder that does not exist; give a folder that `save_pretrained` "
+            "wrote (config.json, model.safetensors, tokenizer files) or the id of a model on the Hugging Face hub"
         )
     try:
         # The cache first: without a network the hub's client retries for many seconds.
@@ -105,8 +105,9 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
         return _configuration(checkpoint, revision, local=False)
     except LOADING_ERRORS as error:
         raise ModelError(
-            f"checkpoint {checkpoint!r} is neither a folder nor a model on the hub or in its cache ({error}); "
-            "give a local folder, correct the id, or download the model while there is a network"
+            f"`checkpoint` is {checkpoint!r}, which is neither a folder nor the id of a model on the Hugging Face hub "
+            f"or in its local cache ({error}); give a folder, correct the id, or download the model when there is a "
+            "network connection"
         ) from error
 
 
@@ -139,8 +140,8 @@ def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
     # Without its files transformers makes a tokenizer that turns every word into "unknown".
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelError(
-            f"checkpoint {checkpoint!r} has no tokenizer vocabulary; put the tokenizer's files "
-            "(tokenizer.json or vocab.txt) beside config.json"
+            f"`checkpoint` is {checkpoint!r}, which has no tokenizer vocabulary; put the tokenizer's files "
+            "(tokenizer.json or vocab.txt) into the folder of config.json"
         )
     return tokenizer
 
@@ -157,14 +158,15 @@ def _check_loaded(checkpoint: str, model: Any, report: Any, *, n_labels: int) ->
     expected = model.state_dict()
     if len(report["missing_keys"]) > len(expected) / 2:
         raise ModelError(
-            f"checkpoint {checkpoint!r} lacks {len(report['missing_keys'])} of {len(expected)} weights of a "
-            f"{type(model).__name__}; its config.json and its weights do not match"
+            f"`checkpoint` is {checkpoint!r}, whose weights do not match its config.json: "
+            f"{len(report['missing_keys'])} of the {len(expected)} weights of a {type(model).__name__} are missing; "
+            "choose another checkpoint, or download it again"
         )
     for key, actual, wanted in sorted(report["mismatched_keys"], key=str):
         if wanted[0] != n_labels:
             raise ModelError(
-                f"checkpoint {checkpoint!r} has {key} with shape {tuple(actual)}, but its config.json gives "
-                f"{tuple(wanted)}; its config.json and its weights do not match"
+                f"`checkpoint` is {checkpoint!r}, whose weights do not match its config.json: {key} has shape "
+                f"{tuple(actual)} instead of {tuple(wanted)}; choose another checkpoint, or download it again"
             )
 
 
@@ -172,8 +174,9 @@ def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
     if tokenizer.pad_token_id is None:
         if tokenizer.eos_token_id is None:
             raise ModelError(
-                f"the tokenizer of checkpoint {checkpoint!r} has neither a padding nor an end-of-text token, so rows "
-                "of different lengths cannot share a batch; set pad_token in its tokenizer_config.json"
+                f"the tokenizer of the checkpoint {checkpoint!r} has neither a padding token nor an end-of-text "
+                "token, so rows of different lengths cannot share a batch; set `pad_token` in the checkpoint's "
+                "tokenizer_config.json"
             )
         tokenizer.pad_token = tokenizer.eos_token
     model.config.get_text_config().pad_token_id = tokenizer.pad_token_id
@@ -187,10 +190,12 @@ def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
     if isinstance(error, SafetensorError):
         remedy = "copy or download the file again"
     elif is_refused_pickle(error):
-        remedy = "use its model.safetensors, ask its author for one, or choose another checkpoint"
+        remedy = (
+            "use the checkpoint's model.safetensors, request such a file from its author, or choose another checkpoint"
+        )
     else:
         remedy = (
-            "it needs config.json, model.safetensors and the tokenizer's files, written by a transformers version no "
-            "newer than the one installed"
+            "give a checkpoint that has config.json, model.safetensors and the tokenizer's files, written by a "
+            "version of transformers that is not newer than the installed version"
         )
     return ModelError(f"{what} cannot be loaded ({reading_problem(checkpoint, error)}); {remedy}")

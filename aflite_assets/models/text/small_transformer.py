@@ -38,8 +38,8 @@ def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> Bui
     vocabulary = train_word_pieces((text for column in columns for text in train.texts(column)), settings.vocabulary)
     if len(vocabulary) == len(SPECIAL_TOKENS):
         raise DataError(
-            f"{' and '.join(columns)} of {len(train)} train rows hold no words for a vocabulary; leave the column "
-            "out with inputs, or check the source"
+            f"the texts of {len(train)} train rows (columns: {', '.join(columns)}) have no words for a vocabulary; "
+            "choose other columns with `inputs`, or check the source"
         )
     names = dict(enumerate(train.label_names))
     config = BertConfig(

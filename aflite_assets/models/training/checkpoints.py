@@ -100,8 +100,8 @@ class CheckpointStore:
             return dict(torch.load(path, map_location="cpu", weights_only=True))
         except LOADING_ERRORS as error:
             raise ModelError(
-                f"{path} cannot be read ({reading_problem(path, error)}); delete the folder {self.folder} to start "
-                "the training from the beginning"
+                f"the file {path} cannot be read ({reading_problem(path, error)}); delete the folder {self.folder} to "
+                "start the training from the beginning"
             ) from cause_of(error)
 
     def delete(self) -> None:

@@ -103,7 +103,7 @@ def check_divergence(
     risen, stays = judged[-1] > RISEN * before, judged[-1] > epochs[0].loss * (1 - NOISE)
     if min(judged) > HOPELESS * guessing and (risen or (stays and len(epochs) > 1)):
         raise ModelError(
-            f"training diverged: the loss of epoch {kept} is {judged[0]:.4g}. Before the first step it was "
-            f"{before:.4g}, and guessing among {classes} classes gives {guessing:.4g}; "
-            f"lower learning_rate (now {rate})"
+            f"training diverged: the loss of epoch {kept} is {judged[0]:.4g}, but the loss before the first step was "
+            f"{before:.4g} and guessing among {classes} classes gives {guessing:.4g}; lower `learning_rate` (now "
+            f"{rate})"
         )

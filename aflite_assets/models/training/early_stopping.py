@@ -53,8 +53,8 @@ def training_rows(
         return TrainingRows(examples, None, weights)
     if held_back is None and stopping.split is not None:
         raise ModelError(
-            f"early_stopping.split names {stopping.split!r}, but its rows were not given; "
-            "leave split out to hold back a share of the train rows"
+            f"`early_stopping.split` is {stopping.split!r}, but the rows of that split were not given; give these "
+            "rows, or leave `split` out to hold back a share of the train rows"
         )
     if held_back is None:
         rows = _share(examples, weights, stopping.share, seed=seed)
@@ -79,12 +79,11 @@ def _check(rows: TrainingRows, stopping: EarlyStoppingSpec) -> None:
     held, left = len(rows.held_back or ()), len(rows.train)
     if held and left >= FEWEST_TRAIN_ROWS:
         return
-    source = f"share {stopping.share}" if stopping.split is None else f"split {stopping.split!r}"
+    source = f"`share` {stopping.share}" if stopping.split is None else f"`split` {stopping.split!r}"
     raise DataError(
-        f"early_stopping with {source} holds back {held} of {held + left} rows and leaves {left} to train on; it "
-        f"needs at least 1 held-back row and {FEWEST_TRAIN_ROWS} train rows: choose another share or split (whole "
-        "groups are held back), give the "
-        "dataset more rows, or leave early_stopping out"
+        f"`early_stopping` with {source} holds back {held} of {held + left} rows and leaves {left} to train on, but "
+        f"at least 1 held-back row and {FEWEST_TRAIN_ROWS} train rows are needed; choose another `share` or `split` "
+        "(whole groups are held back), give the dataset more rows, or leave `early_stopping` out"
     )
 
 

@@ -46,7 +46,8 @@ def forgetting(correct: np.ndarray) -> Forgetting:
     """
     if correct.ndim != 2 or correct.dtype != np.bool_ or not len(correct):
         raise InvalidInputError(
-            f"correct must be bool, epochs x rows with at least one epoch; received {correct.dtype} {correct.shape}"
+            f"`correct` is an array of type {correct.dtype} and shape {correct.shape}; give a bool array, epochs x "
+            "rows, with at least one epoch"
         )
     # Epoch by epoch, so that memory is for a few numbers per row however many epochs there are.
     events = np.zeros(correct.shape[1], np.int64)

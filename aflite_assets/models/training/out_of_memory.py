@@ -92,8 +92,8 @@ class AdaptiveBatchSize:
         release_memory()
         if rows == 1:
             raise ModelError(
-                f"memory ran out on the prediction of a single row ({problem}); "
-                "lower max_length or image_size, choose a smaller model or free the device's memory"
+                f"memory ran out on the prediction of a single row ({problem}); lower `max_length` or `image_size`, "
+                "choose a smaller model, or free memory of the device"
             )
         self.most = rows // 2
         self.log(f"memory ran out: the model now predicts {self.most} rows at once instead of {rows}")

@@ -63,10 +63,12 @@ def predict_inputs(
     answers = _answers(classifier, inputs, device, log)
     wrong = int((~answers.finite).sum())
     if wrong:
-        remedy = "" if device.precision == "float32" else f" or set precision to float32 instead of {device.precision}"
+        remedy = (
+            "" if device.precision == "float32" else f" or set `precision` to float32 instead of {device.precision}"
+        )
         raise ModelError(
             f"the model's outputs are not finite numbers for {wrong} of {len(inputs)} rows, probably because the "
-            f"training diverged; lower learning_rate (now {classifier.settings.learning_rate}){remedy}"
+            f"training diverged; lower `learning_rate` (now {classifier.settings.learning_rate}){remedy}"
         )
     return Predictions(answers.probabilities.argmax(axis=1).astype(np.int64), answers.probabilities)
 

@@ -152,9 +152,8 @@ def _paired(examples: Examples, weights: np.ndarray | None) -> tuple[Examples, n
     places = np.unique(answer_pairs(examples))
     if not len(places):
         raise DataError(
-            f"loss is bradley_terry, but the {len(examples)} train rows hold no question with a right and a wrong "
-            "answer; "
-            "leave loss out, or read the dataset with source.format preference or multiple_choice"
+            f"`loss` is bradley_terry, but the {len(examples)} train rows hold no question with a right and a wrong "
+            "answer; leave `loss` out, or set `source.format` to preference or multiple_choice"
         )
     rows = Examples(rows_at(examples.table, places), examples.label_names)
     return rows, None if weights is None else weights[places]
@@ -320,8 +319,8 @@ class _Training:
         epoch, settings, stopping = self.recorder.end_epoch(), self.classifier.settings, self.stopping
         if not math.isfinite(epoch.loss):
             raise ModelError(
-                f"training diverged: the loss of epoch {number} is {epoch.loss}; "
-                f"lower learning_rate (now {settings.learning_rate})"
+                f"training diverged: the loss of epoch {number} is {epoch.loss}; lower `learning_rate` (now "
+                f"{settings.learning_rate})"
             )
         held_back = "" if stopping is None else f", {stopping.end_epoch():.3f} on {stopping.rows} held-back rows"
         line = f"loss {epoch.loss:.4f}, accuracy {epoch.accuracy:.3f}{held_back}"
@@ -373,13 +372,13 @@ class _Training:
         size = next((name for name in ("max_length", "image_size") if hasattr(settings, name)), None)
         if more is None:
             raise ModelError(
-                f"memory ran out with batch_size {settings.batch_size} computed one row at a time"
-                f"{'' if size is None else f' and {size} {getattr(settings, size)}'} ({problem}); "
-                f"{'' if size is None else f'lower {size}, '}choose a smaller model or free the device's memory"
+                f"memory ran out with `batch_size` {settings.batch_size}, although the batch was computed one row at "
+                f"a time{'' if size is None else f' , and `{size}` {getattr(settings, size)}'} ({problem}); "
+                f"{'' if size is None else f'lower `{size}`, '}choose a smaller model, or free memory of the device"
             )
         self.log(
-            f"memory ran out: batches of {settings.batch_size} rows are now computed in {more} parts "
-            f"of {settings.batch_size // more} (set gradient_accumulation: {more} to do so from the start)"
+            f"memory ran out: batches of {settings.batch_size} rows are now computed in {more} parts of "
+            f"{settings.batch_size // more} (set gradient_accumulation: {more} to do so from the start)"
         )
         return more
 

@@ -149,9 +149,9 @@ class WordReader:
         try:
             words = json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8"))
             if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-                raise ValueError("it is not a list of words")
+                raise ValueError("the file is not a list of words")
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"{folder} holds no readable {VOCABULARY_FILE} ({error}); materialise warmup_models again"
+                f"the folder {folder} holds no readable {VOCABULARY_FILE} ({error}); materialise `warmup_models` again"
             ) from error
         return cls(words)

@@ -101,7 +101,9 @@ def read_words(
     """
     counts = frequent_words(texts, vocabulary)
     if not counts:
-        raise DataError(f"the texts of {rows} train rows hold no words for a vocabulary; check the source")
+        raise DataError(
+            f"the texts of {rows} train rows contain no words, so no vocabulary can be built; check the source"
+        )
     if file is None:
         log(f"vocabulary: {len(counts)} words of the train texts, whose vectors are learnt")
         return ReadWords(counts, None)

@@ -37,8 +37,8 @@ def check_vectors_file(file: str | None) -> None:
     """
     if file is not None and not Path(file).is_file():
         raise ModelError(
-            f"vectors {file!r} is not a file; give the path of a text file of word vectors such as GloVe's, "
-            "or leave vectors out to learn them from the train texts"
+            f"`vectors` is {file!r}, which is not a file; give the path of a text file of word vectors such as "
+            "GloVe's, or leave `vectors` out to learn the vectors from the train texts"
         )
 
 
@@ -59,7 +59,9 @@ def read_word_vectors(
             not finite; the file is not UTF-8; or it has none of the words.
     """
     if not path.is_file():
-        raise MissingDataError(f"file of word vectors {str(path)!r} does not exist; correct vectors in the spec")
+        raise MissingDataError(
+            f"the file of word vectors {str(path)!r} does not exist; correct `vectors` in the settings"
+        )
     width = _width(path)
     kept: dict[str, np.ndarray] = {}
     others = 0
@@ -75,8 +77,8 @@ def read_word_vectors(
         kept[word] = fields.vector()
     if len(kept) == others:
         raise DataError(
-            f"{path} has a vector for none of {len(wanted)} words of the train texts; "
-            "give vectors of lower-cased words in the texts' language"
+            f"the file {path} has no vector for any of the {len(wanted)} words of the train texts; give vectors of "
+            "lower-cased words in the language of the texts"
         )
     return WordVectors(tuple(kept), np.stack(list(kept.values())))
 
@@ -164,4 +166,4 @@ class _Line:
 
     def _broken(self, what: str) -> DataError:
         shown = self.content[:SHOWN_CHARACTERS].decode("utf-8", "replace")
-        return DataError(f"line {self.number} of {self.path} {what}: {shown!r}; repair the file, or fetch it again")
+        return DataError(f"line {self.number} of {self.path} {what}: {shown!r}; repair the file, or download it again")

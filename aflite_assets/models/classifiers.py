@@ -48,7 +48,9 @@ class NeuralClassifier:
         return neural_family(self.settings).inputs(self.settings, built, examples, augmentation=rng)
 
     def save(self, folder: Path) -> None:
-        """Write the configuration, the weights (safetensors) and the tokenizer. `saved_classifier` needs no other file."""
+        """Write the configuration, the weights (safetensors) and the tokenizer: all files that `saved_classifier`
+        reads.
+        """
         with quiet_libraries():
             self.model.save_pretrained(folder)
             if self.tokenizer is not None:

@@ -51,7 +51,7 @@ class DeviceLease:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables for a process that uses the devices. They must be set before the process imports torch."""
+        """Environment variables that a process which uses the devices must set before it imports torch."""
         return {VISIBLE: ",".join(self.devices)} if self.devices else {}
 
     @contextmanager

@@ -94,7 +94,7 @@ class IdentityEncoder:
 
 
 class NeuralEncoder:
-    """An encoder that returns the input of a classifier's final linear layer. `log` gets a line when memory runs out."""
+    """An encoder that returns the input of a classifier's final linear layer. It logs a line when memory runs out."""
 
     def __init__(
         self, classifier: NeuralClassifier, device: DeviceSettings, log: Callable[[str], None] = no_log

@@ -1,4 +1,4 @@
-"""Checks, before anything expensive, that a model fits the data and can be downloaded. No weights are loaded."""
+"""Checks that a model fits the data and can be downloaded, before any expensive work. The checks load no weights."""
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import answer_pairs
@@ -11,10 +11,11 @@ from aflite_assets.specs.models.settings import IdentityEncoderSpec
 def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
     """Check that the model reads this kind of data and that its architecture, checkpoint or file of vectors exists.
 
-    May download a configuration and a tokenizer from the hub; uses the hub's cache if they are there.
+    The check may download a configuration and a tokenizer from the Hugging Face hub, unless they are in its local
+    cache.
 
     Raises:
-        ModelError: states the given value and a valid alternative.
+        ModelError: the model cannot be used; the message contains the rejected value and a valid alternative.
     """
     check_inputs(settings, examples)
     if getattr(settings, "loss", "") == "bradley_terry" and not len(answer_pairs(examples)):
@@ -28,11 +29,11 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
 
 
 def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
-    """Check that the data have the columns the model reads.
+    """Check that the data have the columns that the model reads.
 
     Raises:
-        ModelError: the model reads another kind of input, `inputs` or `features` names a column that the data lack, or
-            a model of pairs gets texts without a second one.
+        ModelError: the model reads another type of input, `inputs` or `features` contains a column that the data do not
+            have, or the model compares two texts but the rows have only one.
     """
     family = family_of(settings)
     needed = "features" if isinstance(settings, IdentityEncoderSpec) else None if family is None else family.modality

@@ -1,5 +1,5 @@
-"""The representation of a classifier, which is the input of its last linear layer. The code finds that layer and makes
-forward passes.
+"""The representation of a classifier, which is the input of its last linear layer. This module finds that layer and
+runs forward passes.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ casts.
 
 @dataclass(frozen=True)
 class ForwardPass:
-    """Float32 tensors of one batch: `features` rows x width and `logits` rows x classes."""
+    """Float32 tensors of one batch: `features`, rows x width, and `logits`, rows x classes."""
 
     features: torch.Tensor
     logits: torch.Tensor
@@ -27,7 +27,7 @@ class ForwardPass:
 def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
     """Return the name of the last linear layer with one output per class.
 
-    ModelError: there is no such layer. ModelError: there is none.
+    ModelError: the model has no such layer. ModelError: there is none.
     """
     names = [
         name
@@ -50,12 +50,13 @@ def final_layer(model: torch.nn.Module, n_classes: int) -> torch.nn.Linear:
 
 
 def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) -> ForwardPass:
-    """Make one forward pass; return the inputs of the final linear layer and the logits.
+    """Run one forward pass and return the inputs of the final linear layer and the logits.
 
-    Decoders apply the layer to every token and use the last token's logits, so the last token's input is returned.
+    Decoders apply the final layer to every token and use only the logits of the last token. For decoders, the input for
+    the last token is therefore returned.
 
     Raises:
-        ModelError: the logits are not the output of that layer.
+        ModelError: the logits are not the output of the final linear layer.
     """
     caught: dict[str, torch.Tensor] = {}
 
@@ -88,6 +89,8 @@ def _agree(output: torch.Tensor, logits: torch.Tensor) -> bool:
 
 
 def last_tokens(input_ids: torch.Tensor, *, padding: int) -> torch.Tensor:
-    """Return the position of each row's last token that is not padding, as transformers' decoders choose it."""
+    """Return the position of each row's last token that is not padding. The decoders of transformers use
+    the same rule.
+    """
     numbers = torch.arange(input_ids.shape[1], device=input_ids.device)
     return (numbers * (input_ids != padding)).argmax(dim=1)

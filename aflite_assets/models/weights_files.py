@@ -1,4 +1,6 @@
-"""Names of a saved model's files, and detection of unreadable ones, for error messages. No weights are loaded here."""
+"""Names of the files of a saved model, and detection of unreadable files for error messages. This module loads no
+weights.
+"""
 
 import pickle
 import struct
@@ -19,9 +21,9 @@ _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 
 
 def reading_problem(folder: str | Path, error: Exception) -> str:
-    """Explain an error of loading a model, with the names of the files that are truncated or damaged, if any are.
+    """Explain why a model cannot be loaded, with the names of truncated or damaged files if there are any.
 
-    `folder` may be a file, or a hub id, for which only the error names the file.
+    `folder` may also be a file or a hub id. For a hub id, only the text of the error contains the file's name.
     """
     if is_refused_pickle(error):
         files = [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob("*"))
@@ -37,12 +39,16 @@ def reading_problem(folder: str | Path, error: Exception) -> str:
 
 
 def is_refused_pickle(error: BaseException) -> bool:
-    """Return True if torch refused to unpickle a file; its error text advises doing so and must not be repeated."""
+    """Return True if torch refused to unpickle a file. The text of torch's error recommends unsafe unpickling, so it
+    must not be shown to users.
+    """
     return isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error)
 
 
 def cause_of(error: Exception) -> Exception | None:
-    """Return the error that a message about loading is raised from, or None if its text must not be repeated."""
+    """Return the error to use as the cause of a message about loading, or None if the text of the error must not be
+    shown to users.
+    """
     return None if is_refused_pickle(error) else error
 
 

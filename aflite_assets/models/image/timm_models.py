@@ -1,4 +1,6 @@
-"""timm image classifiers in transformers' wrapper: naming, building and loading them; no training."""
+"""Image classifiers from timm, in the wrapper of transformers: checking, building and loading them. This module trains
+nothing.
+"""
 
 import difflib
 from collections.abc import Sequence
@@ -27,14 +29,14 @@ WRAPPER_PREFIX = "timm_model."
 
 
 class TimmClassifier(TimmWrapperForImageClassification):
-    """transformers' wrapper of timm models, but with timm's own initial weights for each architecture.
+    """The wrapper of transformers for timm models, but with timm's own initial weights for each architecture.
 
-    The wrapper itself would redraw every convolution with standard deviation 0.02, which is meant for a head on
-    pretrained weights.
+    The original wrapper would initialise every convolution again with standard deviation 0.02, a value meant for a new
+    output layer on pretrained weights.
     """
 
     def init_weights(self) -> None:
-        """Do nothing, because timm has initialised the model."""
+        """Do nothing, because timm has already initialised the model."""
 
 
 def check_image_model(architecture: str, *, checkpoint: str | None) -> None:
@@ -62,9 +64,11 @@ def new_image_model(
     dropout: float = 0.0,
     drop_path: float = 0.0,
 ) -> Any:
-    """Return the architecture for square RGB images; new weights are drawn from torch's generator.
+    """Return a model of the architecture for square RGB images. New weights are drawn from torch's global random
+    generator.
 
-    `dropout` (before the last layer) and `drop_path` (stochastic depth) are timm's drop_rate and drop_path_rate.
+    `dropout` (before the last layer) is timm's `drop_rate`, and `drop_path` (stochastic depth) is timm's
+    `drop_path_rate`.
 
     Raises:
         ModelError: the architecture does not accept this image size or dropout, or the checkpoint does not fit it.

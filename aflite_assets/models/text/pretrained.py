@@ -1,4 +1,6 @@
-"""Hugging Face sequence classifiers and their tokenizers: finding, checking and loading them; no training."""
+"""Finding, checking and loading of Hugging Face sequence classifiers and their tokenizers. This module
+trains nothing.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,8 +30,8 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
     """Check the configuration and the tokenizer, but not the weights.
 
     Raises:
-        ModelError: the checkpoint is neither a folder nor an id that the hub or its cache serves, or it has an
-            architecture without a sequence classifier, a tokenizer without words, or fewer positions than `max_length`.
+        ModelError: the checkpoint is neither a folder nor a known id on the hub, or it has no sequence classifier, no
+            vocabulary, or fewer positions than `max_length`.
     """
     with quiet_libraries():
         config = _load_configuration(checkpoint, revision=revision)
@@ -50,13 +52,14 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
 def pretrained_text_model(
     checkpoint: str, *, revision: str | None, label_names: Sequence[str], log: Callable[[str], None]
 ) -> BuiltModel:
-    """Return the checkpoint in float32 with an output layer for these labels; new weights are drawn from torch's
-    generator.
+    """Return the checkpoint's model in float32 with an output layer for these labels. New weights are drawn from
+    torch's generator.
 
-    Weights that the checkpoint lacks, or has for another number of labels, are new, and the log names them.
+    Weights are new if the checkpoint does not contain them or has them for another number of labels. The log lists the
+    new weights.
 
     Raises:
-        ModelError: the checkpoint cannot be loaded or is not one of this architecture.
+        ModelError: the checkpoint cannot be loaded, or its weights do not fit its architecture.
     """
     names = dict(enumerate(label_names))
     labels = {"id2label": names, "label2id": {name: number for number, name in names.items()}}
@@ -116,17 +119,17 @@ def _configuration(checkpoint: str, revision: str | None, *, local: bool) -> Any
 
 
 def _commit(checkpoint: str, revision: str | None) -> str:
-    """Return the commit of the hub id that is loaded, which keys also name; for a folder, a value that transformers
-    ignores.
+    """Return the hub commit of the checkpoint, which is also part of cache keys. For a folder, return a value that
+    transformers ignores.
     """
     return "main" if Path(checkpoint).is_dir() else model_commit(checkpoint, revision)
 
 
 def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
-    """Return the tokenizer of a folder or hub id.
+    """Return the tokenizer of a checkpoint, which is a folder or a hub id.
 
     Raises:
-        ModelError: there is no tokenizer, or it knows no words.
+        ModelError: there is no tokenizer, or its vocabulary is empty.
     """
     try:
         tokenizer = AutoTokenizer.from_pretrained(
@@ -184,8 +187,8 @@ def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
 
 
 def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
-    """Return the error that explains why the folder or hub id `checkpoint` cannot be loaded; `what` is its name for
-    users.
+    """Return the error that explains why `checkpoint`, a folder or hub id, cannot be loaded. The message calls the
+    checkpoint `what`.
     """
     if isinstance(error, SafetensorError):
         remedy = "copy or download the file again"

@@ -1,4 +1,6 @@
-"""Word vectors from a file in GloVe's text format, for the needed words. Words are defined in `word_inputs`."""
+"""Reading of word vectors from a file in GloVe's text format, only for the words that are needed. The module
+`word_inputs` splits texts into words.
+"""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ SHOWN_CHARACTERS = 40
 
 @dataclass(frozen=True)
 class WordVectors:
-    """`values[i]`, float32, is the vector of `words[i]`; each word occurs once, in the file's order."""
+    """`values[i]`, float32, is the vector of `words[i]`. Each word occurs once, in the order of the file."""
 
     words: tuple[str, ...]
     values: np.ndarray
@@ -30,10 +32,10 @@ class WordVectors:
 
 
 def check_vectors_file(file: str | None) -> None:
-    """Refuse a path that is not a file; None means that no file is needed.
+    """Raise an error if the path is not a file. None means that no file is needed.
 
     Raises:
-        ModelError: there is no such file.
+        ModelError: the file does not exist.
     """
     if file is not None and not Path(file).is_file():
         raise ModelError(
@@ -45,18 +47,18 @@ def check_vectors_file(file: str | None) -> None:
 def read_word_vectors(
     path: Path, wanted: Collection[str], *, most_others: int = 0, is_word: Callable[[str], bool] = bool
 ) -> WordVectors:
-    """Return the vectors of the wanted words, and of the first `most_others` other words of the file that `is_word`
-    accepts.
+    """Return the vectors of the wanted words. Also return the vectors of the first `most_others` other words in the
+    file for which `is_word` is true.
 
-    Each line is a word and its numbers, separated by single spaces (Pennington et al., EMNLP 2014). The last `width`
-    fields are the numbers, so a word may contain spaces. The width is that of the first line with only numbers after
-    its first field. A first line of two whole numbers (word2vec's count and width) is not a word. If a word is on
-    several lines, the first line counts. The fields of every line are counted, but numbers are parsed only for the
-    lines kept, one line at a time; so memory is used only for the result.
+    Each line of the file is a word and its numbers, separated by single spaces (Pennington et al., EMNLP 2014). The
+    last `width` fields are the numbers, so a word may contain spaces. The width comes from the first line on which only
+    numbers follow the first field. A first line of two whole numbers (word2vec's count and width) is skipped. If a word
+    is on several lines, the first line is used. The fields of every line are counted, but numbers are parsed only for
+    the lines that are kept, one line at a time. Memory is therefore needed only for the result.
 
     Raises:
-        MissingDataError: there is no such file. DataError: a line has too few or too many numbers, or a number that is
-            not finite; the file is not UTF-8; or it has none of the words.
+        MissingDataError: the file does not exist. DataError: a line has too few or too many numbers, or a number that
+            is not finite; the file is not UTF-8; or the file contains none of the wanted words.
     """
     if not path.is_file():
         raise MissingDataError(
@@ -84,7 +86,7 @@ def read_word_vectors(
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield line numbers from 1 and lines without their ends; blank lines and word2vec's header are left out."""
+    """Yield the line number (from 1) and the content of each line. Blank lines and word2vec's header are left out."""
     with path.open("rb") as stream:
         for number, raw in enumerate(stream, start=1):
             line = raw.rstrip(b" \r\n")

@@ -65,7 +65,7 @@ def score_permuted(
         InvalidInputError: an argument is not as described above.
     """
     if passes < 1:
-        raise InvalidInputError(f"passes must be at least 1; received {passes}: give the number of permutations.")
+        raise InvalidInputError(f"`passes` is {passes}, but at least one permutation is needed; give a positive number")
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     inputs = check_inputs(features, labels, groups=groups, score_only=None, memory_limit=memory_limit)
     rng = generator(seed, Purpose.PERMUTATION, iteration)

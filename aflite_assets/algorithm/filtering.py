@@ -172,8 +172,8 @@ def _filtered(
 def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:
     if keep_probabilities and settings.classifier == "linear_svm":
         raise InvalidInputError(
-            'keep_probabilities is True but classifier is "linear_svm", which has no probabilities: '
-            'use "logistic" or "both", or leave keep_probabilities out.'
+            '`keep_probabilities` is True, but `classifier` is "linear_svm", which has no probabilities; use '
+            '"logistic" or "both", or leave `keep_probabilities` out'
         )
 
 
@@ -199,9 +199,8 @@ def _resumed(run: _Run, state: FilterState) -> FilterState:
     expected = run.hash()
     if state.inputs_hash != expected:
         raise InvalidInputError(
-            f"resume belongs to other inputs, settings or seed: its hash is {state.inputs_hash[:12]}, "
-            f"these have {expected[:12]}. Call with the same inputs as the interrupted run, or start again with "
-            "resume=None."
+            f"`resume` is the state of a run with other inputs, settings or seed (hash {state.inputs_hash[:12]} "
+            f"instead of {expected[:12]}); give the inputs of the interrupted run, or start again with `resume=None`"
         )
     return state
 
@@ -433,7 +432,8 @@ def _stop_reason(removal: Slice, settings: FilterSettings) -> StopReason | None:
 def _result(run: _Run, state: FilterState) -> FilterResult:
     if state.stop_reason is None:
         raise InvalidInputError(
-            "resume is marked as finished but has no stop reason: give a state that FilterState.to_arrays wrote."
+            "`resume` is the state of a finished run, but has no stop reason; give a state that "
+            "`FilterState.to_arrays` wrote"
         )
     return FilterResult(
         **{field.name: getattr(state, field.name) for field in fields(FilterArrays)},

@@ -198,32 +198,33 @@ def _pairs(size: int, train_size: int) -> int:
 def _check_limits(rows: int, train_size: int, *, most_fits: int, most_subsets: int) -> None:
     if 2**rows > most_subsets:
         raise InvalidInputError(
-            f"{rows} rows have 2**{rows} subsets, over most_subsets, {most_subsets}: give fewer rows, "
-            "or raise most_subsets (8 bytes each)."
+            f"{rows} rows have 2**{rows} subsets, but `most_subsets` is {most_subsets}; give fewer rows, or raise "
+            "`most_subsets` (each subset takes 8 bytes)"
         )
     if comb(rows, train_size) > most_fits:
         raise InvalidInputError(
-            f"{rows} rows have {comb(rows, train_size)} training sets of train_size {train_size}, over most_fits, "
-            f"{most_fits}: give fewer rows or a smaller train_size, or raise most_fits."
+            f"{rows} rows have {comb(rows, train_size)} training sets of `train_size` {train_size}, but `most_fits` "
+            f"is {most_fits}; give fewer rows, lower `train_size`, or raise `most_fits`"
         )
 
 
 def _checked_rows(table: BiasTable, rows: np.ndarray) -> np.ndarray:
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"rows must be a 1-d array of row numbers; received shape {rows.shape}, dtype {rows.dtype}: "
-            "turn a bool mask into row numbers with np.flatnonzero."
+            f"`rows` has the shape {rows.shape} and the dtype {rows.dtype}, but it must be a 1-d array of row "
+            "numbers; turn a bool mask into row numbers with `np.flatnonzero`"
         )
     outside = rows[(rows < 0) | (rows >= table.n_rows)]
     if len(outside):
         raise InvalidInputError(
-            f"rows holds row {outside[0]}, but rows are numbered 0 to {table.n_rows - 1}: give row numbers of features."
+            f"`rows` contains row {outside[0]}, but the rows of `features` are numbered from 0 to {table.n_rows - 1}; "
+            "give row numbers in this range"
         )
     if len(np.unique(rows)) < len(rows):
-        raise InvalidInputError(f"rows names a row twice; received {rows.tolist()}: give each row once.")
+        raise InvalidInputError(f"`rows` is {rows.tolist()}, which contains a row twice; give each row once")
     if len(rows) <= table.train_size:
         raise InvalidInputError(
-            f"rows must be more than train_size, {table.train_size}; received {len(rows)} rows: "
-            "give a larger subset, so that some rows can be held out."
+            f"`rows` contains {len(rows)} rows, but `train_size` is {table.train_size}; give more rows than "
+            "`train_size`, so that some rows can be held out"
         )
     return rows

@@ -56,8 +56,8 @@ def draw_partitions(
     codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
     if sizes.min() > train_size:
         raise InvalidInputError(
-            f"No group fits into train_size {train_size}: the smallest of the {len(sizes)} groups in the pool of "
-            f"iteration {iteration} has {sizes.min()} rows. Raise train_size or use finer groups."
+            f"`train_size` is {train_size}, but the smallest of the {len(sizes)} groups in the pool of iteration "
+            f"{iteration} has {sizes.min()} rows; raise `train_size`, or give smaller groups"
         )
     return [rows[_draw_groups(sizes, train_size, stream)[codes]] for stream in streams]
 

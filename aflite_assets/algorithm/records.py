@@ -257,8 +257,8 @@ class FilterState(FilterArrays):
 def _take(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     if name not in arrays:
         raise InvalidInputError(
-            f"A saved filter state lacks the array {name!r}; it has {', '.join(sorted(arrays)) or 'none'}: "
-            "give everything that FilterState.to_arrays returned."
+            f"the saved filter state has no array {name!r} (its arrays: {', '.join(sorted(arrays)) or 'none'}); give "
+            "all arrays that `FilterState.to_arrays` returned"
         )
     return arrays[name]
 
@@ -268,7 +268,8 @@ def _stop_reason(code: int) -> StopReason | None:
         if known == code:
             return reason
     raise InvalidInputError(
-        f"A saved filter state has stop_code {code}, which is not one of 0 to {len(StopReason)}: save it again."
+        f"the saved filter state has the `stop_code` {code}, but the valid codes are 0 to {len(StopReason)}; save the "
+        "state again"
     )
 
 

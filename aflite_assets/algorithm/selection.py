@@ -241,8 +241,8 @@ def _scored_units(scores: np.ndarray, groups: np.ndarray | None) -> Candidates:
 def _probability(among: Candidates) -> np.ndarray:
     if among.label_probability is None:
         raise InvalidInputError(
-            'rows are to be removed by "label_probability", but the classifier returned no probabilities: use a '
-            "classifier that returns them."
+            'rows are to be removed by "label_probability", but the classifier returned no probabilities; use a '
+            "classifier that returns probabilities"
         )
     return among.label_probability
 
@@ -306,7 +306,9 @@ def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int
     order.
     """
     if among.classes is None:
-        raise InvalidInputError('balance is "classes" but the units have no classes: give labels to `candidates`.')
+        raise InvalidInputError(
+            '`balance` is "classes", but the classes of the rows are not known; give `labels` to `candidates`'
+        )
     codes = np.unique(among.classes, return_inverse=True)[1]
     places = shared_out(allowed, np.bincount(codes, among.sizes))
     taken = np.zeros(len(codes), dtype=bool)

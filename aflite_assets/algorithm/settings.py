@@ -20,7 +20,7 @@ Balance = Literal["none", "classes"]
 
 _COUNTS = {
     "target_size": "give the fewest train rows to keep",
-    "train_size": "give the number of rows each classifier is trained on",
+    "train_size": "give the number of rows that each classifier is trained on",
     "slice_size": "give the most rows to remove per iteration",
     "n_partitions": "give the number of random partitions per iteration (64 is common; the papers give no value)",
 }
@@ -90,11 +90,11 @@ class FilterSettings:
             _check_choice(name, getattr(self, name), choices)
         for name in ("stop_at_chance", "early_stop"):
             if not isinstance(getattr(self, name), bool):
-                raise InvalidInputError(f"{name} must be True or False; received {getattr(self, name)!r}.")
+                raise InvalidInputError(f"`{name}` is {getattr(self, name)!r}; give True or False")
         if self.ranking == "vocabulary" and self.selection != "greedy":
             raise InvalidInputError(
-                f'selection is "{self.selection}", which orders rows by their scores, but ranking is "vocabulary": '
-                'use selection="greedy", or leave ranking out.'
+                f'`selection` is "{self.selection}", which orders rows by their scores, but `ranking` is '
+                '"vocabulary"; use `selection="greedy"`, or leave `ranking` out'
             )
         self._check_order()
         self._store("threshold", _threshold(self.threshold))
@@ -117,23 +117,23 @@ class FilterSettings:
         for name, value in changed:
             if value == "label_probability" and self.classifier == "linear_svm":
                 raise InvalidInputError(
-                    f'{name} is "{value}" but classifier is "linear_svm", which has no probabilities: use "logistic" '
-                    f'or "both", or leave {name} out.'
+                    f'`{name}` is "{value}", but `classifier` is "linear_svm", which has no probabilities; use '
+                    f'"logistic" or "both", or leave `{name}` out'
                 )
             if self.selection != "greedy":
                 raise InvalidInputError(
-                    f'selection is "{self.selection}", which draws rows by their predictability, but {name} is '
-                    f'"{value}": use selection="greedy", or leave {name} out.'
+                    f'`selection` is "{self.selection}", which draws rows by their predictability, but `{name}` is '
+                    f'"{value}"; use `selection="greedy"`, or leave `{name}` out'
                 )
             if self.ranking == "vocabulary":
                 raise InvalidInputError(
-                    f'ranking is "vocabulary", which orders rows by their words, but {name} is "{value}": leave one of '
-                    "them out."
+                    f'`ranking` is "vocabulary", which orders rows by their words, but `{name}` is "{value}"; leave '
+                    f"`ranking` or `{name}` out"
                 )
             if value == "classes" and self.remove == "groups":
                 raise InvalidInputError(
-                    'balance is "classes" but remove is "groups", and a group may have rows of several classes: use '
-                    'remove="rows", or leave balance out.'
+                    '`balance` is "classes", but `remove` is "groups" and a group may have rows of several classes; '
+                    'use `remove="rows"`, or leave `balance` out'
                 )
 
     def _store(self, name: str, value: float) -> None:
@@ -160,25 +160,29 @@ def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) 
     """
     if settings.target_size > counted_rows:
         raise InvalidInputError(
-            f"target_size must not exceed the number of rows that it counts, {counted_rows}; received "
-            f"{settings.target_size}: lower it."
+            f"`target_size` is {settings.target_size}, but it counts only {counted_rows} rows; lower `target_size`"
         )
     left = settings.target_size * pool_rows // counted_rows
-    target = f"target_size, {left}" if left == settings.target_size else f"target_size, {left} rows of the pool"
+    target = (
+        f"`target_size` is {left}"
+        if left == settings.target_size
+        else f"`target_size` corresponds to {left} rows of the pool"
+    )
     if settings.train_size >= left:
         raise InvalidInputError(
-            f"train_size must be below {target}; received {settings.train_size}: lower train_size or raise target_size."
+            f"`train_size` is {settings.train_size}, but {target} and must be larger; lower `train_size`, or raise "
+            "`target_size`"
         )
     if settings.slice_size > left:
         raise InvalidInputError(
-            f"slice_size must not exceed {target}; received {settings.slice_size}: lower slice_size or raise "
-            "target_size."
+            f"`slice_size` is {settings.slice_size}, but {target} and must not be smaller; lower `slice_size`, or "
+            "raise `target_size`"
         )
 
 
 def _count(name: str, value: object, *, remedy: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InvalidInputError(f"{name} must be a whole number of at least 1; received {value!r}: {remedy}.")
+        raise InvalidInputError(f"`{name}` is {value!r}, but it must be a whole number of at least 1; {remedy}")
     return int(value)
 
 
@@ -193,8 +197,8 @@ def _threshold(value: object) -> float:
     number = _number(value)
     if number is None or not 0.0 <= number <= 1.0:
         raise InvalidInputError(
-            f"threshold must be a number from 0 to 1; received {value!r}: "
-            "give the lowest predictability a removed row may have (0.75 is common; the papers give no value)."
+            f"`threshold` is {value!r}, but it must be a number from 0 to 1; give the lowest predictability that a "
+            "removed row may have (0.75 is common, and the papers give no value)"
         )
     return number
 
@@ -203,12 +207,12 @@ def _positive(value: object) -> float:
     number = _number(value)
     if number is None or number <= 0.0:
         raise InvalidInputError(
-            f"inverse_regularization must be a finite number above 0; received {value!r}: "
-            "give scikit-learn's C (1.0 is its default; larger means less regularization)."
+            f"`inverse_regularization` is {value!r}, but it must be a finite number above 0; give scikit-learn's C "
+            "(its default is 1.0, and larger values mean less regularization)"
         )
     return number
 
 
 def _check_choice(name: str, value: object, choices: Collection[str]) -> None:
     if value not in choices:
-        raise InvalidInputError(f"{name} is {value!r}, which is not a known choice: give one of {', '.join(choices)}.")
+        raise InvalidInputError(f"`{name}` is {value!r}, which is unknown; give one of {', '.join(choices)}")

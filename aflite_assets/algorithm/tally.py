@@ -190,14 +190,14 @@ class _Counts:
         predictions = predicted if isinstance(predicted, Predictions) else Predictions(np.asarray(predicted))
         if predictions.labels.shape != (n_rows,):
             raise InvalidInputError(
-                f"predict returned labels of shape {predictions.labels.shape} for {n_rows} rows: "
-                "return one predicted class per row."
+                f"`predict` returned labels of shape {predictions.labels.shape} for {n_rows} rows; return one "
+                "predicted class per row"
             )
         expected = (n_rows, len(self._classes))
         if predictions.probabilities is not None and predictions.probabilities.shape != expected:
             raise InvalidInputError(
-                f"predict returned probabilities of shape {predictions.probabilities.shape}, expected {expected}: "
-                "return a column for each of the classes given to fit."
+                f"`predict` returned probabilities of shape {predictions.probabilities.shape} instead of {expected}; "
+                "return one column for each class that `fit` received"
             )
         return predictions
 

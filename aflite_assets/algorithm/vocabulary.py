@@ -94,35 +94,33 @@ def check_row_words(words: object, rows: int) -> RowWords:
         InvalidInputError: they are not `RowWords`, have another number of rows, or list a word twice for a row.
     """
     if not isinstance(words, RowWords):
-        raise InvalidInputError(
-            f"words must be RowWords; received {type(words).__name__}: give RowWords(offsets, numbers)."
-        )
+        raise InvalidInputError(f"`words` is of type {type(words).__name__}; give `RowWords(offsets, numbers)`")
     offsets, numbers = np.asarray(words.offsets), np.asarray(words.numbers)
     for name, array in (("offsets", offsets), ("numbers", numbers)):
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise InvalidInputError(
-                f"words.{name} must be a 1-d array of integers; received shape {array.shape}, dtype {array.dtype}."
+                f"`words.{name}` has the shape {array.shape} and the dtype {array.dtype}; give a 1-d array of integers"
             )
     if len(offsets) != rows + 1:
         raise InvalidInputError(
-            f"words.offsets must have {rows + 1} entries, one more than features has rows; received {len(offsets)}: "
-            "give the words of the same rows."
+            f"`words.offsets` has {len(offsets)} entries, but {rows + 1} are needed, one more than `features` has "
+            "rows; give the words of the same rows"
         )
     offsets = offsets.astype(np.int64)
     if offsets[0] != 0 or offsets[-1] != len(numbers) or (np.diff(offsets) < 0).any():
         raise InvalidInputError(
-            f"words.offsets must ascend from 0 to the {len(numbers)} numbers; received {offsets[0]} to {offsets[-1]}: "
-            "give the start of each row's words, and the end of the last row's words."
+            f"`words.offsets` goes from {offsets[0]} to {offsets[-1]}, but it must ascend from 0 to {len(numbers)}, "
+            "the length of `words.numbers`; give the start of each row's words, and the end of the last row's words"
         )
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= _MOST_WORDS):
         raise InvalidInputError(
-            f"words.numbers must lie from 0 to {_MOST_WORDS - 1}; received {numbers.min()} to {numbers.max()}: number "
-            "the words from 0."
+            f"`words.numbers` has values from {numbers.min()} to {numbers.max()}, but they must lie between 0 and "
+            f"{_MOST_WORDS - 1}; number the words from 0"
         )
     checked = RowWords(offsets, np.ascontiguousarray(numbers, dtype=np.int32))
     repeated = int(_row_with_a_word_twice(checked.offsets, checked.numbers, _unseen(checked)))
     if repeated >= 0:
-        raise InvalidInputError(f"words gives row {repeated} a word twice: name each word of a row once.")
+        raise InvalidInputError(f"`words` lists a word of row {repeated} twice; list each word of a row once")
     return checked
 
 

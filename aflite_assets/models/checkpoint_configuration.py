@@ -28,14 +28,15 @@ def read_configuration(auto_class: Any, checkpoint: str, **options: Any) -> Any:
     named, _ = PreTrainedConfig.get_config_dict(checkpoint, **options)
     if named.get("backbone"):
         raise ModelError(
-            f"`checkpoint` is {checkpoint!r}, whose config.json has the backbone {str(named['backbone'])[:200]!r}, a "
-            "second model that would be downloaded; choose a checkpoint that contains all weights"
+            f"the config.json of the checkpoint {checkpoint!r} refers to the backbone "
+            f"{str(named['backbone'])[:200]!r}, a second model that would be downloaded; choose a checkpoint that "
+            "contains all weights"
         )
     configuration = auto_class.from_pretrained(checkpoint, trust_remote_code=False, **options)
     if getattr(configuration, "quantization_config", None) is not None:
         raise ModelError(
-            f"`checkpoint` is {checkpoint!r}, which has quantised weights (`quantization_config` in its config.json) "
-            "and cannot be trained; choose the original checkpoint"
+            f"the checkpoint {checkpoint!r} has quantised weights (`quantization_config` in its config.json), which "
+            "cannot be trained; choose the original checkpoint"
         )
     _forget_kernels(configuration)
     return configuration

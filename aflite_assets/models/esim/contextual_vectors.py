@@ -227,7 +227,7 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing or report["mismatched_keys"]:
         raise ModelError(
-            f"`contextual` is {checkpoint!r}, whose weights do not match its config.json: {len(missing)} weights of a "
+            f"`contextual` is {checkpoint!r}, whose weights do not match its config.json: {len(missing)} weights of "
             f"{type(encoder).__name__} are missing (first: {[*missing, *report['mismatched_keys']][0]}); choose "
             "another checkpoint, or download it again"
         )

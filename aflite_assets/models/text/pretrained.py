@@ -93,7 +93,7 @@ def pretrained_text_model(
 def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
     if not Path(checkpoint).is_dir() and checkpoint.startswith(("/", "./", "../", "~")):
         raise ModelError(
-            f"`checkpoint` is {checkpoint!r}, a folder that does not exist; give a folder that `save_pretrained` "
+            f"the checkpoint {checkpoint!r} is a folder that does not exist; give a folder that `save_pretrained` "
             "wrote (config.json, model.safetensors, tokenizer files) or the id of a model on the Hugging Face hub"
         )
     try:
@@ -108,9 +108,9 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
         return _configuration(checkpoint, revision, local=False)
     except LOADING_ERRORS as error:
         raise ModelError(
-            f"`checkpoint` is {checkpoint!r}, which is neither a folder nor the id of a model on the Hugging Face hub "
-            f"or in its local cache ({error}); give a folder, correct the id, or download the model when there is a "
-            "network connection"
+            f"the checkpoint {checkpoint!r} is neither a folder nor the id of a model on the Hugging Face hub or in "
+            f"its local cache ({error}); give a folder, correct the id, or download the model when there is a network "
+            "connection"
         ) from error
 
 
@@ -143,8 +143,8 @@ def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
     # Without its files transformers makes a tokenizer that turns every word into "unknown".
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelError(
-            f"`checkpoint` is {checkpoint!r}, which has no tokenizer vocabulary; put the tokenizer's files "
-            "(tokenizer.json or vocab.txt) into the folder of config.json"
+            f"the checkpoint {checkpoint!r} has no tokenizer vocabulary; put the tokenizer's files (tokenizer.json or "
+            "vocab.txt) into the folder of config.json"
         )
     return tokenizer
 
@@ -162,7 +162,7 @@ def _check_loaded(checkpoint: str, model: Any, report: Any, *, n_labels: int) ->
     if len(report["missing_keys"]) > len(expected) / 2:
         raise ModelError(
             f"`checkpoint` is {checkpoint!r}, whose weights do not match its config.json: "
-            f"{len(report['missing_keys'])} of the {len(expected)} weights of a {type(model).__name__} are missing; "
+            f"{len(report['missing_keys'])} of the {len(expected)} weights of {type(model).__name__} are missing; "
             "choose another checkpoint, or download it again"
         )
     for key, actual, wanted in sorted(report["mismatched_keys"], key=str):

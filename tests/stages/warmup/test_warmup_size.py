@@ -244,8 +244,9 @@ def test_sizes_that_would_fail_are_refused_before_anything_is_trained(
     monkeypatch.setattr(train, "train_classifier", lambda *args, **options: pytest.fail("trained"))
     spec = _spec(filter={"target_size": 400})
     message = (
-        r"warmup\.size auto may spend 420 rows, and then filter\.train_size must be below target_size, 415 rows of the "
-        r"pool; received 420"
+        r"warmup\.size auto may spend 420 rows, and then `filter\.train_size` is 420, but `target_size` "
+        r"corresponds to 415 rows of the "
+        r"pool"
     )
     with pytest.raises(DataError, match=message):
         _split(spec, store)

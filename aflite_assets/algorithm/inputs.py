@@ -1,7 +1,7 @@
-"""Inputs of a run: arrays that are checked once, read in blocks of bounded memory, and hashed.
+"""Inputs of a run: arrays that are checked once, read in blocks of limited size, and hashed.
 
-Every error in the arrays, or in how they fit the settings, is found here before any fitting. The settings alone are
-checked in settings.py.
+Every error in the arrays, and every conflict between arrays and settings, is found here before any fitting. Checks of
+the settings alone are in settings.py.
 """
 
 import hashlib
@@ -22,11 +22,11 @@ _DEVICES = ("auto", "cpu", "cuda")
 
 @dataclass(frozen=True)
 class Inputs:
-    """Checked arrays, one entry per row. `features` may be a memory map; none of the arrays is ever written to.
+    """Checked arrays, one entry per row. `features` may be a memory map. The arrays are never changed.
 
-    `labels` is int64; `classes` holds the labels that occur, ascending; `groups` is int64 or None; `score_only` is
-    bool. `counted` is bool and True for the rows that the target size counts. `copies` is int64 or None, with equal
-    numbers for rows that are removed together. `words` is None or holds the words of every row.
+    `labels` is int64, and `classes` holds the labels that occur, ascending. `groups` is int64 or None, and `score_only`
+    is bool. `counted` is bool and True for the rows that the target size counts. `copies` is int64 or None. Rows that
+    are removed together have the same number. `words` is None or holds the words of every row.
     """
 
     features: np.ndarray
@@ -55,7 +55,7 @@ def check_inputs(
     copies: object = None,
     words: object = None,
 ) -> Inputs:
-    """Check the arrays and return them in their checked form; features are read in blocks and not copied."""
+    """Check the arrays and return them in their checked form. The features are read in blocks and not copied."""
     matrix = _check_features(features, memory_limit=memory_limit)
     rows = len(matrix)
     label_array = _whole_numbers("labels", labels, rows)
@@ -121,7 +121,9 @@ def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
 
 
 def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
-    """Check the sizes in the settings against each other and the data, and that groups fit into them."""
+    """Check that the sizes in the settings are compatible with each other, with the data and with the sizes of the
+    groups.
+    """
     check_sizes(settings, pool_rows=len(inputs.trainable_rows), counted_rows=int(inputs.counted.sum()))
     check_train_size(inputs, settings)
     if settings.remove == "groups":
@@ -154,8 +156,8 @@ def fingerprint(
 ) -> str:
     """Return the SHA-256 of arrays, settings and seed, in hexadecimal.
 
-    The hash depends neither on `memory_limit`, which only bounds the block read at once, nor on the device, so a run
-    can be resumed on another machine. The hash depends on the words if rows are ranked by words.
+    The hash does not depend on the device or on `memory_limit`, which only limits the size of blocks. A run can
+    therefore be resumed on another machine. The hash depends on the words if rows are ranked by words.
     """
     words = inputs.words if settings.ranking == "vocabulary" else None
     header = {
@@ -180,16 +182,16 @@ def fingerprint(
 
 
 def row_blocks(n_rows: int, *, row_bytes: int, memory_limit: int) -> Iterator[slice]:
-    """Yield consecutive slices over `n_rows`, each of at most `memory_limit` bytes but at least one row."""
+    """Yield consecutive slices of the rows. Each slice takes at most `memory_limit` bytes, but has at least one row."""
     step = max(1, memory_limit // row_bytes)
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
 def prediction_row_bytes(width: int, n_classes: int) -> int:
-    """Return the bytes that one row takes during prediction. These bytes hold the row's features twice in float64 (as
-    gathered and as centred) and three float64 rows of classes: decision values, probabilities, and probabilities in the
-    dataset's class order.
+    """Return the number of bytes that one row needs during prediction. These bytes hold the row's features twice in
+    float64, original and centred. They also hold three float64 values per class: a decision value, a probability, and
+    the probability in the dataset's class order.
     """
     return 8 * (2 * width + 3 * n_classes)
 
@@ -253,7 +255,7 @@ def _check_score_only(score_only: object, rows: int) -> np.ndarray:
 
 
 def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
-    """Return the rows that the target size counts; by default, all rows that may be trained on."""
+    """Return the rows that the target size counts. By default, these are all rows that may be trained on."""
     if counted is None:
         return ~score_only
     mask = np.array(counted)

@@ -1,4 +1,6 @@
-"""Settings of a run, and the checks that need no data. Checks against the data are in inputs.py."""
+"""Settings of a run, and checks of the settings that need no data. Checks of the settings against the data are in
+inputs.py.
+"""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -37,31 +39,32 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FilterSettings:
-    """The parameters of AFLite (Algorithm 1, ICML 2020); they are checked when made, and numbers are stored as plain
+    """The parameters of AFLite (Algorithm 1, ICML 2020). They are checked on creation, and numbers are stored as plain
     int and float.
 
-    `target_size` (n), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at least 1;
-    `threshold` (tau) lies in [0, 1]. `selection` "greedy" is greedy slicing, strategy B of the ICLR 2020 submission.
-    "gumbel" is slice sampling, its strategy C: rows are drawn from all rows that were held out, with probabilities
-    proportional to their predictability, and the run ends once no score reaches the threshold. "gumbel_over_threshold"
-    draws in the same way among the rows at or over the threshold. `classifier` is "logistic", "linear_svm", or "both";
-    with "both", every partition contributes two predictions per held-out row. `inverse_regularization` is
-    scikit-learn's C, which multiplies the sum of the losses. `remove` decides whether a slice consists of single rows
-    or of whole groups. With "groups", the rows of a group are removed together by the mean of their predictability. A
-    slice has at most `slice_size` rows, and a group too large for the rest of it is skipped. If the target is within
-    reach of a slice, the groups that fit are removed and filtering ends, possibly above the target. `stop_at_chance`
-    (not in the papers) ends the run after two passes in a row at chance. A pass is at chance if its bias is at most the
-    highest bias of passes over permuted labels (`chance.score_permuted`); it removes nothing. `ranking` decides which
-    rows at or over the threshold form the slice; by default, those of the highest predictability. With
-    "label_probability" (not in the papers) they are those with the highest mean held-out probability of their own label
-    in the same pass. With "vocabulary" they are the rows whose removal loses the fewest words of the pool
-    (vocabulary.py; needs `words` and selection "greedy"). `comparison` decides which predictabilities pass the
-    threshold: "at_least" means those at or over it (ICML 2020), "greater" those over it (SustaiNLP 2020, Algorithm 1).
-    `early_stop` ends the run after the first slice that is not full (ICML 2020); without it, the run ends only at the
-    target, or when no row passes (SustaiNLP 2020). `ties` (not in the papers) decides which rows of equal rank are
-    removed first: randomly drawn ones, or those of the highest label probability in the same pass. `balance` "classes"
-    (not in the papers) divides a slice among the classes by the rows they have left. If fewer rows of a class pass, its
-    remaining places stay empty; the run ends once this holds for every class that has places.
+    `target_size` (n in the paper), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at
+    least 1. `threshold` (tau) lies in [0, 1]. `selection` "greedy" is greedy slicing (strategy B of the ICLR 2020
+    submission), and "gumbel" is slice sampling (strategy C). Slice sampling draws rows from all rows that were held
+    out, with probabilities proportional to their predictability. The run then ends when no score reaches the threshold.
+    The selection "gumbel_over_threshold" draws in the same way, but only among the rows at or over the threshold.
+    `classifier` is "logistic", "linear_svm" or "both". With "both", every partition gives two predictions per held-out
+    row. `inverse_regularization` is scikit-learn's C, which multiplies the sum of the losses. `remove` decides whether
+    a slice consists of single rows or of whole groups. With "groups", the rows of a group are removed together by the
+    mean of their predictability. A slice has at most `slice_size` rows, and a group that is too large for the rest of
+    the slice is skipped. If one more slice would reach the target, the groups that fit are removed and filtering ends,
+    possibly with more rows than the target. `stop_at_chance` (not in the papers) ends the run after two consecutive
+    passes at chance. A pass is at chance if its bias is at most the highest bias of passes over permuted labels
+    (`chance.score_permuted`). Such a pass removes nothing. `ranking` decides which rows at or over the threshold form
+    the slice. By default, these are the rows with the highest predictability. With "label_probability" (not in the
+    papers), these are the rows with the highest mean held-out probability of their own label in the same pass. With
+    "vocabulary", these are the rows whose removal loses the fewest words of the pool (see vocabulary.py). This ranking
+    needs `words` and the selection "greedy". `comparison` decides whether a score equal to the threshold passes: it
+    does with "at_least" (ICML 2020), but not with "greater" (SustaiNLP 2020, Algorithm 1). `early_stop` ends the run
+    after the first slice that is not full (ICML 2020). Without `early_stop`, the run ends only at the target, or when
+    no row passes (SustaiNLP 2020). `ties` (not in the papers) decides which rows of equal rank are removed first:
+    random rows, or the rows with the highest label probability in the same pass. `balance` "classes" (not in the
+    papers) divides a slice among the classes in proportion to their remaining rows. If fewer rows of a class pass than
+    the class has places, the other places stay empty. The run ends when this is true of every class that has places.
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.
@@ -107,11 +110,13 @@ class FilterSettings:
 
     @property
     def holds_others(self) -> bool:
-        """Whether a slice gives a rule for rows that are only scored: it does if one key orders all units."""
+        """Whether a slice gives a rule for rows that are only scored. This requires that a single key
+        orders all units.
+        """
         return self.ranking != "vocabulary" and self.ties == "random" and self.balance == "none"
 
     def _check_order(self) -> None:
-        """Refuse settings that order rows in two ways at once, or by values that are not computed."""
+        """Raise an error if the settings order rows in two ways at once, or by values that are not computed."""
         changed = [(name, getattr(self, name)) for name in ("ranking", "ties", "balance")]
         changed = [(name, value) for name, value in changed if value in ("label_probability", "classes")]
         for name, value in changed:
@@ -141,22 +146,23 @@ class FilterSettings:
         object.__setattr__(self, name, value)
 
     def as_dict(self) -> dict[str, int | float | str]:
-        """Return the fields by name, as plain values that JSON can hold."""
+        """Return the fields by name, as plain values that can be written as JSON."""
         return asdict(self)
 
     def passes(self, scores: np.ndarray) -> np.ndarray:
-        """Return, as bool, which predictabilities pass the threshold; NaN does not."""
+        """Return a bool mask of the predictabilities that pass the threshold. NaN does not pass."""
         return scores > self.threshold if self.comparison == "greater" else scores >= self.threshold
 
 
 def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) -> None:
     """Check the sizes as Algorithm 1 states them: t < n, k <= n, n <= rows.
 
-    `pool_rows`: number of rows that may be trained on; `counted_rows`: number of those that the target size counts. If
-    the target does not count all rows, n is the number of pool rows left when all rows are removed at one rate.
+    `pool_rows`: number of rows that may be trained on. `counted_rows`: how many of these rows the target size counts.
+    If the target does not count all rows, n is the number of pool rows that remain if all rows are removed at the same
+    rate.
 
     Raises:
-        InvalidInputError: the message begins with the name of the setting.
+        InvalidInputError: a size is wrong; the message begins with the name of the setting in backquotes.
     """
     if settings.target_size > counted_rows:
         raise InvalidInputError(

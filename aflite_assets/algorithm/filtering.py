@@ -76,7 +76,7 @@ def filter_dataset(
         settings: they must satisfy train_size < n, slice_size <= n and target_size <= number of `counted` rows, where n
             is the target size. If `target_size` counts only some rows, n is the corresponding number of all rows in the
             pool.
-        seed: 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
+        seed: 0 to 2**64 - 1. Partition j of iteration i depends only on (seed, i, j) and on the pool.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows. Whole
             groups are drawn in random order. A group that would exceed `train_size` is skipped.
         score_only: bool per row; True rows are never trained on and do not count towards any size. Such rows are

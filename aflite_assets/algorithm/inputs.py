@@ -326,7 +326,7 @@ def _check_partition(number: int, rows: object, inputs: Inputs) -> np.ndarray:
         row = ordered[inputs.score_only[ordered]][0]
         raise InvalidInputError(
             f"{where} contains row {row}, for which `score_only` is True; remove the row from the partition, or set "
-            "its `score_only` to False"
+            "`score_only` to False for this row"
         )
     held_out = np.setdiff1d(inputs.trainable_rows, ordered, assume_unique=True)
     if not len(held_out):

@@ -1,18 +1,18 @@
 """AFOpt on tiny inputs: the exact representation bias of every subset, and the subset with the least bias. The search
 is exhaustive.
 
-Let training sets of one size be drawn uniformly. By equations 2 to 5 of the ICML 2020 paper, the representation bias of
-S is then the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S outside T. All rows have
-the same weight, because the same number of training sets T leave each row out. All T have the same weight, because each
-T leaves out the same number of rows. `right(T, i)` is 1 if the classifier trained on T predicts the label of row i, and
-0 otherwise. The value does not depend on S. Each T is therefore fitted once, and each correct prediction is counted for
-the set T + i. The sum of the counts over all sets inside S gives the bias of S.
+Let training sets of a fixed size be drawn uniformly at random. By equations 2 to 5 of the ICML 2020 paper, the
+representation bias of S is then the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S
+outside T. All rows have the same weight, because the same number of training sets T leave each row out. All T have the
+same weight, because each T leaves out the same number of rows. `right(T, i)` is 1 if the classifier trained on T
+predicts the label of row i, and 0 otherwise. The value does not depend on S. Each T is therefore fitted once, and each
+correct prediction is counted for the set T + i. The sum of the counts over all sets inside S gives the bias of S.
 
-Among the subsets of at least n rows, only those of exactly n rows need to be searched. To see this, remove one row from
-S in every possible way. Every pair (T, i) lies in the same number of the resulting subsets. The bias of S is therefore
-the mean of the biases of these subsets, and at least one subset has no higher bias than S. The argument holds as long
-as at least one row can be held out, that is, while n > train_size. A larger subset has the least bias only if all its
-subsets of n rows have the least bias.
+Among all subsets of at least n rows, only the subsets of exactly n rows need to be searched. To see this, remove one
+row from S in every possible way. Every pair (T, i) lies in the same number of the resulting subsets. The bias of S is
+therefore the mean of the biases of these subsets, and at least one subset has no higher bias than S. The argument holds
+as long as at least one row can be held out, that is, while n > train_size. A larger subset has the least bias only if
+all its subsets of n rows have the least bias.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Optimum:
     `kept_rows`: int64, ascending. `representation_bias`: the exact bias of this subset, in [0, 1]. `subsets_searched`:
     number of subsets of the target size; all of them were compared. `ties`: number of subsets with exactly the least
     bias, including `kept_rows`. If several subsets have the least bias, `kept_rows` is the first of them in the order
-    of row numbers. `table`: the input of `exact_bias`.
+    of row numbers. `table`: the counts that `exact_bias` needs.
     """
 
     kept_rows: np.ndarray
@@ -196,7 +196,7 @@ def _bits(rows: int) -> np.ndarray:
 
 
 def _pairs(size: int, train_size: int) -> int:
-    """Return the number of pairs of a training set in a subset of `size` rows and another row of the subset."""
+    """Return the number of pairs (training set, other row) in a subset of `size` rows."""
     return comb(size, train_size) * (size - train_size)
 
 

@@ -43,7 +43,7 @@ def draw_partitions(
     row numbers.
 
     `rows` are the numbers of the rows that may be trained on. `groups`, of the same length, are the groups of these
-    rows. Partition j depends on (seed, iteration, j) and the rows alone.
+    rows. Partition j depends only on (seed, iteration, j) and on the rows.
 
     Raises:
         InvalidInputError: every group is larger than `train_size`.

@@ -97,18 +97,18 @@ class IterationRecord:
     """Sizes, scores and time of one iteration. Fields with "scored" in their name are about the `score_only` rows; all
     other fields are about the other rows.
 
-    `iteration`: number of the iteration, from 0. `rows_in`, `scored_rows_in`: rows in the pool at the start. `removed`,
-    `scored_removed`: rows that the iteration removed. `counted_rows_in`, `counted_removed`: the numbers of rows in
-    `rows_in` and `removed` that the target size counts. `cutoff`: lowest score among the removed rows (with
-    remove="groups", among the removed groups), or None if nothing was removed. `tied_at_cutoff`: number of rows,
-    removed or not, with exactly the cut-off score; 0 if there is no cut-off. `representation_bias`, `scored_bias`: mean
-    predictability of the rows at the start. `rows_per_class`: number of rows at the start, in the order of
-    `FilterResult.classes`. `never_held_out`: number of rows without a score. `smallest_train_size`,
-    `largest_train_size`: number of rows that a classifier was trained on (the two differ only with groups).
-    `chance_bias`: with `stop_at_chance`, the highest bias of passes over permuted labels of the rows at the start. It
-    is None if no such passes were made. `distinct_words`, `words_per_row`: the number of distinct words of the rows at
-    the start, and the mean number of distinct words per row. Both are None unless rows are ranked by vocabulary.
-    `seconds`: wall time, which is ignored when records are compared.
+    `iteration`: number of the iteration, from 0. `rows_in`, `scored_rows_in`: number of rows in the pool at the start.
+    `removed`, `scored_removed`: number of rows that the iteration removed. `counted_rows_in`, `counted_removed`: the
+    numbers of rows in `rows_in` and `removed` that the target size counts. `cutoff`: lowest score among the removed
+    rows (with remove="groups", among the removed groups), or None if nothing was removed. `tied_at_cutoff`: number of
+    rows, removed or not, with exactly the cut-off score; 0 if there is no cut-off. `representation_bias`,
+    `scored_bias`: mean predictability of the rows at the start. `rows_per_class`: number of rows at the start, in the
+    order of `FilterResult.classes`. `never_held_out`: number of rows that were never held out and have no score.
+    `smallest_train_size`, `largest_train_size`: number of rows that a classifier was trained on (the two differ only
+    with groups). `chance_bias`: with `stop_at_chance`, the highest bias of passes over permuted labels of the rows at
+    the start. It is None if no such passes were made. `distinct_words`, `words_per_row`: the number of distinct words
+    of the rows at the start, and the mean number of distinct words per row. Both are None unless rows are ranked by
+    vocabulary. `seconds`: wall time, which is ignored when records are compared.
     """
 
     iteration: int
@@ -175,7 +175,7 @@ class FilterArrays:
 
 @dataclass(frozen=True, kw_only=True)
 class FilterResult(FilterArrays):
-    """The outcome of a run.
+    """The result of a run.
 
     `kept_rows`: int64, ascending, including `score_only` rows. `classes`: int64, the labels that occur, ascending.
     `iterations`: one record per iteration. The last iteration scores the kept rows and removes nothing. `warnings`:
@@ -283,7 +283,7 @@ def _stop_reason(code: int) -> StopReason | None:
 
 
 def _record_arrays(records: Sequence[IterationRecord]) -> dict[str, np.ndarray]:
-    """Return one array per field of the records, with NaN for None."""
+    """Return one array per field of the records. None becomes NaN."""
     ranked = any(record.distinct_words is not None for record in records)
     return {
         _RECORD_PREFIX + name: _column(kind, [getattr(record, name) for record in records])

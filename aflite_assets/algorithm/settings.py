@@ -155,7 +155,7 @@ class FilterSettings:
 
 
 def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) -> None:
-    """Check the sizes as Algorithm 1 states them: t < n, k <= n, n <= rows.
+    """Check the conditions of Algorithm 1 on the sizes: t < n, k <= n and n <= number of rows.
 
     `pool_rows`: number of rows that may be trained on. `counted_rows`: how many of these rows the target size counts.
     If the target does not count all rows, n is the number of pool rows that remain if all rows are removed at the same
@@ -166,7 +166,8 @@ def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) 
     """
     if settings.target_size > counted_rows:
         raise InvalidInputError(
-            f"`target_size` is {settings.target_size}, but it counts only {counted_rows} rows; lower `target_size`"
+            f"`target_size` is {settings.target_size}, but only {counted_rows} rows count towards it; lower "
+            "`target_size`"
         )
     left = settings.target_size * pool_rows // counted_rows
     target = (

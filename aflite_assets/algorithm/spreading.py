@@ -34,7 +34,7 @@ class IterationWork:
     """The data that every scorer needs for one iteration.
 
     `pool`: the rows at the start of the iteration, ascending int64. `start`: `EngineTally.start` of the previous
-    iteration, or None in the first iteration. Each scorer draws its own partitions.
+    iteration, or None in the first iteration. Each scorer draws the partitions that it scores.
     """
 
     iteration: int

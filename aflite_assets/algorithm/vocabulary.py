@@ -400,7 +400,7 @@ def _levels(ranked: np.ndarray, own_words: np.ndarray, levels: int) -> tuple[np.
 
 @njit(nogil=True, cache=True)
 def _listed(first: int, following: np.ndarray) -> np.ndarray:
-    """Return the ranks of a linked list, ascending."""
+    """Return the ranks in a linked list, in ascending order."""
     length, rank = 0, first
     while rank >= 0:
         length += 1

@@ -77,7 +77,7 @@ def saved_classifier(settings: NeuralModelSpec, folder: Path, label_names: Seque
     """
     if not (folder / "config.json").is_file():
         raise ModelError(
-            f"the folder {folder} holds no encoder, because the file config.json is missing; materialise "
+            f"the folder {folder} holds no encoder, because the file config.json is missing; materialise the asset "
             "`warmup_models` again"
         )
     built = neural_family(settings).load(settings, folder, label_names)

@@ -27,8 +27,7 @@ from aflite_assets.specs.models.settings import IdentityEncoderSpec, SurfaceEnco
 @dataclass(frozen=True)
 class EncodedBatch:
     """`features`: rows x width float32; `probabilities`: rows x classes float32, from the encoder's own output layer.
-
-    An encoder without an output layer (identity) has no probabilities.
+    The identity encoder has no output layer and therefore no probabilities.
     """
 
     features: np.ndarray
@@ -83,7 +82,7 @@ class IdentityEncoder:
         features = examples.features
         if features.shape[1] != self.width:
             raise ModelError(
-                f"the rows have {features.shape[1]} features, but {self.width} were expected; materialise "
+                f"the rows have {features.shape[1]} features, but {self.width} were expected; materialise the asset "
                 "`raw_dataset` again"
             )
         return EncodedBatch(features, None)
@@ -252,8 +251,8 @@ def load_encoder(
         return IdentityEncoder(width)
     if isinstance(settings, SurfaceEncoderSpec):
         raise ModelError(
-            "surface properties are computed from all rows at once, so there is no encoder to load; use the stages, "
-            "or call `scan.surface_features`"
+            "surface properties are computed from all rows at once, so there is no encoder to load; call "
+            "`scan.surface_features` instead"
         )
     if folder is None:
         raise ModelError(

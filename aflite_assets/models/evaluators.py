@@ -161,7 +161,7 @@ def _saved(settings: NeuralModelSpec, folder: Path, label_names: Sequence[str], 
     except ModelError as error:
         raise ModelError(
             f"the trained model in {folder} cannot be loaded ({error}); delete the folder {folder.parent} and "
-            "materialise `evaluator_models` again"
+            "materialise the asset `evaluator_models` again"
         ) from error
 
 

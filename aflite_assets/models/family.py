@@ -66,7 +66,7 @@ def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
     """Return the error for a folder that holds a model with another number of labels."""
     return ModelError(
         f"the encoder in {folder} was not trained on the dataset's {len(label_names)} labels "
-        f"({', '.join(label_names)}); materialise `warmup_models` again"
+        f"({', '.join(label_names)}); materialise the asset `warmup_models` again"
     )
 
 

@@ -27,7 +27,8 @@ class ForwardPass:
 def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
     """Return the name of the last linear layer with one output per class.
 
-    ModelError: the model has no such layer. ModelError: there is none.
+    Raises:
+        ModelError: the model has no such layer.
     """
     names = [
         name
@@ -43,7 +44,7 @@ def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
 
 
 def final_layer(model: torch.nn.Module, n_classes: int) -> torch.nn.Linear:
-    """Return the layer with that name."""
+    """Return the last linear layer with one output per class."""
     layer = model.get_submodule(final_layer_name(model, n_classes))
     assert isinstance(layer, torch.nn.Linear)
     return layer

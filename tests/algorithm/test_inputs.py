@@ -141,7 +141,7 @@ def test_bad_counted(counted: np.ndarray, message: str) -> None:
 
 
 def test_the_target_may_not_exceed_the_rows_that_it_counts() -> None:
-    with pytest.raises(InvalidInputError, match=r"`target_size` is \d+, but it counts only 5 rows"):
+    with pytest.raises(InvalidInputError, match=r"`target_size` is \d+, but only 5 rows count"):
         run_filter(changes={}, counted=np.arange(ROWS) < 5)
 
 
@@ -183,7 +183,7 @@ def test_memory_limit_below_one_row() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"target_size": 41}, r"`target_size` is 41, but it counts only 40 rows; lower"),
+        ({"target_size": 41}, r"`target_size` is 41, but only 40 rows count towards it; lower"),
         ({"train_size": 30}, r"`train_size` is 30, but `target_size` is 30 and must be larger; lower"),
         ({"slice_size": 31}, r"`slice_size` is 31, but `target_size` is 30 and must not be smaller; lower"),
         ({"remove": "groups"}, r'`remove` is "groups", but `groups` is None; give `groups`'),

@@ -237,7 +237,7 @@ def solve(**changes: Any) -> Optimum:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"target_size": 7}, "`target_size` is 7, but it counts only 6 rows; lower"),
+        ({"target_size": 7}, "`target_size` is 7, but only 6 rows count towards it; lower"),
         ({"train_size": 4}, "`train_size` is 4, but `target_size` is 4 and must be larger; lower `train_size`"),
         ({"target_size": 0}, "`target_size` is 0, but it must be a whole number of at least 1"),
         ({"train_size": 1.5}, "`train_size` is 1.5, but it must be a whole number of at least 1"),

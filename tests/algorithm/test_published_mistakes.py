@@ -372,7 +372,7 @@ def test_evaluation_rows_must_not_decide_which_train_rows_go(blobs: Any, classif
             {"train_size": 50, "target_size": 50},
             r"`train_size` is 50, but `target_size` is 50 and must be larger; lower",
         ),
-        ({"train_size": 60, "target_size": 61}, r"`target_size` is \d+, but it counts only 50 rows"),
+        ({"train_size": 60, "target_size": 61}, r"`target_size` is \d+, but only 50 rows count"),
         ({"target_size": 0}, r"`target_size` is 0, but it must be a whole number of at least 1; give the fewest"),
         (
             {"slice_size": 21},

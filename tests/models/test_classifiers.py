@@ -61,6 +61,7 @@ def test_an_image_classifier_for_other_labels_is_refused(png_images: Callable[..
 
 def test_an_empty_folder_is_refused(text_settings: TextModelSpec, tmp_path: Path) -> None:
     with pytest.raises(
-        ModelError, match=r"holds no encoder, because the file config.json is missing; materialise `warmup_models`"
+        ModelError,
+        match=r"holds no encoder, because the file config.json is missing; materialise the asset `warmup_models`",
     ):
         saved_classifier(text_settings, tmp_path, LABELS)

@@ -55,8 +55,8 @@ class Threads:
 def one_torch_thread() -> Iterator[None]:
     """Limit torch to one thread for work in the calling thread. The previous number of threads is restored afterwards.
 
-    Several threads may use this context at a time, and each may nest it. In other threads, including threads that start
-    meanwhile, the number does not change. The block must not call `torch.set_num_threads` itself.
+    Several threads may use this context manager at a time, and uses of it may be nested. In other threads, including
+    threads that start meanwhile, the number does not change. The block must not call `torch.set_num_threads` itself.
     """
     # Threads other than OpenMP's sleep while they wait, and their number can be set only once.
     if not torch.backends.openmp.is_available():

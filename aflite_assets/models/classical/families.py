@@ -25,7 +25,7 @@ class Linear(ClassicalFamily[LinearModelSpec]):
 
 
 class RbfSvm(ClassicalFamily[RbfSvmSpec]):
-    """A support vector machine, which predicts no probabilities."""
+    """A support vector machine with a radial basis function kernel. It predicts no probabilities."""
 
     settings = RbfSvmSpec
     gives_probabilities = False

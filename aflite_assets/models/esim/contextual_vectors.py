@@ -34,7 +34,7 @@ class ContextualVectors(nn.Module):
     each word of each text.
 
     Raises:
-        ModelError: the encoder does not give one vector per word piece and layer.
+        ModelError: the encoder does not return one vector per word piece and layer.
     """
 
     def __init__(self, encoder: Any) -> None:
@@ -45,7 +45,7 @@ class ContextualVectors(nn.Module):
 
     @property
     def width(self) -> int:
-        """Numbers per word."""
+        """Length of a word vector."""
         return int(self.encoder.config.hidden_size)
 
     def train(self, mode: bool = True) -> "ContextualVectors":
@@ -221,7 +221,7 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
                 output_loading_info=True,
             )
         except LOADING_ERRORS as error:
-            raise unusable(f"the checkpoint {checkpoint!r} in `contextual`", checkpoint, error) from cause_of(error)
+            raise unusable(checkpoint, error) from cause_of(error)
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     # A pooler's output is not used, and many checkpoints have none.
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)

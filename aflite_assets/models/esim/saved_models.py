@@ -68,8 +68,8 @@ def saved_esim(folder: Path) -> BuiltModel:
         return BuiltModel(_with_weights(Esim(configuration, table), weights), reader)
     except LOADING_ERRORS as error:
         raise ModelError(
-            f"the folder {folder} holds no readable esim model ({reading_problem(folder, error)}); materialise "
-            "`warmup_models` again"
+            f"the folder {folder} holds no readable esim model ({reading_problem(folder, error)}); "
+            "materialise the asset `warmup_models` again"
         ) from error
 
 

@@ -65,8 +65,8 @@ def rgb_image(examples: Examples, position: int) -> Image.Image:
 
 def _broken_image(examples: Examples, position: int, error: Exception) -> DataError:
     return DataError(
-        f"the image of row {examples.row_ids[position]} cannot be decoded ({error}); "
-        "repair or remove it in the source and materialise raw_dataset again"
+        f"the image of row {examples.row_ids[position]} cannot be decoded ({error}); repair the image or remove the "
+        "row in the source, and materialise the asset `raw_dataset` again"
     )
 
 

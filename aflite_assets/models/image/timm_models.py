@@ -118,8 +118,8 @@ def saved_image_model(folder: Path) -> Any:
             )
         except LOADING_ERRORS as error:
             raise ModelError(
-                f"the folder {folder} holds no readable image encoder ({reading_problem(folder, error)}); materialise "
-                "`warmup_models` again"
+                f"the folder {folder} holds no readable image encoder ({reading_problem(folder, error)}); "
+                "materialise the asset `warmup_models` again"
             ) from cause_of(error)
 
 

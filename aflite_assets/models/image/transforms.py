@@ -65,7 +65,7 @@ def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
 
 @dataclass(frozen=True)
 class Squeezed:
-    """Preparation by resizing the whole image to a square, whatever its shape."""
+    """Preparation by resizing the whole image to a square, whatever the image's shape."""
 
     image_size: int
     interpolation: str

@@ -23,9 +23,9 @@ class SiameseConfiguration:
     """The configuration that a saved model is built from.
 
     `words`: number of learned word vectors. `other_words`: number of word vectors that are not learned. `texts`: number
-    of texts that the model reads, 1 or 2. `width`: width of the bag's projection (None for no projection) or of one
-    direction of the LSTM. `layers` applies to the LSTM only, and `pooling` to the bag only. If `encoder` is "overlap",
-    the model is `overlap.WordOverlap`, which uses none of these settings.
+    of texts that the model reads, 1 or 2. `width`: width of one direction of the LSTM, or of the projection in the bag
+    of words (None for no projection). `layers` applies only to the LSTM, and `pooling` only to the bag of words. If
+    `encoder` is "overlap", the model is `overlap.WordOverlap`, which uses none of these settings.
     """
 
     label_names: tuple[str, ...]
@@ -79,8 +79,9 @@ class Siamese(nn.Module):
     """A classifier that reads each text separately with the same weights (Yaghoobzadeh et al., EACL 2021, appendix A).
 
     The classifier's input is [p, h, |p - h|, p * h] for two texts with the vectors p and h. For a single text, the
-    input is the text's vector. A hidden layer with tanh and layer normalisation follows, and one output per class.
-    Padding of the texts does not change the result. New weights are drawn from torch's global generator.
+    input is the text's vector. Two layers follow: a hidden layer with tanh and layer normalisation, and an output layer
+    with one output per class. Padding of the texts does not change the result. New weights are drawn from torch's
+    global generator.
     """
 
     def __init__(self, configuration: SiameseConfiguration) -> None:

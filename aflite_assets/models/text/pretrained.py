@@ -80,7 +80,7 @@ def pretrained_text_model(
                 output_loading_info=True,
             )
         except LOADING_ERRORS as error:
-            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from cause_of(error)
+            raise unusable(checkpoint, error) from cause_of(error)
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     _check_loaded(checkpoint, model, report, n_labels=len(names))
     new = sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
@@ -101,7 +101,7 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
         return _configuration(checkpoint, revision, local=True)
     except LOADING_ERRORS as cache_error:
         if Path(checkpoint).is_dir():
-            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, cache_error) from cache_error
+            raise unusable(checkpoint, cache_error) from cache_error
     # One request, where transformers would ask many times before it says that nobody answers.
     resolve_commit(checkpoint, None, kind="model")
     try:
@@ -139,7 +139,7 @@ def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
             local_files_only=Path(checkpoint).is_dir(),
         )
     except LOADING_ERRORS as error:
-        raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from error
+        raise unusable(checkpoint, error) from error
     # Without its files transformers makes a tokenizer that turns every word into "unknown".
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelError(
@@ -186,10 +186,8 @@ def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
     model.config.pad_token_id = tokenizer.pad_token_id
 
 
-def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
-    """Return the error that explains why `checkpoint`, a folder or hub id, cannot be loaded. The message calls the
-    checkpoint `what`.
-    """
+def unusable(checkpoint: str, error: Exception) -> ModelError:
+    """Return the error that explains why `checkpoint`, a folder or hub id, cannot be loaded."""
     if isinstance(error, SafetensorError):
         remedy = "copy or download the file again"
     elif is_refused_pickle(error):
@@ -201,4 +199,6 @@ def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
             "give a checkpoint that has config.json, model.safetensors and the tokenizer's files, written by a "
             "version of transformers that is not newer than the installed version"
         )
-    return ModelError(f"{what} cannot be loaded ({reading_problem(checkpoint, error)}); {remedy}")
+    return ModelError(
+        f"the checkpoint {checkpoint!r} cannot be loaded ({reading_problem(checkpoint, error)}); {remedy}"
+    )

@@ -102,7 +102,8 @@ def train_classifier(
     `isolated_random_state`.
 
     If `settings.loss` is bradley_terry, the loss of a pair of answers is -log sigmoid of the difference of their scores
-    (Bradley and Terry 1952). Dynamics and metrics then refer to pairs. Answers without a pair are not trained on.
+    (Bradley and Terry 1952). Dynamics and metrics then refer to pairs. The model is not trained on answers that belong
+    to no pair.
 
     With `row_weights` (float32, at least 0, one per row of `examples`), the loss of each row is multiplied by the row's
     weight. The loss of a batch is still the sum over its rows, divided by the number of rows. Dynamics and metrics do

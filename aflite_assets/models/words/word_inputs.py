@@ -53,7 +53,7 @@ _SPLITTER = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text by `WORD_PATTERN`, in order, in lower case and with plain apostrophes."""
+    """Return the words of a text in order, in lower case and with plain apostrophes. `WORD_PATTERN` defines a word."""
     return [word for word, _ in _SPLITTER.pre_tokenize_str(text.lower().replace(CURLY_APOSTROPHE, "'"))]
 
 
@@ -152,6 +152,7 @@ class WordReader:
                 raise ValueError("the file is not a list of words")
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"the folder {folder} holds no readable {VOCABULARY_FILE} ({error}); materialise `warmup_models` again"
+                f"the folder {folder} holds no readable {VOCABULARY_FILE} ({error}); materialise the asset "
+                "`warmup_models` again"
             ) from error
         return cls(words)

@@ -23,7 +23,7 @@ class LearntVectors(nn.Module):
 
     @property
     def width(self) -> int:
-        """Numbers per word."""
+        """Length of a word vector."""
         return self.table.embedding_dim
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:

@@ -27,7 +27,7 @@ class WordVectors:
 
     @property
     def width(self) -> int:
-        """Numbers per word."""
+        """Length of a word vector."""
         return int(self.values.shape[1])
 
 
@@ -158,14 +158,17 @@ class _Line:
             with np.errstate(over="ignore"):
                 vector = np.array([float(field) for field in numbers]).astype(np.float32)
         except ValueError as error:
-            raise self._broken(f"has a field that is not a number ({error})") from error
+            raise self._broken(f"the line has a field that is not a number ({error})") from error
         if not np.isfinite(vector).all():
-            raise self._broken("has a number that is not finite in single precision")
+            raise self._broken("the line has a number that is not finite in single precision")
         return vector
 
     def _ragged(self, width: int) -> DataError:
-        return self._broken(f"has {width} numbers, but the first lines have {self.width}")
+        return self._broken(f"the line has {width} numbers, but the first lines have {self.width}")
 
     def _broken(self, what: str) -> DataError:
         shown = self.content[:SHOWN_CHARACTERS].decode("utf-8", "replace")
-        return DataError(f"line {self.number} of {self.path} {what}: {shown!r}; repair the file, or download it again")
+        return DataError(
+            f"line {self.number} of {self.path} cannot be read, because {what} ({shown!r}); repair the file, or "
+            "download it again"
+        )

@@ -234,9 +234,7 @@ def test_weights_of_something_else_are_refused(bert_folder: Path, tmp_path: Path
     with pytest.raises(ModelError, match=r"lacks 10 weights of a BertModel \(first: encoder.layer.0.attention"):
         pretrained_vectors(str(broken), revision=None)
     (broken / "model.safetensors").write_bytes(b"no weights")
-    with pytest.raises(
-        ModelError, match=r"checkpoint .*broken' in `contextual` cannot be loaded \(model.safetensors is truncated"
-    ):
+    with pytest.raises(ModelError, match=r"checkpoint .*broken' cannot be loaded \(model.safetensors is truncated"):
         pretrained_vectors(str(broken), revision=None)
 
 

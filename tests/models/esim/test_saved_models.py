@@ -321,7 +321,9 @@ def test_an_encoder_of_other_labels_or_half_of_one_is_refused(
     ):
         folder = shutil.copytree(good, tmp_path / str(number))
         (folder / file).write_bytes(content)
-        with pytest.raises(ModelError, match=r"holds no readable esim model \(.*\); materialise `warmup_models` again"):
+        with pytest.raises(
+            ModelError, match=r"holds no readable esim model \(.*\); materialise the asset `warmup_models` again"
+        ):
             saved_classifier(ESIM, folder, LABELS)
     folder = shutil.copytree(good, tmp_path / "cut")
     (folder / "model.safetensors").write_bytes((good / "model.safetensors").read_bytes()[:-4])

@@ -118,7 +118,9 @@ def test_a_saved_model_that_is_cut_short_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"holds no readable image encoder .*materialise `warmup_models` again"):
+    with pytest.raises(
+        ModelError, match=r"holds no readable image encoder .*materialise the asset `warmup_models` again"
+    ):
         saved_image_model(tmp_path)
 
 

@@ -35,7 +35,7 @@ class Counts:
 
     @classmethod
     def zeros(cls, n_slots: int, n_classes: int, *, label: bool, matrix: bool, classes: bool = False) -> "Counts":
-        """Return counts of zero."""
+        """Return counts that are all zero."""
         return cls(
             np.zeros(n_slots, dtype=np.int64),
             np.zeros((n_slots if classes else 0, n_classes), dtype=np.int32),

@@ -65,7 +65,7 @@ class Block:
 
     @property
     def stop(self) -> int:
-        """Number of the slot after the last one."""
+        """Number of the slot after the last slot of the block."""
         return self.first + len(self.features)
 
 

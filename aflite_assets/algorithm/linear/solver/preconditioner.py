@@ -45,7 +45,7 @@ class Sample:
         return cls(features, basis, product(features, basis))
 
     def rotated(self) -> "Sample":
-        """Return the same rows in the basis."""
+        """Return the sample with its features expressed in the basis."""
         return Sample(self.projected, None, self.projected)
 
 
@@ -53,9 +53,10 @@ class Sample:
 class Preconditioner:
     """The linear map P from flat vectors z (models x size) to weights with intercepts, and the transpose of P.
 
-    `mixing`: outputs x outputs, orthogonal. `centres`: the centre of each mixed output in the basis, mixed outputs x
-    directions. `dense`: the inverse square root of the curvature over (mixed output, top direction or intercept).
-    `scales`: the inverse square roots of the curvature along the other directions, mixed outputs x other directions.
+    `mixing`: the orthogonal matrix that mixes the outputs, outputs x outputs. `centres`: the centre of each mixed
+    output in the basis, mixed outputs x directions. `dense`: the inverse square root of the curvature over (mixed
+    output, top direction or intercept). `scales`: the inverse square roots of the curvature along the other directions,
+    mixed outputs x other directions.
     """
 
     basis: torch.Tensor | None

@@ -270,7 +270,7 @@ def test_a_device_that_is_not_there_is_refused(
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     code, _, err = _checked(make(), capsys, "--device", "cuda")
     assert code == 1
-    assert "device is 'cuda', but" in err
+    assert "`device` is 'cuda', but" in err
 
 
 def test_help_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -356,7 +356,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "warm-up over the rows": (_set("warmup.size", 5_000), r"warmup\.size is 5,000, more than the 90 train rows;"),
     "train size over the target": (
         _set("filter.train_size", 51),
-        r"filter\.train_size must be below target_size, 51 rows of the pool; received 51: lower train_size or raise",
+        r"`filter\.train_size` is 51, but `target_size` corresponds to 51 rows of the pool and must be larger; lower",
     ),
     "threshold": (_set("filter.threshold", 1.5), r"filter\.threshold: .*1.*\(received '1\.5'\)"),
     "no partitions": (_set("filter.n_partitions", 0), r"filter\.n_partitions: .*1.*\(received '0'\)"),
@@ -383,10 +383,10 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "unknown setting": (_set("filter.treshold", 0.5), r"filter\.treshold: unknown key; did you mean 'threshold'"),
     "missing checkpoint": (
         _set("representations", {"e": {"kind": "huggingface_text", "checkpoint": "./nowhere"}}),
-        r"checkpoint folder '.*nowhere' does not exist",
+        r"checkpoint '.*nowhere' is a folder that does not exist",
     ),
     "checkpoint of another architecture": (
-        _checkpoint({"model_type": "vit"}), "checkpoint '.*model' (is a 'vit', for which|cannot be loaded)",
+        _checkpoint({"model_type": "vit"}), "(a model of type 'vit'|checkpoint '.*model' .*cannot be loaded)",
     ),
     "unknown architecture": (
         _all(_images(), _set("representations.small.architecture", "resnet_x")), "'resnet_x'",
@@ -395,7 +395,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _all(_set("columns", {"text": "premise", "label": "gold"}), _set("evaluators", {
             "partial": {"kind": "linear", "inputs": ["text_pair"]},
         })),
-        "inputs names text_pair, which the dataset lacks; it has text",
+        "`inputs` contains text_pair, but the dataset has no such column; choose from text",
     ),
     # Annotators and challenge sets
     "unknown vote": (

@@ -322,13 +322,13 @@ PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
         "train_size above target",
         {"filter": {"target_size": 20, "train_size": 26}},
         DataError,
-        r"filter\.train_size must be below target_size, 26 rows of the pool; received 26: lower train_size or raise",
+        r"`filter\.train_size` is 26, but `target_size` corresponds to 26 rows of the pool and must be larger; lower",
     ),
     (
         "slice above target",
         {"filter": {"target_size": 30, "slice_size": 41}},
         DataError,
-        r"filter\.slice_size must not exceed target_size, 40 rows of the pool; received 41: lower slice_size",
+        r"`filter\.slice_size` is 41, but `target_size` corresponds to 40 rows of the pool and must not be smaller",
     ),
     (
         "slice of no row",

@@ -194,5 +194,5 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
     try:
         check_sizes(settings, pool_rows=pool_rows, counted_rows=train_rows or pool_rows)
     except InvalidInputError as error:
-        raise DataError(f"filter.{error}") from error
+        raise DataError(f"`filter.{str(error).removeprefix('`')}") from error
     return settings

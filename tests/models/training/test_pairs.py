@@ -117,5 +117,5 @@ def test_what_does_not_fit_pairs_is_refused() -> None:
     with pytest.raises(ValidationError, match="but early_stopping is about the labels of single rows"):
         _spec(early_stopping={})
     table = _answers(4).table.drop_columns(["group", "question"])
-    with pytest.raises(ModelError, match="the dataset's rows are not right and wrong answers of questions"):
+    with pytest.raises(ModelError, match="the dataset's rows are not right and wrong answers to questions"):
         check_model(_spec(), Examples(table, ("right", "wrong")))

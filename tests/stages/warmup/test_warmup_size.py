@@ -244,9 +244,8 @@ def test_sizes_that_would_fail_are_refused_before_anything_is_trained(
     monkeypatch.setattr(train, "train_classifier", lambda *args, **options: pytest.fail("trained"))
     spec = _spec(filter={"target_size": 400})
     message = (
-        r"with `warmup\.size: auto`, 420 rows may be spent; then filter\.train_size must be below target_size, "
-        r"415 rows of the "
-        r"pool; received 420"
+        r"with `warmup\.size: auto`, 420 rows may be spent; then `filter\.train_size` is 420, but `target_size` "
+        r"corresponds to 415 rows of the pool"
     )
     with pytest.raises(DataError, match=message):
         _split(spec, store)

@@ -153,7 +153,8 @@ def read_analysis(folder: Path) -> Analysis:
         return _read(folder)
     except (ValidationError, FileNotFoundError) as error:
         raise DataError(
-            f"{folder} was written by another version ({str(error).splitlines()[0]}); materialise analysis again"
+            f"{folder} was written by another version of this code ({str(error).splitlines()[0]}); materialise "
+            "`analysis` again"
         ) from error
 
 

@@ -62,7 +62,7 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
     """
     if not 0.0 <= accuracy <= 1.0 or rows < 1:
         raise InvalidInputError(
-            f"an interval needs an accuracy in [0, 1] and at least one row, got {accuracy} at {rows} rows"
+            f"`accuracy` is {accuracy} and `rows` is {rows}; give an accuracy in [0, 1] and at least one row"
         )
     z = _NORMAL_QUANTILE_975 if math.isinf(degrees_of_freedom) else upper_quantile(degrees_of_freedom)
     z2 = z**2
@@ -214,8 +214,8 @@ def crossed_interval(
     lengths = _lengths(*first, *second, groups)
     if not first or not second or len(lengths) != 1 or not lengths[0]:
         raise InvalidInputError(
-            "an interval needs a training of each side or more, each tested on the same rows, got "
-            f"{len(first)} and {len(second)} trainings tested on {lengths} rows"
+            f"the two sides have {len(first)} and {len(second)} trainings, tested on {lengths} rows; give each side at "
+            "least one training, and test all trainings on the same rows"
         )
     codes = group_codes(groups, lengths[0])
     sizes = np.bincount(codes)
@@ -259,8 +259,8 @@ def chosen_interval(
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
         raise InvalidInputError(
-            f"an interval needs trainings and chosen rows, got {len(trained)} trainings on {lengths} rows, "
-            f"{int(chosen.sum())} of them chosen"
+            f"there are {len(trained)} trainings tested on {lengths} rows, and {int(chosen.sum())} rows are chosen; "
+            "give at least one training and one chosen row, and arrays of equal length"
         )
     codes = group_codes(groups, len(chosen))
     sizes, chosen_sizes = np.bincount(codes), np.bincount(codes, weights=chosen)
@@ -292,13 +292,15 @@ def contrast_interval(
     fits = counts[0] == counts[1] and counts[2] == counts[3] and all(len(each) == 1 and each[0] for each in lengths)
     if not fits or not min(counts):
         raise InvalidInputError(
-            f"a contrast needs trainings of both sides on the same rows of two sets, got {counts} trainings on "
-            f"{lengths} rows"
+            f"the sides have {counts} trainings on the two test sets, tested on {lengths} rows; give each side at "
+            "least one training, and test all trainings on the same rows of both test sets"
         )
     codes = [group_codes(some, rows) for some, (rows,) in zip(groups, lengths, strict=True)]
     sizes = [np.bincount(some) for some in codes]
     if min(map(len, sizes)) < 2:
-        raise InvalidInputError("a contrast needs at least two groups of test rows in each set")
+        raise InvalidInputError(
+            "a test set has fewer than two groups of rows; give at least two groups in each test set"
+        )
     sides = []
     for trained in (first, second):
         here, there = (side(_right_by_group(trained[i], codes[i]), sizes[i]) for i in (0, 1))
@@ -404,8 +406,8 @@ def separate_interval(
         sizes = np.bincount(codes)
         if not trained or len(lengths) != 1 or len(sizes) < 2:
             raise InvalidInputError(
-                f"an interval of separate rows needs trainings and two groups of rows on either side, got "
-                f"{len(trained)} trainings on {lengths} rows in {len(sizes)} groups"
+                f"one side has {len(trained)} trainings, tested on {lengths} rows in {len(sizes)} groups; give each "
+                "side at least one training and two groups of rows"
             )
         found = side(_right_by_group(trained, codes), sizes)
         still = Side(np.zeros_like(found.accuracies), np.zeros_like(found.shifts))

@@ -84,8 +84,8 @@ class TidyTable(Generic[Record_co]):
         version = int((table.schema.metadata or {}).get(VERSION_KEY, b"0"))
         if version != SCHEMA_VERSION:
             raise DataError(
-                f"table {self.name!r} has schema version {version}, and this code reads {SCHEMA_VERSION}; "
-                "materialise analysis again"
+                f"table {self.name!r} has schema version {version}, but this code reads version {SCHEMA_VERSION}; "
+                "materialise `analysis` again"
             )
         make: Any = self.record
         known = table.select([name for name in self._fields if name in table.column_names])
@@ -109,7 +109,9 @@ def _arrow_type(hint: object, where: str) -> pa.DataType:
         return pa.list_(_arrow_type(inner[0], where))
     if hint in _TYPES:
         return _TYPES[hint]
-    raise InvalidInputError(f"{where} is {hint}; a column is str, int, float, bool, or a tuple of one of these")
+    raise InvalidInputError(
+        f"the type of field {where} is {hint}; use str, int, float, bool, or a tuple of one of these"
+    )
 
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
@@ -130,4 +132,6 @@ def _plain(value: object) -> object:
             return dict(value)
         case PurePath():
             return str(value)
-    raise InvalidInputError(f"a {type(value).__name__} has no JSON form: {value!r:.200}; convert it to text first")
+    raise InvalidInputError(
+        f"a value of type {type(value).__name__} cannot be written as JSON: {value!r:.200}; convert the value to text"
+    )

@@ -185,7 +185,9 @@ def compare_versions(old: Version, new: Version, *, smallest_effect: float) -> V
     for one in (old, new):
         missing = [name for name in (ROWS_FILE, TEST_ROWS_FILE, PREDICTIONS_FILE) if not (one.folder / name).is_file()]
         if missing:
-            raise DataError(f"{one.name} in {one.folder} has no {', '.join(missing)}; refresh the dataset first")
+            raise DataError(
+                f"the result {one.name} in {one.folder} lacks `{'`, `'.join(missing)}`; refresh the dataset first"
+            )
     before, after = _tested(old.folder), _tested(new.folder)
     shared = [place for place in after if place in before]
     pairs = [(place, _claimed(before[place], after[place])) for place in shared]

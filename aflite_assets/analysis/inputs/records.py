@@ -478,7 +478,7 @@ class BenchmarkData(DatasetRecord):
         return whole or self.plain_evaluators
 
     def cells_of(self, evaluator: str, train_set: str, representation: str | None) -> list[Cell]:
-        """Return the training runs of one evaluator on one train set (`full`, or a set of one filtering), one per seed."""
+        """Return the training runs, one per seed, of one evaluator on `full` or on a set of one filtering."""
         cells = (cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set))
         return [cell for cell in cells if cell.representation in (None, representation)]
 
@@ -488,9 +488,7 @@ class BenchmarkData(DatasetRecord):
         return in_order(["full", "random", "filtered", *own])
 
     def cell_groups(self, representation: str) -> Iterator[tuple[str, str, list[Cell]]]:
-        """Yield each evaluator and train set with its training runs (one per seed), ordered by evaluator and then by
-        train set.
-        """
+        """Yield each evaluator and train set with its training runs, ordered by evaluator and then by train set."""
         for evaluator, train_set in product(self.evaluators, self.train_sets_of(representation)):
             yield evaluator, train_set, self.cells_of(evaluator, train_set, representation)
 

@@ -83,7 +83,8 @@ def bias_excess(
     scored = ~np.isnan(predictability)
     if len(labels) != len(predictability) or not scored.any():
         raise InvalidInputError(
-            f"the starting bias needs scores with labels, got {int(scored.sum())} scores and {len(labels)} labels"
+            f"there are {int(scored.sum())} scores for {len(labels)} labels; give one entry of `predictability` per "
+            "label, and at least one that is not NaN"
         )
     scores = predictability[scored].astype(np.float64)
     _, codes, sizes = np.unique(labels[scored], return_inverse=True, return_counts=True)

@@ -58,8 +58,8 @@ def match_predictions(cell: Cell, test_set: TestSet) -> pa.Table | MissingScore:
     places = pc.index_in(pa.array(test_set.row_ids), value_set=table["row_id"])
     if table.num_rows != len(places) or places.null_count:
         raise DataError(
-            f"{_where(cell, test_set)}: {table.num_rows} predictions do not match the set's {len(places)} rows one "
-            "to one; they come from different versions, materialise evaluator_models again"
+            f"{_where(cell, test_set)}: the {table.num_rows} predictions do not match the {len(places)} test rows, "
+            "because both come from different versions; materialise `evaluator_models` again"
         )
     return table.take(places)
 
@@ -72,7 +72,9 @@ def required_predictions(cell: Cell, test_set: TestSet) -> pa.Table:
     """Return the cell's predictions of the test set, in its row order. Raises InvalidInputError if there are none."""
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
-        raise InvalidInputError(f"{cell.evaluator!r} has no predictions of {test_set.name!r}: {table.status}")
+        raise InvalidInputError(
+            f"evaluator {cell.evaluator!r} has no predictions of test set {test_set.name!r}: {table.status}"
+        )
     return table
 
 
@@ -125,8 +127,8 @@ def _by_own_class(
     flat = table["probabilities"].combine_chunks().flatten().to_numpy()
     if len(flat) != rows * classes or not np.isfinite(flat).all():
         raise DataError(
-            f"{_where(cell, test_set)}: {len(flat)} probabilities for {rows} rows and the dataset's {classes} classes, "
-            f"{int((~np.isfinite(flat)).sum())} of them not finite; train the evaluator again"
+            f"{_where(cell, test_set)}: there are {len(flat)} probabilities for {rows} rows and {classes} classes, and "
+            f"{int((~np.isfinite(flat)).sum())} of the probabilities are not finite; train the evaluator again"
         )
     probabilities = flat.reshape(rows, classes)
     blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, rows, BLOCK_ROWS)]
@@ -224,8 +226,8 @@ def _correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     predicted, classes = table["predicted"].to_numpy(), _dataset_classes(test_set)
     if np.any((predicted < 0) | (predicted >= classes)):
         raise DataError(
-            f"{_where(cell, test_set)}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
-            f"are outside the dataset's [0, {classes}); train the evaluator again"
+            f"{_where(cell, test_set)}: the predicted classes {sorted(set(predicted.tolist()))[:5]}... are not all "
+            f"between 0 and {classes - 1}; train the evaluator again"
         )
     return np.asarray((predicted if test_set.class_map is None else test_set.class_map[predicted]) == test_set.labels)
 

@@ -30,11 +30,11 @@ def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray
     """
     if not len(groups) or not np.isfinite(probability).all():
         raise InvalidInputError(
-            f"{len(groups)} answers with {int((~np.isfinite(probability)).sum())} probabilities that are not finite; "
-            "give at least one question and finite numbers"
+            f"there are {len(groups)} answers, and {int((~np.isfinite(probability)).sum())} probabilities are not "
+            "finite; give at least one question and finite probabilities"
         )
     if not is_multiple_choice(right, groups):
-        raise InvalidInputError("a group has no right answer or no wrong one; choose rows by whole_questions")
+        raise InvalidInputError("a question lacks a right or a wrong answer; choose rows with `whole_questions`")
     return credit_by_question(probability, right, groups)
 
 
@@ -48,7 +48,10 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
     """
     is_right, groups = test_set.labels == right, test_set.question_codes
     if groups is None or not (whole := whole_questions(is_right, groups)).any():
-        raise InvalidInputError(f"test set {test_set.name!r} has no question with a right and a wrong answer")
+        raise InvalidInputError(
+            f"no question of test set {test_set.name!r} has both a right and a wrong answer; correct the labels or "
+            "remove the test set"
+        )
     left_out = len(np.unique(groups)) - len(np.unique(groups[whole]))
     chosen = np.flatnonzero(whole & is_right)
     chosen = chosen[np.unique(groups[chosen], return_index=True)[1]]

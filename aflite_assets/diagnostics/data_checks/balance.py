@@ -94,10 +94,10 @@ def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -
 
 def _shares(name: str, labels: np.ndarray, classes: int) -> np.ndarray:
     if not len(labels):
-        raise InvalidInputError(f"{name!r} has 0 rows and so no class shares; compare sets that have rows")
+        raise InvalidInputError(f"`{name}` has no rows, so its class shares are undefined; give at least one row")
     if labels.min() < 0 or labels.max() >= classes:
         raise InvalidInputError(
-            f"{name!r} holds class numbers from {labels.min()} to {labels.max()} but there are {classes} "
-            "classes; give the number of classes of the whole dataset"
+            f"`{name}` has class numbers from {labels.min()} to {labels.max()}, but `classes` is {classes}; give the "
+            "number of classes of the whole dataset"
         )
     return np.bincount(labels, minlength=classes) / len(labels)

@@ -45,7 +45,8 @@ def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
         if (times != epochs).any():
             odd = int((times != epochs).argmax())
             raise InvalidInputError(
-                f"training {number} has row {rows[odd]} {times[odd]} times in {epochs} epochs; give it in every epoch"
+                f"row {rows[odd]} occurs {times[odd]} times in the {epochs} epochs of training {number}; give each "
+                "row once per epoch"
             )
         order = np.argsort(places, kind="stable")
         probability = one["label_probability"].to_numpy().astype(np.float64)[order].reshape(-1, max(epochs, 1))

@@ -182,8 +182,7 @@ def _splits(rows: pa.Table) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield each split's name, the mask of its rows, and the mask of the kept rows of all splits."""
     if rows["kept"].null_count:
         raise InvalidInputError(
-            f"{rows['kept'].null_count} of {len(rows)} rows are neither kept nor removed (kept is null); "
-            "every row of a filtered set needs true or false"
+            f"`kept` is null in {rows['kept'].null_count} of {len(rows)} rows; set it to true or false in every row"
         )
     kept = rows["kept"].to_numpy().astype(bool)
     for split, inside in split_masks(rows):

@@ -47,7 +47,7 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
         DataError: a suspect is not among the examples.
     """
     if most < 1:
-        raise InvalidInputError(f"most is {most}; list at least 1 row")
+        raise InvalidInputError(f"`most` is {most}; set it to at least 1")
     probability = pc.fill_null(rows["label_probability"].cast(pa.float64()), float("nan")).to_numpy()
     known = np.flatnonzero(~np.isnan(probability))
     order = known[np.lexsort((rows["row_id"].to_numpy()[known], probability[known]))]

@@ -55,10 +55,14 @@ def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray
     """
     if probabilities.ndim != 2 or len(probabilities) != len(codes):
         raise InvalidInputError(
-            f"probabilities have shape {probabilities.shape} for {len(codes)} labels; give a row of them for each label"
+            f"`probabilities` has shape {probabilities.shape}, but there are {len(codes)} labels; give one line per "
+            "label"
         )
     if len(codes) and codes.max() >= probabilities.shape[1]:
-        raise InvalidInputError(f"labels go up to {codes.max()}, but there are {probabilities.shape[1]} probabilities")
+        raise InvalidInputError(
+            f"the largest class number is {codes.max()}, but `probabilities` has {probabilities.shape[1]} columns; "
+            "give one column per class"
+        )
     found = np.zeros(len(codes), dtype=bool)
     known = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
     if len(np.unique(codes[known])) < 2:

@@ -59,11 +59,12 @@ def nearest_kept(
     lengths = [len(features), len(labels), len(row_ids), len(kept), len(removed)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, row_ids, kept and removed have {lengths} rows; give each of them one entry per row"
+            f"`features`, `labels`, `row_ids`, `kept` and `removed` have lengths {lengths}; give each of them one "
+            "entry per row"
         )
     if (kept & removed).any():
         raise InvalidInputError(
-            f"row {row_ids[(kept & removed).argmax()]} is both kept and removed; put it on one side"
+            f"row {row_ids[(kept & removed).argmax()]} is both in `kept` and in `removed`; put the row into one of them"
         )
     asked, choice = np.flatnonzero(removed), np.flatnonzero(kept)
     if len(asked) + len(choice) > most_rows and len(asked) > sample:

@@ -217,10 +217,10 @@ def _check(features: np.ndarray, labels: np.ndarray, in_train: np.ndarray, kept:
     lengths = [len(features), len(labels), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, in_train and kept have {lengths} rows; give each one entry per embedded row"
+            f"`features`, `labels`, `in_train` and `kept` have lengths {lengths}; give each of them one entry per row"
         )
     if not in_train.any():
-        raise InvalidInputError(f"none of {len(labels)} rows is a train row; distances are to train rows")
+        raise InvalidInputError(f"`in_train` is False for all {len(labels)} rows; give at least one train row")
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ def unit_rows(features: np.ndarray, positions: np.ndarray) -> np.ndarray:
         lengths = np.linalg.norm(block, axis=1, keepdims=True)
         if not np.isfinite(lengths).all():
             row = int(positions[inside][np.argmax(~np.isfinite(lengths[:, 0]))])
-            raise InvalidInputError(f"features of row {row} are NaN or infinite; give finite features")
+            raise InvalidInputError(f"a feature of row {row} is NaN or infinite; give finite features")
         units[inside] = np.divide(block, lengths, out=block, where=lengths > 0)
     return units
 

@@ -86,7 +86,7 @@ def _carriers(rows: pa.Table, examples: Examples, attribute: str, values: Collec
             name.removeprefix("attribute.") for name in examples.table.column_names if name.startswith("attribute.")
         ]
         raise InvalidInputError(
-            f"planted names the attribute {attribute!r}, but the rows have {known}; correct planted"
+            f"`planted` names the attribute {attribute!r}, but the rows have the attributes {known}; correct `planted`"
         )
     # Only the column that is needed: taking whole rows would copy images and features.
     narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)

@@ -74,7 +74,8 @@ def class_similarities(
     lengths = [len(features), len(labels), len(row_ids), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, row_ids, in_train and kept have {lengths} rows; give each one entry per embedded row"
+            f"`features`, `labels`, `row_ids`, `in_train` and `kept` have lengths {lengths}; give each of them one "
+            "entry per row"
         )
     records = []
     for label in _classes(labels[in_train], kept[in_train])[:most_classes]:

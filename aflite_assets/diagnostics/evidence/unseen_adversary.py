@@ -108,8 +108,8 @@ def _sets(train: Examples, kept: Mapping[str, np.ndarray], seed: int) -> Iterato
         inside = np.isin(train.row_ids, row_ids)
         if inside.sum() != len(row_ids):
             raise InvalidInputError(
-                f"{representation!r} keeps {len(row_ids)} rows, of which {inside.sum()} are among the {len(train)} "
-                "train rows; give each kept train row once"
+                f"the filter of representation {representation!r} kept {len(row_ids)} rows, but only {inside.sum()} "
+                f"of these are among the {len(train)} train rows; give each kept train row once"
             )
         rng = np.random.default_rng([seed, 1, number])
         yield "random", representation, np.sort(rng.choice(len(train), len(row_ids), replace=False))
@@ -231,7 +231,7 @@ def _grey_pixels(train: Examples, rows: np.ndarray) -> np.ndarray:
             except Exception as error:  # of hostile bytes, Pillow's readers raise anything
                 raise DataError(
                     f"the image of row {train.row_ids[row]} cannot be decoded ({error}); repair or remove it in the "
-                    "source and materialise raw_dataset again"
+                    "source and materialise `raw_dataset` again"
                 ) from error
             pixels[place] = np.asarray(image.resize((PIXELS, PIXELS), Image.Resampling.BOX)).reshape(-1)
     return pixels / 255

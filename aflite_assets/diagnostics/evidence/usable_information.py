@@ -48,10 +48,13 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
         InvalidInputError: the lengths differ, or a number is not a probability.
     """
     if len(label_probability) != len(labels):
-        raise InvalidInputError(f"{len(label_probability)} probabilities for {len(labels)} labels; give one for each")
+        raise InvalidInputError(
+            f"there are {len(label_probability)} probabilities for {len(labels)} labels; give one probability per label"
+        )
     if len(label_probability) and not (label_probability.min() >= 0 and label_probability.max() <= 1 + 1e-6):
         raise InvalidInputError(
-            f"label_probability goes from {label_probability.min()} to {label_probability.max()}; give values in [0, 1]"
+            f"`label_probability` ranges from {label_probability.min()} to {label_probability.max()}; give values in "
+            "[0, 1]"
         )
     with np.errstate(divide="ignore"):
         without = np.log2(shares.astype(np.float64))

@@ -341,17 +341,17 @@ def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -
 
 def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows: int, significance: float) -> None:
     if "text" not in examples.table.column_names:
-        raise InvalidInputError(f"rows of {examples.modality} have no words; give rows of texts")
+        raise InvalidInputError(f"the rows are {examples.modality} and have no words; give rows of texts")
     foreign = np.setdiff1d(kept, examples.row_ids)
     if foreign.size:
         raise InvalidInputError(
-            f"{foreign.size} of the kept rows are not among the examples (first: {foreign[0]}); give the full set "
-            "from which they were kept"
+            f"{foreign.size} kept rows are not among the examples (the first is row {foreign[0]}); give the full set "
+            "of rows that was filtered"
         )
     if draws < 2 or top < 1 or min_rows < 1 or not 0 < significance < 1:
         raise InvalidInputError(
-            f"draws={draws}, top={top}, min_rows={min_rows}, significance={significance}: the first must be at least "
-            "2, the next two at least 1, significance between 0 and 1"
+            f"`draws` is {draws}, `top` is {top}, `min_rows` is {min_rows} and `significance` is {significance}; set "
+            "`draws` to at least 2, `top` and `min_rows` to at least 1, and `significance` to between 0 and 1"
         )
 
 

@@ -91,11 +91,11 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
     chosen = np.isin(examples.row_ids, kept)
     if not columns or int(chosen.sum()) != len(kept):
         raise InvalidInputError(
-            f"quality terms need texts, and kept rows that are among the rows, each once; got {len(columns)} text "
-            f"columns and {int(chosen.sum())} of {len(kept)} kept rows"
+            f"there are {len(columns)} text columns, and {int(chosen.sum())} of the {len(kept)} kept rows are among "
+            "the rows; give rows with texts that include each kept row once"
         )
     if draws < 1:
-        raise InvalidInputError(f"draws is {draws}; compare with at least 1 random set")
+        raise InvalidInputError(f"`draws` is {draws}; set it to at least 1")
     counted = _counted(text_items(columns), examples.labels, examples.label_names)
     before = dict(_terms(counted, np.ones(len(examples), dtype=bool), pairs=len(columns) == 2))
     mine = dict(_terms(counted, chosen, pairs=len(columns) == 2))

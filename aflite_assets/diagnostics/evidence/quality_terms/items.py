@@ -61,7 +61,8 @@ def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
     sizes = {len(column) for column in columns}
     if not 1 <= len(columns) <= 2 or len(sizes) > 1:
         raise InvalidInputError(
-            f"{len(columns)} text columns of {sorted(sizes)} rows; give one or two text columns of equal length"
+            f"there are {len(columns)} text columns of {sorted(sizes)} rows; give one or two text columns of equal "
+            "length"
         )
     size = sizes.pop()
     occurring, lengths, sentences, vocabulary, distinct = _read(columns)

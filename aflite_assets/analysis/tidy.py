@@ -1,7 +1,7 @@
-"""Records as plain JSON and as tidy tables: one row per number, described by a record type, as Arrow and back.
+"""Conversion of records to plain JSON, and to tidy Arrow tables and back. A tidy table has one row per record.
 
-A table's columns are the fields of its record, in their order and with their types. So the code that computes numbers,
-the Parquet files and the code that reads them cannot drift apart.
+A table's columns are the fields of its record, in their order and with their types. The Parquet files therefore always
+fit the code that writes and reads them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,11 +42,11 @@ def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
 
 @dataclass(frozen=True)
 class TidyTable(Generic[Record_co]):
-    """One table: its name, which is also its file's name below `tables/`, and the dataclass of its rows.
+    """One table: its name, which is also the name of its file in `tables/`, and the dataclass of its rows.
 
-    Fields of a record are str, int, float, bool, a Literal of texts, or tuples of one of these; any may be None, which
-    is null in the table. A tuple of pairs is a map. `derived` names properties of the record that become columns after
-    its fields; they are recomputed when the table is read.
+    Fields of a record are str, int, float, bool, a Literal of texts, or tuples of one of these. Any field may be None,
+    which becomes null in the table. A tuple of pairs becomes a map column. `derived` names properties of the record
+    that become columns after its fields; they are recomputed when the table is read.
     """
 
     name: str
@@ -55,8 +55,8 @@ class TidyTable(Generic[Record_co]):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The Arrow schema, with the schema version in the metadata; raises InvalidInputError if a field has another
-        type.
+        """The Arrow schema, with the schema version in the metadata; raises InvalidInputError if a field has an
+        unsupported type.
         """
         hints = get_type_hints(self.record)
         hints |= {name: get_type_hints(getattr(self.record, name).fget)["return"] for name in self.derived}
@@ -69,11 +69,11 @@ class TidyTable(Generic[Record_co]):
         return tuple(field.name for field in fields(self.record))  # type: ignore[arg-type]
 
     def to_arrow(self, records: Iterable[object]) -> pa.Table:
-        """Return the records as rows; without records, the table still has its columns."""
+        """Return an Arrow table with one row per record; without records, the table still has its columns."""
         return pa.Table.from_pylist(list(map(self.as_row, records)), self.schema)
 
     def as_row(self, record: object) -> dict[str, Any]:
-        """Return one record's values by column."""
+        """Return the values of one record by column."""
         return {name: getattr(record, name) for name in self.schema.names}
 
     def from_arrow(self, table: pa.Table) -> tuple[Record_co, ...]:
@@ -118,8 +118,8 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 
 
 def to_json(value: object) -> JsonValue:
-    """Return the value in JSON's own types, with NaN and infinity as None; raise InvalidInputError if a value has no
-    such type.
+    """Convert a value to types that JSON can hold, with NaN and infinity as None. Raises InvalidInputError if this is
+    impossible.
     """
     return cast(JsonValue, to_jsonable_python(value, inf_nan_mode="null", fallback=_plain))
 

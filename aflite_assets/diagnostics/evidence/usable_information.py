@@ -1,5 +1,5 @@
-"""Pointwise V-information: how many bits of information a model's input gave about a row's label, and its mean over
-kept and removed rows.
+"""Pointwise V-information (PVI): how many bits of information a row's input gives a model about its label, and the
+means over kept and removed rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ _MEANS = pa.schema(
 
 
 def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the PVI of each row in bits: log2 p(y | x) - log2 p(y | no input) (Ethayarajh, Choi, Swayamdipta 2022,
-    section 3).
+    """Return the pointwise V-information of each row in bits: log2 p(y | x) - log2 p(y | no input) (Ethayarajh, Choi,
+    Swayamdipta 2022, section 3).
 
-    The model without input predicts the label shares of the train rows. The source trains a second model on empty
-    inputs. With one input for every row, a model can give only one distribution, and the label shares have the least
-    cross-entropy on the train rows; this is the infimum in the source's definition 1. Any model with a free intercept
-    per class reaches it, so a training would only add the optimiser's noise.
+    The model without input predicts the label shares of the train rows. The source instead trains a second model on
+    empty inputs. Such a model can predict only one distribution, and the label shares have the least cross-entropy on
+    the train rows. They are the infimum in definition 1 of the source. Any model with a free intercept per class
+    reaches this infimum, so training would only add noise of the optimiser.
 
     Args:
         label_probability: the model's probability of each row's own label, in [0, 1]; a float32 value of 0 is replaced
@@ -66,16 +66,16 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
 def mean_information(
     values: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray, np.ndarray]], label_names: Sequence[str]
 ) -> pa.Table:
-    """Compute the mean PVI of kept and of removed rows, by class.
+    """Compute the mean pointwise V-information of kept and of removed rows, by class.
 
     Args:
-        values: by evaluator and test set, the rows' PVI (float, NaN is left out), labels (int64) and whether they were
-            kept (bool).
+        values: for each evaluator and test set, the rows' pointwise V-information (float; NaN is left out), labels
+            (int64) and whether the rows were kept (bool).
         label_names: the classes' names.
 
     Returns:
-        A table with the columns evaluator, test_set, label_name, kept_rows, kept_mean, removed_rows and removed_mean.
-        Means over no rows are null. In the row for all classes, which comes first, label_name is null.
+        A table with the columns `evaluator`, `test_set`, `label_name`, `kept_rows`, `kept_mean`, `removed_rows` and
+        `removed_mean`. Means over no rows are null. The first row is for all classes; its `label_name` is null.
     """
     records = []
     for (evaluator, test_set), (information, labels, kept) in values.items():

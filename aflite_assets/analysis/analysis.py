@@ -1,7 +1,7 @@
-"""All numbers of one report: facts, tidy tables, evidence and verdicts. They are computed once, written to files and
-read back.
+"""All numbers of one report: facts, tidy tables, evidence and verdicts. These numbers are computed once, written to
+files and read back.
 
-Each table is computed in another module, which also defines its `TidyTable` and the dataclass of its rows.
+Each table has its own module, which computes the table's rows and defines their dataclass.
 """
 
 import json

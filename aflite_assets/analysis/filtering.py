@@ -194,7 +194,7 @@ class FilterOutcome:
 
     `train_rows` entered the filter, and `kept_rows` of them were kept. `runs`, `kept_jaccard`: as in `FilteredSet`.
     `bias`: the representation bias of the first and of the last pass. `largest_class`: as in `FilterRow`, for the last
-    pass. Both are None if there are no `passes`.
+    pass. `bias` and `largest_class` are None if there are no `passes`.
     """
 
     representation: str

@@ -209,12 +209,12 @@ def crossed_interval(
     interval.
 
     If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points to either
-    side for G effective groups. This is the largest share of groups on which the models may still differ (no event in G
-    trials, two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If something varies, the interval is computed
-    with t quantiles from `crossed_spread` and clipped to [-100, 100] points. If all rows are one group, the interval is
-    [-100, 100]. `second`: None stands for as many trainings that are always wrong. `groups`: codes, one per row; None
-    if every row is its own group. Raises InvalidInputError if a side has no training, there is no row, or lengths
-    differ.
+    side for G effective groups. The number 3.7 / G bounds the share of groups on which such models may still differ (no
+    event in G trials, two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If something varies, the interval
+    is computed with t quantiles from `crossed_spread` and clipped to [-100, 100] points. If all rows are one group, the
+    interval is [-100, 100]. `second`: None stands for as many trainings that are always wrong. `groups`: codes, one per
+    row; None if every row is its own group. Raises InvalidInputError if a side has no training, there is no row, or
+    lengths differ.
     """
     second = [np.zeros(len(rows)) for rows in first] if second is None else second
     lengths = _lengths(*first, *second, groups)

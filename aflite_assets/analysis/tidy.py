@@ -1,7 +1,7 @@
 """Conversion of records to plain JSON, and to tidy Arrow tables and back. A tidy table has one row per record.
 
-A table's columns are the fields of its record, in their order and with their types. The Parquet files therefore always
-fit the code that writes and reads them.
+A table's columns are the fields of its record, in their order and with their types. The tables in Parquet files
+therefore always match the records in the code.
 """
 
 from collections.abc import Iterable, Mapping

@@ -34,15 +34,15 @@ def enrichment(
     """Test whether rows with a cue were removed more often than random rows, same number per class.
 
     `signs`, of shape (classes in ascending order, cues): 1 for classes that the cue is associated with, else -1
-    (`class_signs`); None stands for 1 everywhere. Suppose that a cue predicts the label by itself. In that case, mainly
-    rows with the cue are removed in classes that go with the cue, and rows without the cue in the other classes. Sums
-    over classes without signs would then cancel.
+    (`class_signs`); None stands for 1 everywhere. If a cue predicts the label by itself, mainly rows with the cue are
+    removed in classes that go with the cue, and rows without the cue in the other classes. Without signs, the
+    differences between classes would cancel.
 
     The expected number is a sum over classes: the number of rows with the cue times the share of the class that was
-    removed. The p-value is the larger of two p-values. The first is from the stratified score test with variances
-    between groups of rows (`score_test`). The second is from z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with
-    hypergeometric variances V_k and the sum in the numerator moved towards zero by 0.5; it is correct if few rows have
-    the cue (Mantel 1963, Journal of the American Statistical Association 58:690).
+    removed. The p-value is the larger of two p-values. The first p-value is from the stratified score test with
+    variances between groups of rows (`score_test`). The second p-value is from z = sum_k s_k (O_k - E_k) / sqrt(sum_k
+    V_k), with hypergeometric variances V_k and the sum in the numerator moved towards zero by 0.5; it is correct if few
+    rows have the cue (Mantel 1963, Journal of the American Statistical Association 58:690).
     """
     from scipy.stats import norm
 
@@ -116,11 +116,11 @@ def score_test(
     """Return z of each cue, and the sum of the outcomes of rows with the cue that is expected if the cue is
     uninformative within strata.
 
-    Let e_i be the outcome of row i minus its stratum's mean, and x_i the indicator of the cue (0 or 1) minus the cue's
-    share in the stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of a
-    stratified comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). If nothing
-    varies, z is 0. With `signs`, (strata in ascending order, cues) of 1 and -1, x_i is multiplied by the sign of its
-    stratum.
+    Let e_i be the outcome of row i minus the mean of its stratum, and x_i the indicator of the cue (0 or 1) minus the
+    cue's share in the stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of
+    a stratified comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). If
+    nothing varies, z is 0. With `signs`, (strata in ascending order, cues) of 1 and -1, x_i is multiplied by the sign
+    of its stratum.
     """
     from scipy.sparse import csr_array
 

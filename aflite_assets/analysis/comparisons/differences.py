@@ -1,4 +1,4 @@
-"""All differences in accuracy of a report: the compared pairs of trainings, and the pairs that decide whether filtering
+"""All differences in accuracy of a report: which trainings are compared, and which comparisons decide whether filtering
 helps.
 """
 
@@ -76,7 +76,7 @@ class Difference(Part):
 
     @property
     def deciding(self) -> bool:
-        """Whether this difference helps to decide whether filtering helps."""
+        """Whether the difference is used to decide if filtering helps."""
         return self.family == "deciding"
 
     @property
@@ -160,9 +160,9 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
 def deciding_lack(data: BenchmarkData) -> Lack | None:
     """Return why no comparison can decide whether filtering helps, or None if at least one can.
 
-    Deciding comparisons use whole challenge sets that were not collected adversarially. Their evaluators learnt
-    something and belong to another model family than the filter. These conditions are known before any model is trained
-    on filtered rows.
+    Deciding comparisons use whole challenge sets that were not collected adversarially. The evaluators of deciding
+    comparisons learnt something and belong to another model family than the filter. All of this is known before any
+    model is trained on filtered rows.
     """
     challenges = [one for one in data.test_sets if one.challenge]
     if not challenges:
@@ -189,9 +189,9 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     and test set.
 
     Natural test sets are compared on all rows and on filtered rows, challenge sets as a whole and by `compared_parts`.
-    Two kinds of comparison are on whole sets and get no verdict: `filtered` with `random`, which has other class
-    shares, and `weighted` with the same rows unweighted and with the control. All representations are judged together
-    (`verdicts.judge`).
+    Two kinds of comparison use whole sets only and get no verdict. `filtered` is compared with `random`, which has
+    other class shares; `weighted` is compared with the unweighted rows and with the control. All representations are
+    judged together (`verdicts.judge`).
     """
     found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
@@ -225,8 +225,8 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
 
 
 def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
-    """Map each compared pair of train sets to the reason why it supports no verdict, or to None for a set and its
-    control.
+    """Map each compared pair of train sets to the reason why the comparison gets no verdict, or to None for a set and
+    its control.
     """
     pairs: dict[tuple[str, str], Bar | None] = {
         (name, against): None if against == control_of(name, names) else "not the control"
@@ -238,7 +238,7 @@ def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
 
 
 def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
-    """Yield the rows on which trainings are compared, the whole set first."""
+    """Yield the test rows on which trainings are compared, first the whole test set and then its parts."""
     for part in subsets.compared_parts(test_set) if by_part else [subsets.whole_set(test_set)]:
         yield whole._replace(**rows_of(test_set, part)), part
     if whole.representation in test_set.kept:
@@ -293,8 +293,8 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
-    """Pair trainings of the same seed, which share the first phase; return None if no pair is finished or the part has
-    no rows.
+    """Compare trainings with the same seed in pairs, because they share the first phase; return None if there are no
+    pairs or no rows.
     """
     first, second = (
         {cell.seed: right[part.mask].astype(np.float64) for cell in side for right in finished_rows([cell], test_set)}

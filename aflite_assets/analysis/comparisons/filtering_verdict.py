@@ -41,7 +41,7 @@ class StatedDifference:
     """Accuracy of one evaluator trained on `filtered` minus its accuracy when trained on `against`, on a whole test
     set.
 
-    `lacking`: which data the comparison would need for a decision, or None. `by_label`: whether the difference is a
+    `lacking`: what is too few for a decision (rows, groups or seeds), or None. `by_label`: whether the difference is a
     mean over gold labels and differs from the mean over rows.
     """
 
@@ -60,8 +60,8 @@ class AgainstAllRows:
 
     `side`: the verdict on the test set of the first comparison. `best`: the challenge set on which `filtered` beats its
     control and beats `full` most significantly, with the difference in points. `worse`: the other challenge sets on
-    which `full` is better, each with the difference in points. `random_as_good`: those of the first comparison's set
-    and the `best` set on which `filtered` is not shown to beat `random`.
+    which `full` is better, each with the difference in points. `random_as_good`: test sets on which `filtered` is not
+    shown to beat `random`; only the first comparison's test set and `best` are tested.
     """
 
     side: Side | None
@@ -140,8 +140,8 @@ class _Trained:
     evaluator: str
 
     def sides(self, against: str, test_set: TestSet) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return which rows each training on `filtered` predicted right, and which rows each training on `against`
-        did.
+        """Return the correct predictions (bool per row) of each training on `filtered`, and of each training on
+        `against`.
         """
         names, where = ("filtered", against), (self.representation, test_set)
         first, second = (trained_right(self.data, self.evaluator, name, *where) for name in names)
@@ -202,8 +202,8 @@ def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVer
 def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
     """Return the names of the artefacts that predict the label and can be seen in a single row, the strongest first.
 
-    If no artefact does so by itself but all artefacts together predict the label, return `ALL_TOGETHER`. Artefacts that
-    a stronger cue explains are left out.
+    If no single artefact predicts the label but all artefacts together do, return `ALL_TOGETHER`. Artefacts that a
+    stronger cue explains are left out.
     """
     if scan is None:
         return ()

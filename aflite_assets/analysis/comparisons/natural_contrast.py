@@ -1,9 +1,9 @@
 """Gains on a challenge set minus the gain on natural rows of the same class and difficulty, with intervals but without
 verdicts.
 
-A challenge set whose rows were chosen by a model's errors holds hard rows. On these rows, every other model is better
-than the model that got the rows wrong. A gain on such a set is therefore no evidence about shortcuts, unless there is
-no such gain on equally hard natural rows.
+If the rows of a challenge set were chosen because one model got them wrong, every other model is better on these rows.
+A gain on such a challenge set is therefore only evidence about shortcuts if it is larger than the gain on equally hard
+natural rows.
 """
 
 from collections.abc import Sequence
@@ -30,16 +30,16 @@ def natural_contrast(data: BenchmarkData, place: Place, against: str, here: Test
     """Return by how much the gain of `place` over `against` on the challenge set `here` exceeds the gain on natural
     rows.
 
-    The natural rows are those of the test set that the report's summary uses. Natural rows outside the filter's pool
-    are used if there are any, because challenge rows are also outside the pool. A constructed challenge set is compared
-    with all natural rows. Any other challenge set is compared within strata, which are weighted as in the challenge
-    set. A stratum holds rows of one gold class with a similar mean margin (`accuracy.gold_margins`) of the trainings on
-    `full`. Rows that one model got wrong are hard in a way that another model's margin does not show. For this reason,
-    strata are made with the margins of each evaluator in turn, and the contrast whose interval has the lowest lower end
-    is returned. The margins of each set are computed among its own classes. If the challenge set merges classes,
-    natural rows seem harder than they would be with the merged classes. Return None if there is no natural set, a side
-    is not trained, or the evaluator itself has no margins. Also return None if strata with natural rows hold less than
-    `LEAST_OVERLAP` of the challenge set.
+    The natural rows are the rows of the natural test set that the report's summary uses. Natural rows outside the
+    filter's pool are used if there are any, because challenge rows are also outside the pool. A constructed challenge
+    set is compared with all natural rows. Any other challenge set is compared within strata, which are weighted as in
+    the challenge set. A stratum holds rows of one gold class with a similar mean margin (`accuracy.gold_margins`) of
+    the trainings on `full`. Rows that one model got wrong may have normal margins for another model. Strata are
+    therefore made with the margins of each evaluator in turn, and the contrast whose interval has the lowest lower end
+    is returned. Margins are computed among the classes of each test set. If the challenge set merges classes, natural
+    rows seem harder than they would be with the merged classes. Return None if there is no natural set, a side is not
+    trained, or the evaluator itself has no margins. Strata with natural rows must also hold at least `LEAST_OVERLAP` of
+    the challenge set; otherwise return None.
     """
     there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
     if there is None or min(_groups(here), _groups(there)) < 2:

@@ -92,8 +92,8 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
     """Return the cues that a report names, in the given order: of several words in the same rows only one, and only one
     length.
 
-    Lengths nearly agree with one another, so one is enough. This is an answer's rank by length in its question if there
-    is such a cue, else the first length.
+    Lengths nearly agree with one another, so one is enough. The length that is kept is an answer's rank in its question
+    if there is such a cue, else the first length.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
     cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]
@@ -146,8 +146,8 @@ PLANTED = TidyTable(
 
 @dataclass(frozen=True)
 class MeanSimilarity:
-    """Mean cosine similarity over all pairs of `used_rows` rows of one class. They are drawn from its `rows` kept,
-    removed or random rows (`side`).
+    """Mean cosine similarity over all pairs of `used_rows` rows of one class, drawn from `rows` kept, removed or random
+    rows (`side`) of the class.
     """
 
     representation: str

@@ -13,13 +13,13 @@ import pyarrow as pa
 class WeakModelFacts:
     """One weak model's numbers from its first seed; stored as JSON in the summary of `forgettable_sets`.
 
-    `rows`: number of rows presented in training. Of these, `forgettable` were forgotten or never learnt, `never_learnt`
-    were never learnt, and `taken` are in the forgettable set (after balancing). `events`: number of rows by number of
-    forgetting events, and number of rows never learnt. `by_class`: the numbers of rows, forgettable rows and taken rows
-    of each class. All shares are in [0, 1]: `largest_class` (share of the rows), `train_accuracy` (when rows are
-    presented), and `accuracy` (on splits that were not trained on). `margins`: for each split in `accuracy` that is
-    large enough, the share of its `largest_class`, and the interval (`low`, `high`), in points, of the accuracy minus
-    this share. `margins` is empty if the weak model is an evaluator's own training.
+    `rows`: number of rows presented in training; `forgettable`: number of rows that were forgotten or never learnt;
+    `never_learnt`: number of rows never learnt; `taken`: number of rows in the forgettable set (after balancing).
+    `events`: number of rows by number of forgetting events, and number of rows never learnt. `by_class`: the numbers of
+    rows, forgettable rows and taken rows of each class. All shares are in [0, 1]: `largest_class` (share of the rows),
+    `train_accuracy` (when rows are presented), and `accuracy` (on splits that were not trained on). `margins`: for each
+    split in `accuracy` that is large enough, the share of its `largest_class`, and the interval (`low`, `high`), in
+    points, of the accuracy minus this share. `margins` is empty if the weak model is an evaluator's own training.
     """
 
     rows: int
@@ -78,7 +78,7 @@ class SecondPhase:
 
     `rows`: the rows that each stage trains on, in words. `weak_model`, `set_name`: the weak model and the row set of
     the first stage that trains on a weak model's rows. `training`: how each stage trains, in words; empty if unknown.
-    `as_many_as`: another weak model, if that stage uses as many rows as this model's set has; else None.
+    `as_many_as`: the weak model whose number of rows is used, if it is not `weak_model`; else None.
     """
 
     start: str

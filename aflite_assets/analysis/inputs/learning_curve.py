@@ -171,7 +171,8 @@ Flaw = Literal["no better than guessing", "still rises", "never rises"]
 def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
     """Return why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops.
 
-    This size is the elbow of a warm-up curve or the chosen size of a sample. Only an elbow may be the smallest size.
+    The chosen size is the elbow of a warm-up curve, or the size of a sample. An elbow, but not a sample, may be the
+    smallest size.
     """
     first, last = points[0], points[-1]
     if max(point.interval_low for point in points) <= first.most_frequent_class:

@@ -234,13 +234,12 @@ class DataMap:
 
 @dataclass(frozen=True)
 class RankingOverlap:
-    """Overlap of the train rows that two filterings with different rankings kept; `representation` and `against` name
-    them.
+    """Overlap of the train rows kept by two filterings (named `representation` and `against`) with different rankings.
 
-    `train_set`: `filtered` or `filtered_<name>`. Of the same `rows` train rows, the first filtering kept `first_rows`,
-    the second kept `second_rows`, and both kept `shared`. `jaccard`, in [0, 1]: `shared` divided by the number of rows
-    that at least one filtering kept; `jaccard_by_chance`: the mean index of two random sets of these sizes. `jaccard`
-    and `jaccard_by_chance` are None if neither filtering kept a row.
+    `train_set`: `filtered` or `filtered_<name>`. Of the same `rows` train rows, the first filtering kept `first_rows`
+    and the second `second_rows`; `shared` rows were kept by both. `jaccard`, in [0, 1]: `shared` divided by the number
+    of rows that at least one filtering kept; `jaccard_by_chance`: the mean index of two random sets of these sizes.
+    `jaccard` and `jaccard_by_chance` are None if neither filtering kept a row.
     """
 
     representation: str

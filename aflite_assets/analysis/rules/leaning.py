@@ -2,10 +2,11 @@
 
 A value of a property points to the class that it is associated with. A model leans on the property if it predicts this
 class too often for rows of other classes with the value. Rows with a value may also resemble the class for other
-reasons. The model is therefore compared with a model trained on rows without the association. The second model keeps
-all of the pull that has other reasons, but little of the pull that comes from leaning. Predictions cannot show whether
-a property belongs to the task. A property is no part of the task if the dataset's file declares so, if the property is
-an artefact by nature, or if models lose accuracy on a challenge set without the association.
+reasons. The model is therefore compared with a model trained on rows without the association. The model trained without
+the association keeps all of the pull towards the class that has other reasons, but little of the pull that comes from
+leaning. Predictions cannot show whether a property belongs to the task. A property is no part of the task if the
+dataset's file declares so, if the property is an artefact by nature, or if models lose accuracy on a challenge set
+without the association.
 """
 
 from collections.abc import Sequence
@@ -58,8 +59,8 @@ class Leaning:
     def p_value(self) -> float | None:
         """p-value, in [0, 1], of the hypothesis that models do not lean on the property; None if unknown.
 
-        Models lean on a property under three conditions. There is a pull towards the class, at least half of the pull
-        comes from the tie, and the value does not make predictions of rows of its own class worse.
+        Models lean on a property if there is a pull towards the class, if at least half of the pull comes from the tie,
+        and if the value does not make predictions for rows of its own class worse.
         """
         if self.pull is None or self.halved is None or self.within is None:
             return None
@@ -165,9 +166,9 @@ def constructed_test(
     """Return how many points models lose on a challenge set that was made without a property, and the p-value of no
     loss.
 
-    If rows of the set have values that point to a class, the loss is computed by `broken_tie`. Otherwise it is `fall`:
-    the fall in accuracy on the set, in points, with its p-value. A loss under `LEAST_NAMED` counts as no loss. Return
-    None if the tie is not significantly broken, because such a set shows nothing about the property.
+    If rows of the set have values that point to a class, the loss is computed by `broken_tie`. Otherwise the loss is
+    `fall`: the fall in accuracy on the set, in points, with its p-value. A loss under `LEAST_NAMED` counts as no loss.
+    Return None if the tie is not significantly broken, because such a set shows nothing about the property.
     """
     broken_p = tie_strengths(natural, challenge)[2]
     if broken_p > 1 - CONFIDENCE:
@@ -241,7 +242,7 @@ class PropertyLeaning:
     leans on the property; `fall`: how many points the evaluator loses on this set. `p_value`: p-value of the hypothesis
     that models do not lean on the property; `adjusted_p`: the same, adjusted for all candidates (Holm). The fields from
     `broken_on` to `broken_p` describe the most significant `BrokenTie`; `broken_p` is adjusted for all tested ones.
-    These fields are None if no `BrokenTie` is significant.
+    The fields about the `BrokenTie` are None if no `BrokenTie` is significant.
     """
 
     kind: str

@@ -1,10 +1,10 @@
 """Rules for reporting differences: when there is no verdict, how many comparisons are judged together, and how much
 data is missing.
 
-One family of comparisons, which the dataset's file fixes before the run, decides whether filtering helps. It consists
-of all challenge sets, all representations, and all evaluators that learnt something and belong to another model family
-than the filter. All other comparisons on whole test sets are a second family, and comparisons on parts of sets are a
-third. P-values are adjusted within each family (`p_values.holm`).
+One family of comparisons, which the dataset's file fixes before the run, decides whether filtering helps. The deciding
+family consists of all challenge sets, all representations, and all evaluators that learnt something and belong to
+another model family than the filter. All other comparisons on whole test sets are a second family, and comparisons on
+parts of sets are a third. P-values are adjusted within each family (`p_values.holm`).
 """
 
 import math
@@ -176,10 +176,10 @@ def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: n
     `crossed_interval` `WIDEST_SAID` points wide.
 
     Return None if the interval excludes zero or is not wider than this. Rows (or groups, if rows belong together) are
-    too few if the interval would be too wide even without variance between trainings. Its width then falls with the
-    square root of the number of rows. If there are enough rows, there are too few seeds. The needed number of seeds is
-    the smallest at which the formula of `crossed_spread` gives the target width, if the variances between trainings and
-    between rows stay the same. Arguments and errors are as in `crossed_interval`.
+    too few if the interval would be too wide even without variance between trainings. The interval's width then falls
+    with the square root of the number of rows. If there are enough rows, there are too few seeds. The needed number of
+    seeds is the smallest at which the formula of `crossed_spread` gives the target width, if the variances between
+    trainings and between rows stay the same. Arguments and errors are as in `crossed_interval`.
     """
     interval = crossed_interval(first, second, groups)
     if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:

@@ -71,8 +71,8 @@ def _where(cell: Cell, test_set: TestSet) -> str:
 
 
 def required_predictions(cell: Cell, test_set: TestSet) -> pa.Table:
-    """Return the cell's predictions of the test set, in the set's row order. Raises InvalidInputError if there are
-    none.
+    """Return the cell's predictions of the test set, in the set's row order. Raises InvalidInputError if there are no
+    predictions.
     """
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):

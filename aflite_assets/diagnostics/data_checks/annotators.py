@@ -45,8 +45,8 @@ def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
 
     If a row's label is the majority vote of the same annotators, as in SNLI (Bowman et al., EMNLP 2015, Table 2), each
     annotator contributed to the label. The accuracy is then higher than a new annotator would reach. The paper pools
-    the annotators of all rows, but here each row counts once, however many annotators it has. If all rows have the same
-    number of annotators, both ways give the same number.
+    the annotators of all rows, but here each row counts once, however many annotators it has. The two accuracies are
+    equal if all rows have the same number of annotators.
     """
     if "annotator_labels" not in examples.table.column_names:
         return None

@@ -38,9 +38,9 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
 
     A copy corresponds one to one to the label: all train rows of a class have one value, and no two classes have the
     same value. Constant columns, and columns with a different value in each row, are therefore no copies. If train rows
-    are few, or nearly all of one class, some of many columns may correspond by chance. In this case, no column counts
-    as a copy. The probability of this chance is at most the number of columns, times the number of ways to assign
-    values to classes, divided by the number of arrangements of the labels.
+    are few, or nearly all of one class, some of many columns may correspond to the label by chance. No column counts as
+    a copy if this is probable. The probability of this chance is at most the number of columns, times the number of
+    ways to assign values to classes, divided by the number of arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1

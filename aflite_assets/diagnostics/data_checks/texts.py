@@ -73,8 +73,8 @@ def shared_texts(train: Examples) -> tuple[SharedText, ...]:
     """Return the text columns in which rows share a text, the column with the most such rows first; empty if there are
     none.
 
-    Rows that share a premise belong in one group. Otherwise a random partition may train on one of the rows and hold
-    out another. Rows without a text are not counted as sharing it.
+    Rows that share a premise belong in one group. Without groups, a random partition may train on one row of a premise
+    and hold out another. Rows without a text are not counted as sharing it.
     """
     columns: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
     shared = [_shared_text(train, column) for column in columns if column in train.table.column_names]

@@ -23,8 +23,9 @@ def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
 
     For each training, confidence is the probability of the row's label, averaged over epochs. Variability is the
     (population) standard deviation of this probability over epochs, and correctness is the share of epochs in which the
-    label was predicted. Probabilities are recorded when the row is presented. They come from the model with dropout,
-    before it is trained on the row in this epoch. The source instead evaluates all rows at the end of an epoch.
+    label was predicted. Probabilities are recorded when the row is presented. The probabilities come from the model
+    with dropout, before it is trained on the row in this epoch. The source instead evaluates all rows at the end of an
+    epoch.
 
     Args:
         dynamics: one table per training with the columns `row_id` (int64), `epoch` (int64), `label_probability` (float

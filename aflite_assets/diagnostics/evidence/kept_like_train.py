@@ -22,7 +22,7 @@ class KeptShare:
     all classes together.
 
     `by_chance`: the largest difference of the two shares, in points, that chance explains, over all comparisons of the
-    split together. This assumes that the rows of a group are kept or removed together.
+    split together. The bound assumes that the rows of a group are kept or removed together.
     """
 
     split: str
@@ -44,8 +44,8 @@ class KeptShare:
 
 
 def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, ...]:
-    """Compare the kept share of each split with that of the train split, first for all rows and then for each class in
-    both splits.
+    """Compare the kept share of each split with the kept share of the train split, first for all rows and then for each
+    class in both splits.
 
     Args:
         rows: the rows of a filtered set, with the columns `split`, `label`, `kept`, and `group` if rows have groups.
@@ -98,8 +98,8 @@ def _shares_of(
 
 
 def _independent(groups: np.ndarray) -> float:
-    """Return the number of rows divided by the mean size of a row's group. This is the effective number of rows if a
-    group's rows are kept or removed together.
+    """Return the number of rows divided by the mean size of a row's group. The result is the effective number of rows
+    if a group's rows are kept or removed together.
     """
     sizes = np.unique(groups, return_counts=True)[1]
     return float(sizes.sum() ** 2 / (sizes.astype(np.float64) ** 2).sum())

@@ -167,8 +167,8 @@ def mean_scores(rows: pa.Table) -> pa.Table:
 
     Returns:
         A table with the columns `split`, `score` ("predictability" or "label_probability"), `kept_mean`, `removed_mean`
-        (both in [0, 1]), `kept_rows` and `removed_rows`. The last two count rows with a score that is neither null nor
-        NaN.
+        (both in [0, 1]), `kept_rows` and `removed_rows`. `kept_rows` and `removed_rows` count rows with a score that is
+        neither null nor NaN.
     """
     scores: tuple[Score, ...] = ("predictability", "label_probability")
     records = [
@@ -201,8 +201,8 @@ def _floats(values: pa.ChunkedArray) -> np.ndarray:
 
 
 def _counts(kept: np.ndarray, removed: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Count the kept and the removed rows per value. Also compute the value's share of all kept and of all removed
-    rows, and the share of its rows that was kept.
+    """Count the kept and the removed rows per value. The result also has the value's share of all kept and of all
+    removed rows, and the share of the value's rows that was kept.
     """
     all_kept, all_removed = int(kept.sum()), int(removed.sum())
     for here, gone in zip(kept.tolist(), removed.tolist(), strict=True):

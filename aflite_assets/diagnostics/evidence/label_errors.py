@@ -31,7 +31,8 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
     row id.
 
     Confident learning starts from the same quantity: the probability of the given label by classifiers that were not
-    trained on the row (Northcutt et al., JAIR 2021). This probability is low both for a wrong label and for a hard row.
+    trained on the row (Northcutt et al., JAIR 2021). The label probability is low both for a wrong label and for a hard
+    row.
 
     Args:
         rows: the filtered set's rows, with the columns `row_id` (int64), `split` (string), `label` (int64), `kept`

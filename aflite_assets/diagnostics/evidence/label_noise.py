@@ -41,10 +41,10 @@ def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray
     """Return which labels are suspected, bool per row, by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
 
     The method estimates the joint distribution of given and true labels from the rows that models are confident about.
-    For each pair of classes, this distribution gives the number of mislabelled rows. The same number of rows is
-    suspected: the rows with the largest margin. This is "prune by noise rate", the default of cleanlab, which is used
-    here. If the features explain the noise, or if the task is hard, rows with right labels are suspected too. The only
-    row of a class is never suspected.
+    For each pair of classes, this distribution gives the number of mislabelled rows, and as many rows with the largest
+    margin are suspected. This rule is "prune by noise rate", the default of the package cleanlab, which is used here.
+    If the features explain the noise, or if the task is hard, rows with right labels are suspected too. The only row of
+    a class is never suspected.
 
     Args:
         codes: the rows' classes, int64 from 0.
@@ -116,10 +116,11 @@ def suspected_rows(
 
 
 def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
-    """Return, for multiple choice, the suspects in questions that have both a right and a wrong suspected answer.
+    """For multiple choice, return only the suspects in questions of which both a right and a wrong answer are
+    suspected.
 
-    If another answer of a question is right than the data state, the labels of two answers are wrong. A question with a
-    single suspected answer is therefore left out: this answer is merely hard to judge.
+    If a question is mislabelled, the labels of two of its answers are wrong: a right and a wrong answer are exchanged.
+    A question with a single suspected answer is therefore left out.
 
     Args:
         suspects: a table from `suspected_rows`.

@@ -1,7 +1,7 @@
 """Differences between rows of one class and other rows in the overlap of texts, negation words and attributes.
 
-They are computed for the sets of forgettable rows, in which such minorities are more frequent (Yaghoobzadeh et al.,
-EACL 2021, section 5.1).
+The differences are computed for sets of forgettable rows, which hold such minorities (Yaghoobzadeh et al., EACL 2021,
+section 5.1).
 """
 
 import re

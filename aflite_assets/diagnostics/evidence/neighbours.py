@@ -39,10 +39,10 @@ class NeighbourDistances:
     `overall` has the columns `when`, `k`, `within_class`, `across_classes`, `queries` and `train_rows`. `when` is
     "before" (all train rows), "random" (as many random train rows as were kept) or "after" (the kept train rows).
     `within_class` and `across_classes` are the distances to train rows of the query's class and of other classes; null
-    if no query has such train rows. `by_class` has the column `label_name` and the same columns for the queries of one
-    class; `train_rows` counts rows of this class. Classes without queries are left out. `held_out`: True if the queries
-    are rows of other splits, False if they are the train rows themselves. `queries` and `train_rows` are the numbers of
-    rows used, out of `all_queries` and `all_train_rows`.
+    if no query has such train rows. `by_class` has the column `label_name` and the columns of `overall`, for the
+    queries of one class; `train_rows` counts rows of this class. Classes without queries are left out. `held_out`: True
+    if the queries are rows of other splits, False if they are the train rows themselves. `queries` and `train_rows` are
+    the numbers of rows used, out of `all_queries` and `all_train_rows`.
     """
 
     overall: pa.Table
@@ -75,11 +75,11 @@ def neighbour_distances(
 
     The source is Table 3 of the ICLR 2020 submission of AFLite. As in the source, held-out rows are compared with their
     1, 5, 10 and 50 nearest train rows before and after filtering, within their class and across classes. The distance
-    is computed from the representation's features. The source does not define the distance. Here it is one minus the
-    cosine, averaged over the k neighbours and then over the queries. The queries are the same before and after
-    filtering, whether they were kept or not. The features are those used for filtering; the source uses the features of
-    a BERT trained on SNLI (in the pipeline: `distance_encoder`). The source's numbers are not averages;
-    `similarity_sums` explains what they may be. The set "random" is not in the source. It shows how much farther
+    is computed from the representation's features. The source does not define its distance. Here the distance is one
+    minus the cosine, averaged over the k neighbours and then over the queries. The queries are the same before and
+    after filtering, whether they were kept or not. The features are those used for filtering; the source uses the
+    features of a BERT trained on SNLI (in the pipeline: `distance_encoder`). The source's numbers are not averages;
+    `similarity_sums` explains what they may be. The set "random", which is not in the source, shows how much farther
     neighbours are if train rows are removed at random.
 
     If a query's class has fewer than k train rows, the mean is over the rows that exist. Above `most_rows` train rows
@@ -89,8 +89,8 @@ def neighbour_distances(
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row.
-        in_train: bool per row, the train rows of the pool. The other rows are the queries. If there are no other rows,
-            all train rows are queries, and each is compared with the other train rows.
+        in_train: bool per row, the train rows of the pool. Rows outside train are the queries. If there are none, all
+            train rows are queries, and each is compared with the other train rows.
         kept: bool per row, True if filtering kept the row; used for train rows only.
         label_names: the classes' names.
         seed: seed of the samples and of the random set.
@@ -125,9 +125,9 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
     """Return sums of cosine similarities to the k nearest train rows, in the layout of Table 3 of the source.
 
     The columns are `label_name`, `side` ("within" or "vs others"), `when`, `queries`, `train_rows`, `top1`, `top5`,
-    `top10` and `top50`. The last four are the sum over a query's k nearest rows (or fewer, if fewer exist), averaged
-    over queries. The lines "before" are computed from `before`, and the lines "after" from `after`, which may have
-    other queries.
+    `top10` and `top50`. The columns `top1` to `top50` hold the sum over a query's k nearest rows (or fewer, if fewer
+    exist), averaged over queries. The lines "before" are computed from `before`, and the lines "after" from `after`,
+    which may have other queries.
 
     The source calls its numbers distances, but they grow a little less than in proportion to k (0.29 at 1, 1.32 at 5,
     9.5 at 50 neighbours). Sums of distances would grow more than in proportion, because farther rows come later. Sums

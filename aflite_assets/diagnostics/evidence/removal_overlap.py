@@ -44,8 +44,8 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
         1], is `both_removed` divided by the number of rows that at least one representation removed, or null if neither
         removed a row. `expected_jaccard` is explained at the function `expected_jaccard`. `scored_rows` is the number
         of common rows with a predictability from both. `kendall_tau`, in [-1, 1], is Kendall's tau-b of the last known
-        predictabilities of these rows. A value of 1 means the same order and 0 no agreement; it is null if a
-        representation has fewer than two different values.
+        predictabilities of the scored rows: 1 means the same order, 0 no agreement, and null that a representation has
+        fewer than two different values.
     """
     trains = {name: _by_row_id(rows) for name, rows in filtered.items()}
     records = [(*names, *_compared(*(trains[name] for name in names))) for names in combinations(trains, 2)]

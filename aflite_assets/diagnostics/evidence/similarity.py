@@ -46,7 +46,7 @@ def class_similarities(
     """Compute pairwise cosine similarities among the kept rows, the removed rows and random rows of each class.
 
     Figure 1 of Le Bras et al. (ICML 2020) shows such similarities for some images of two classes. The means over all
-    pairs and the random rows are not in this source. The random side has as many rows of the class as were kept, drawn
+    pairs and the random rows are not in the paper. The random side has as many rows of the class as were kept, drawn
     from both kept and removed rows; it shows the similarity if rows are removed at random.
 
     Args:

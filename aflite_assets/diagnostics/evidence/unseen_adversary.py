@@ -1,5 +1,5 @@
-"""Accuracy of a simple model that the filter never used, before and after filtering. It shows whether filtering made
-the data harder for other models than its own.
+"""Accuracy, before and after filtering, of a simple model that the filter never used. The accuracy shows whether
+filtering made the data harder for models other than the filter's own.
 """
 
 import warnings

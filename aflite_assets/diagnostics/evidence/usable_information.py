@@ -31,9 +31,9 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
     Swayamdipta 2022, section 3).
 
     The model without input predicts the label shares of the train rows. The source instead trains a second model on
-    empty inputs. Such a model can predict only one distribution, and the label shares have the least cross-entropy on
-    the train rows. They are the infimum in definition 1 of the source. Any model with a free intercept per class
-    reaches this infimum, so training would only add noise of the optimiser.
+    empty inputs. A model without input can predict only one distribution, and the label shares have the least
+    cross-entropy on the train rows. The label shares are the infimum in definition 1 of the source. Training a model
+    with a free intercept per class would give the same shares, apart from noise of the optimiser.
 
     Args:
         label_probability: the model's probability of each row's own label, in [0, 1]; a float32 value of 0 is replaced
@@ -75,7 +75,8 @@ def mean_information(
 
     Returns:
         A table with the columns `evaluator`, `test_set`, `label_name`, `kept_rows`, `kept_mean`, `removed_rows` and
-        `removed_mean`. Means over no rows are null. The first row is for all classes; its `label_name` is null.
+        `removed_mean`. Means over no rows are null. The table's first row is for all classes and has a null
+        `label_name`.
     """
     records = []
     for (evaluator, test_set), (information, labels, kept) in values.items():

@@ -5,10 +5,11 @@ word should be informative about the label. Let a word occur in n rows, of which
 
     z = (p - p0) / sqrt(p0 (1 - p0) / n)
 
-The paper takes p0 = 1 / classes. Here p0 is the label's share in the given set of rows. On balanced data, both are the
-same. On other data, 1 / classes would make many words significant because of the class sizes alone. The statistic z
-grows with the square root of n, so any smaller set has smaller values of z. The effect of filtering is therefore
-compared with random sets that have as many rows of each class as were kept. The random sets are not in the paper.
+The paper takes p0 = 1 / classes. Here p0 is the label's share in the given set of rows, which is 1 / classes on
+balanced data. On other data, p0 = 1 / classes would make many words significant because of the class sizes alone. The
+statistic z grows with the square root of n, so any smaller set has smaller values of z. The effect of filtering is
+therefore compared with random sets that have as many rows of each class as were kept. The random sets are not in the
+paper.
 """
 
 from array import array
@@ -93,17 +94,18 @@ class WordArtifacts:
 
     `words`: the top words of each label in the full set. The columns are `label`, `label_name`, `column` ("text" or
     "text_pair"), `word` (untrusted: escape it), `rank` (from 1, by z in the full set), and `rows_full`, `rows_random`
-    (mean) and `rows_kept` (numbers of rows with the word). They are followed by `share_full` and `share_kept` (p; null
+    (mean) and `rows_kept` (numbers of rows with the word). The next columns are `share_full` and `share_kept` (p; null
     without rows), `expected_full` and `expected_kept` (p0; random sets have the kept set's p0), `z_full`, `z_random`
     (mean), `random_deviation` (of z over the random sets), `z_kept` (null without rows) and `drop_beyond_random`
     (`z_random` minus `z_kept`). For `z_random` and the drop, a word without rows counts as z = 0, because it predicts
-    nothing. Both are null if none or all of the kept rows belong to the class. `over_line`: numbers of words with z
-    above `line`, per class. The columns are `label`, `label_name`, `words_full`, `words_random` (mean),
-    `random_deviation`, `random_least`, `random_most`, `words_kept` and `drop_beyond_random`. The last row, with null
-    `label`, is the sum over classes. `mean_z`: the mean z of those words in `words` whose `z_full` is above `line` and
-    whose `z_random` is not null; None if there are no such words. `words_over_line`: the last row of `over_line`.
-    `line`: the value of z that no word exceeds by chance, at the given significance over all `tests`. `tests`: number
-    of tested words times labels. All sets have the same tests, so their counts can be compared.
+    nothing. `z_random` and `drop_beyond_random` are null if none or all of the kept rows belong to the class.
+    `over_line`: numbers of words with z above `line`, per class. The columns are `label`, `label_name`, `words_full`,
+    `words_random` (mean), `random_deviation`, `random_least`, `random_most`, `words_kept` and `drop_beyond_random`. The
+    table's last row, with null `label`, is the sum over classes. `mean_z`: the mean z of those words in `words` whose
+    `z_full` is above `line` and whose `z_random` is not null; None if there are no such words. `words_over_line`: the
+    last row of `over_line`. `line`: the value of z that no word exceeds by chance, at the given significance over all
+    `tests`. `tests`: number of tested words times labels. All sets have the same tests, so their counts can be
+    compared.
     """
 
     words: pa.Table

@@ -24,7 +24,7 @@ ARTEFACTS = frozenset(
 
 
 def reason_of(kind: str, *, declared: bool = False) -> Reason | None:
-    """Return why properties of this kind are no part of the task, or None if they may be part of it."""
+    """Return why properties of this kind are no part of the task, or None if they may be part of the task."""
     if declared:
         return "declared"
     return "artefact" if kind in ARTEFACTS else None

@@ -28,8 +28,8 @@ MISSING = "none"
 class Property:
     """A property of rows: its name, its kind and a function that reads its values.
 
-    `kind`: attribute, length, word, topic word, column, or the kind of a cue that the scan found. A topic word is a
-    word in data with single texts, because it may be what the text is about; in pairs of texts, the kind is "word".
+    `kind`: attribute, length, word, topic word, column, or the kind of a cue that the scan found. A word is a topic
+    word if each row has a single text, because it may be what the text is about; in pairs of texts, the kind is "word".
     `name`: name of the attribute, length, column or cue. For words, `name` is the text column and `word` is the word.
     `read`: a function that returns each row's value, given the name of a set of rows. `reason`: why the property is no
     part of the task, or None if this is not known. `edges`: edges of the bins for numeric values, or None if the values

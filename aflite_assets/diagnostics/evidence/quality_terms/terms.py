@@ -1,4 +1,4 @@
-"""The terms of the Data Quality Index (DQI). They are not combined into one index, because no combination of them is
+"""Terms of the Data Quality Index (DQI). The terms are not combined into one index, because no combination of them is
 defined well enough.
 
 Mishra et al. 2020 (arXiv 2005.00816) name seven components, c1 to c7. The formulas are from the authors' public
@@ -14,8 +14,8 @@ SHORTEST, LONGEST = 3, 30
 
 
 def vocabulary_term(distinct_words: int, rows: int) -> float:
-    """Return the first term of c1 (vocabulary): t1 = V / X. This is the only term by which Mishra and Sachdeva (2020)
-    rank rows.
+    """Return the first term of c1 (vocabulary): t1 = V / X, the only term by which Mishra and Sachdeva (2020) rank
+    rows.
 
     V is the number of distinct words in X rows; a pair is one row. The term falls as rows are added, whatever the rows
     are.

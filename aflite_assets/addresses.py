@@ -34,7 +34,7 @@ def base_address(variable: str) -> str | None:
         InvalidInputError: it is not an http or https address, or it contains a password, a query or a fragment.
     """
     value = os.environ.get(variable, "").strip()
-    return plain_address(value, named=variable) if value else None
+    return plain_address(value, named=f"`{variable}`") if value else None
 
 
 def plain_address(value: str, *, named: str) -> str:
@@ -51,11 +51,14 @@ def plain_address(value: str, *, named: str) -> str:
         usable = False
     if not usable:
         raise InvalidInputError(
-            f"{named} is {shown_value(value)}; give the start of an address, such as http://127.0.0.1:9000"
+            f"{named} is {shown_value(value)}, which is not an address; give a base address such as "
+            "http://127.0.0.1:9000"
         )
     if parts.query or parts.fragment or "@" in parts.netloc:
         # The value may hold a password: it is not repeated.
-        raise InvalidInputError(f"{named} has a user, a query or a fragment; give the plain start of an address")
+        raise InvalidInputError(
+            f"{named} contains a user, a query or a fragment; give only the base address, such as http://127.0.0.1:9000"
+        )
     return value.rstrip("/")
 
 

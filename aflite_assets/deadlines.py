@@ -32,7 +32,7 @@ def within(seconds: float, call: Callable[[], Answer]) -> Answer:
     thread.start()
     thread.join(seconds)
     if not outcome:
-        raise LateError(f"no answer within {seconds:g} s")
+        raise LateError(f"the call did not finish within {seconds:g} s")
     if "error" in outcome:
         raise outcome["error"]
     answer: Answer = outcome["answer"]

@@ -14,7 +14,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6:65.
     """
     if not all(0 <= p <= 1 for p in p_values):
-        raise InvalidInputError(f"p-values lie in [0, 1], got {[p for p in p_values if not 0 <= p <= 1]}")
+        raise InvalidInputError(f"p-values must lie in [0, 1], but some are {[p for p in p_values if not 0 <= p <= 1]}")
     adjusted, least = [1.0] * len(p_values), 0.0
     for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         least = max(least, min(1.0, (len(p_values) - place) * p_values[index]))

@@ -35,7 +35,9 @@ def threads_per_step() -> int:
     told = os.environ.get(THREADS)
     if told:
         if not told.strip().isdecimal() or int(told) < 1:
-            raise InvalidInputError(f"{THREADS} is {told!r}; give a whole number of at least 1, or leave it out")
+            raise InvalidInputError(
+                f"`{THREADS}` is {told!r}; give a whole number of at least 1, or unset the variable"
+            )
         return int(told)
     openmp = os.environ.get(_OPENMP, "").split(",")[0].strip()  # one number per nested level
     if openmp.isdecimal() and int(openmp) >= 1:

@@ -62,8 +62,8 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
         ray.init(settings.address, namespace=f"aflite-{uuid4().hex}", **given)
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         raise ClusterError(
-            f"{settings} cannot be reached: {type(error).__name__}: {error}; check that `ray status` works "
-            "there and that the token in ~/.ray/auth_token here is the head's"
+            f"{settings} cannot be reached ({type(error).__name__}: {error}); check that `ray status` works on the "
+            "head node, and that ~/.ray/auth_token on this machine has the same token as on the head node"
         ) from error
     try:
         cluster = RayCluster(settings, ray)
@@ -82,8 +82,8 @@ def _check_reachable(settings: ClusterSettings) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_REACHED).close()
     except (OSError, OverflowError) as error:
         raise ClusterError(
-            f"{settings} cannot be reached: nothing answers there ({error}); correct AFLITE_CLUSTER or "
-            "compute_cluster.address, or start Ray there"
+            f"{settings} cannot be reached, because nothing answers at this address ({error}); correct "
+            "`AFLITE_CLUSTER` or `compute_cluster.address`, or start Ray on the head node"
         ) from error
 
 
@@ -98,8 +98,8 @@ def _imported() -> Any:
         import ray  # type: ignore[import-not-found,unused-ignore]  # an extra
     except ImportError as error:
         raise ClusterError(
-            "AFLITE_CLUSTER or compute_cluster selects a Ray cluster, but Ray cannot be imported "
-            f"({error}); install aflite-assets[ray]"
+            f"`AFLITE_CLUSTER` or `compute_cluster` selects a Ray cluster, but Ray cannot be imported ({error}); "
+            "install `aflite-assets[ray]`"
         ) from error
     return ray
 
@@ -216,7 +216,8 @@ class _RayWorkers:
             self._give_back(actor)
             return answer
         raise WorkerLostError(
-            f"{_TRIES} workers were lost with the same piece of work; see in Ray's logs how they ended (`ray logs`)"
+            f"{_TRIES} workers in turn were lost while working on the same task; run `ray logs` to see why the workers "
+            "ended"
         )
 
     def end(self) -> None:
@@ -246,13 +247,13 @@ class _RayWorkers:
                     return value
         except errors.OutOfMemoryError as error:
             raise MemoryRanOutError(
-                f"a node's memory ran out, and Ray ended the worker: {_first_line(error)}"
+                f"a node ran out of memory, and Ray ended the worker: {_first_line(error)}"
             ) from error
         except (errors.RayActorError, errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError) as error:
             raise _LostError(_first_line(error)) from error
         except errors.RayError as error:
             raise RuntimeError(f"{type(error).__name__}: {_first_line(error)}") from error
-        raise _LostError("it ended without an answer")
+        raise _LostError("the worker ended without a result")
 
     def _messages(self, actor: Any, item: object, reference: object) -> Iterator[tuple[str, Any]]:
         if not self.streams:
@@ -305,8 +306,8 @@ class _RayWorkers:
                 return actor
             if left <= 0 and not self.working:
                 raise ClusterError(
-                    f"no worker with {_in_words(self.takes)} has started in {patience:g} seconds; see `ray status`: a "
-                    "node needs that much free. Lower compute_cluster.cpus, or add nodes"
+                    f"no worker with {_in_words(self.takes)} started within {patience:g} seconds; check free resources "
+                    "with `ray status`, lower `compute_cluster.cpus`, or add nodes"
                 )
 
     def _give_back(self, actor: Any) -> None:
@@ -361,12 +362,12 @@ def _check(facts: NodeFacts, log: Log) -> None:
     ]
     if other:
         raise NodeRefusedError(
-            f"node {facts.host} has {', '.join(other)}; install the same versions on every node (constraints.txt)"
+            f"the node {facts.host} has {', '.join(other)}; install the same versions on every node (constraints.txt)"
         )
     if not facts.sees_files:
         raise NodeRefusedError(
-            f"node {facts.host} does not see {aflite_home()}; keep AFLITE_HOME on a file system that all nodes share, "
-            "under one path"
+            f"the node {facts.host} cannot see {aflite_home()}; put `AFLITE_HOME` on a file system that all nodes "
+            "mount under the same path"
         )
     if facts.processor != own.processor:
         log(

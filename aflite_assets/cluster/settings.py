@@ -33,22 +33,27 @@ class ClusterSettings:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise InvalidInputError(f"compute_cluster.kind is {self.kind!r}; give one of {', '.join(get_args(Kind))}")
+            raise InvalidInputError(
+                f"`compute_cluster.kind` is {self.kind!r}, which is not a known kind; give one of "
+                f"{', '.join(get_args(Kind))}"
+            )
         if self.kind == "local" and self.address is not None:
             raise InvalidInputError(
-                f"compute_cluster.address is {shown_value(self.address)} but kind is 'local'; set kind to 'ray', or "
-                "leave it out"
+                f"`compute_cluster.address` is {shown_value(self.address)}, but `compute_cluster.kind` is 'local'; set "
+                "`kind` to 'ray', or leave `address` out"
             )
         if self.is_ray and self.address is None:
             object.__setattr__(self, "address", "auto")
         if self.address is not None and not _ADDRESS.fullmatch(self.address):
             raise InvalidInputError(
-                f"compute_cluster.address is {shown_value(self.address)}; give 'auto', 'local', the head's host:port, "
-                "which `ray start --head` prints, or ray://host:port"
+                f"`compute_cluster.address` is {shown_value(self.address)}, which is not an address; give 'auto', "
+                "'local', ray://host:port, or the host:port that `ray start --head` prints"
             )
         for name, value, least in (("workers", self.workers, 1), ("cpus", self.cpus, 1), ("gpus", self.gpus, 0)):
             if value is not None and value < least:
-                raise InvalidInputError(f"compute_cluster.{name} is {value}; give at least {least}, or leave it out")
+                raise InvalidInputError(
+                    f"`compute_cluster.{name}` is {value}; give a number of at least {least}, or leave the setting out"
+                )
 
     @property
     def is_ray(self) -> bool:

@@ -108,7 +108,7 @@ def _backup(options: argparse.Namespace) -> None:
     if done.damaged:
         raise StoreError(
             f"{len(done.damaged)} damaged results were not copied ({'; '.join(done.damaged[:_MOST_NAMED])}); run "
-            "`aflite doctor --fix`, make them again by `aflite refresh`, and back up again"
+            "`aflite doctor --fix`, recompute these results with `aflite refresh`, and back up again"
         )
 
 
@@ -123,8 +123,8 @@ def _places(options: argparse.Namespace) -> Places:
         # PostgreSQL's programs take an address too, whose password would then be in the backup and in messages.
         if not _DATABASE.fullmatch(name):
             raise InvalidInputError(
-                f"--postgres is {shown_value(name)}, which is no database's name; give the name alone (letters, digits "
-                "and _ . -), and host, user and password by PGHOST, PGUSER and ~/.pgpass"
+                f"`--postgres` is {shown_value(name)}, which is not the name of a database; give the name alone "
+                "(letters, digits and _ . -), and set host, user and password with `PGHOST`, `PGUSER` and ~/.pgpass"
             )
     open_store().needs_folder(
         f"aflite {options.name_of_command}",
@@ -168,7 +168,7 @@ def make_backup(folder: Path, places: Places) -> Copied:
         write_json(copied.path / _DONE, facts)
     except OSError as error:
         raise StoreError(
-            f"the backup {copied.path} was not finished ({error}); make room or choose another folder"
+            f"the backup {copied.path} could not be completed ({error}); free disk space or choose another folder"
         ) from error
     return copied
 
@@ -204,7 +204,8 @@ def _chosen(folder: Path, at: str | None) -> Path:
     if not chosen:
         wanted = "no finished backup" if at is None else f"no finished backup {at!r}"
         raise StoreError(
-            f"there is {wanted} in {folder} (there: {[path.name for path in finished]}); name another folder"
+            f"there is {wanted} in {folder} (finished backups there: {[path.name for path in finished]}); name another "
+            "folder"
         )
     return chosen[-1]
 
@@ -219,11 +220,14 @@ def _databases_of(backup: Path) -> list[str]:
         facts = read_json(backup / _DONE)
         written, databases = facts["format"], list(facts["databases"])
         if not all(isinstance(name, str) for name in databases):
-            raise TypeError("a database's name is no text")
+            raise TypeError("a database name is not a text")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{backup / _DONE} cannot be read ({error}); restore another backup by --at") from None
+        raise StoreError(f"{backup / _DONE} cannot be read ({error}); choose another backup with `--at`") from None
     if written != _FORMAT:
-        raise StoreError(f"{backup} has the format {written!r}; restore it with the version that made it")
+        raise StoreError(
+            f"the backup {backup} has the unknown format {written!r}; restore it with the version of aflite-assets "
+            "that wrote the backup"
+        )
     return databases
 
 
@@ -258,7 +262,8 @@ def _copy_sqlite(path: Path, target: Path) -> None:
             source.backup(copy)
     except sqlite3.Error as error:
         raise StoreError(
-            f"the database {path} cannot be copied ({error}); is it damaged or in use elsewhere?"
+            f"the database {path} cannot be copied ({error}); check that the database is not damaged or locked by "
+            "another program"
         ) from error
 
 
@@ -280,16 +285,23 @@ def _restore_databases(stored: Path, places: Places) -> None:
 def _check_empty(places: Places, databases: Sequence[str]) -> None:
     dumps = {name.removesuffix(".dump") for name in databases if name.endswith(".dump")}
     if dumps != set(places.postgres):
-        raise StoreError(f"the backup holds the PostgreSQL databases {sorted(dumps)}; name each by --postgres")
+        raise StoreError(
+            f"the backup contains the PostgreSQL databases {sorted(dumps)}, but `--postgres` names "
+            f"{sorted(places.postgres)}; name exactly the databases in the backup"
+        )
     if any(name.startswith("dagster/") for name in databases) and places.dagster_home is None:
-        raise StoreError("the backup holds Dagster's databases; set DAGSTER_HOME to the folder they go to")
+        raise StoreError(
+            "the backup contains Dagster's databases, but `DAGSTER_HOME` is not set; set `DAGSTER_HOME` to the folder "
+            "to restore them to"
+        )
     filled = [path for path in (places.home / "results", places.artifacts) if path.is_dir() and any(path.iterdir())]
     filled += list(_sqlite_files(places).values())
     count = "select count(*) from information_schema.tables where table_schema = 'public'"
     named = [name for name in places.postgres if _run("psql", "-Atc", count, f"--dbname={name}").strip() != "0"]
     if filled or named:
         raise StoreError(
-            f"{', '.join([*map(str, filled), *named])} would be overwritten; move it away, or restore elsewhere"
+            f"restoring would overwrite {', '.join([*map(str, filled), *named])}; move these files or databases away, "
+            "or restore to another place"
         )
 
 
@@ -297,10 +309,15 @@ def _run(program: str, *arguments: str) -> str:
     try:
         done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        raise StoreError(f"{program} is not on the PATH; install PostgreSQL's client programs") from error
+        raise StoreError(
+            f"the program `{program}` is not on the `PATH`; install PostgreSQL's client programs"
+        ) from error
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or ["without a word"]
-        raise StoreError(f"{program} failed ({lines[-1]}); check PGHOST, PGPORT, PGUSER and the database's name")
+        raise StoreError(
+            f"the program `{program}` failed ({lines[-1]}); check `PGHOST`, `PGPORT`, `PGUSER` and the name of the "
+            "database"
+        )
     return done.stdout
 
 
@@ -351,8 +368,8 @@ def _check_content(result: PublishedResult) -> None:
     wrong = own_damage(result, ignore_cache=True)
     if wrong:
         raise StoreError(
-            f"{result.path} is damaged in the backup ({'; '.join(wrong)}); delete it there, restore, and materialise "
-            "it again"
+            f"{result.path} is damaged in the backup ({'; '.join(wrong)}); delete this result from the backup, "
+            "restore, and materialise the result again"
         )
 
 

@@ -50,7 +50,7 @@ def _doctor(options: argparse.Namespace) -> None:
         sys.stdout.write("nothing is wrong\n")
     sys.stdout.flush()
     if left:
-        raise UnfixedProblemsError(f"{left} of {n_problems} findings are left")
+        raise UnfixedProblemsError(f"{left} of {n_problems} problems were not fixed")
 
 
 def line(problem: "Problem") -> str:

@@ -69,7 +69,8 @@ def _make(folder: Path, variable: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"{folder} cannot be made ({error.strerror}); make the folder above it writable or set {variable}"
+            f"the folder {folder} cannot be created ({error.strerror}); make its parent folder writable, or set "
+            f"`{variable}` to another folder"
         ) from error
 
 

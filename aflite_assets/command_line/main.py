@@ -127,7 +127,9 @@ def _check(options: argparse.Namespace) -> None:
     _section(findings_section(findings))
     blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]
     if blocking:
-        raise DataError(f"a run would stop at {', '.join(blocking)}; correct the data as said there")
+        raise DataError(
+            f"these checks would stop a run: {', '.join(blocking)}; correct the data as described under each check"
+        )
     challenges = preview_challenges(spec, data)
     _section(challenge_section(challenges))
     store = open_store()

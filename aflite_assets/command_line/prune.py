@@ -62,7 +62,7 @@ def age(text: str) -> timedelta:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no age; write for example 30d, 12h or 2w")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an age; write for example 30d, 12h or 2w")
     return timedelta(**{_UNITS[match[2]]: float(match[1])})
 
 
@@ -89,7 +89,7 @@ def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of refreshes; write 0, 1, 2 ...")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of refreshes; give a whole number from 0")
     return int(text)
 
 
@@ -135,7 +135,7 @@ def _unpin(options: argparse.Namespace) -> None:
     partition, stage = _named(options.name)
     gone = unpin(_store(), partition, stage)
     if not gone:
-        raise StoreError(f"nothing of {options.name!r} is pinned; `aflite pins` lists what is")
+        raise StoreError(f"no result of {options.name!r} is pinned; run `aflite pins` to list all pinned results")
     _write(f"unpinned: {pin.asset} of {pin.partition}, {pin.key}" for pin in gone)
 
 
@@ -158,8 +158,8 @@ def _named(name: str) -> tuple[str, str | None]:
     partition, _, stage = name.partition(".")
     if stage and stage not in STAGES:
         raise InvalidInputError(
-            f"no stage is named {stage!r}{did_you_mean(stage, STAGES)} (received {name!r}); name one of "
-            f"{', '.join(STAGES)}, or the dataset alone"
+            f"there is no stage {stage!r}{did_you_mean(stage, STAGES)} (received {name!r}); name one of the stages "
+            f"{', '.join(STAGES)}, or give the dataset alone"
         )
     return partition, stage or None
 

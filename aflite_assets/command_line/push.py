@@ -32,7 +32,7 @@ def add_command(commands: Any) -> None:
 
 def _hub_id(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no id of the hub; write OWNER/NAME")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a repository id of the hub; write OWNER/NAME")
     return text
 
 

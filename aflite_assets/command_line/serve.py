@@ -221,7 +221,8 @@ def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda 
         return ResultServer(root, port, bring)
     except (OSError, OverflowError) as error:
         raise StoreError(
-            f"results cannot be served on {ADDRESS}:{port} ({error}); end what uses the port, or give another by --port"
+            f"results cannot be served on {ADDRESS}:{port} ({error}); stop the program that uses the port, or give "
+            "another port with `--port`"
         ) from error
 
 
@@ -236,10 +237,16 @@ def report_path(store: ResultStore, dataset: str) -> str:
     if key is None:
         made = sorted(home.parent.name for home in (store.root / _REPORTS).glob(f"*/{CURRENT}"))
         have = f"; reports there are: {listed(made, _MOST_NAMED)}" if made else ""
-        raise StoreError(f"{dataset!r} has no report in {store.place}; make one: aflite refresh {dataset}{have}")
+        raise StoreError(
+            f"the dataset {dataset!r} has no report in {store.place}; run `aflite refresh {dataset}` to write the "
+            f"report{have}"
+        )
     address = f"{_REPORTS}/{dataset}/{key}/report.html"
     if (damage := _damage(store.root.resolve() / address)) is not None:
-        raise StoreError(f"the report of {dataset!r} is not what was published: {damage}; aflite refresh {dataset}")
+        raise StoreError(
+            f"the report of {dataset!r} differs from the published one ({damage}); run `aflite refresh {dataset}` to "
+            "write the report again"
+        )
     return address
 
 

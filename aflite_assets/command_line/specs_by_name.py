@@ -45,7 +45,8 @@ def _check_is_here(path: Path) -> None:
         return
     if (file := load_registry().files.get(path.stem)) is not None:
         raise SpecError(
-            f"there is no {path.name} in this folder; {path.stem} without its ending names {shown_path(file)}"
+            f"there is no file {path.name} in this folder; write {path.stem} without the ending to use "
+            f"{shown_path(file)}"
         )
 
 

@@ -35,7 +35,7 @@ def require_free(to: Path) -> None:
         DataError: `to` exists and is not an empty folder.
     """
     if to.is_symlink() or (to.exists() and not (to.is_dir() and not any(to.iterdir()))):
-        raise DataError(f"--to {str(to)!r} exists and is not an empty folder; name a new one")
+        raise DataError(f"`--to` is {str(to)!r}, which exists and is not an empty folder; name a new folder")
 
 
 def require_outside(to: Path, origin: Origin) -> None:
@@ -53,7 +53,10 @@ def require_outside(to: Path, origin: Origin) -> None:
             folders = []
     for folder in folders:
         if to.resolve().is_relative_to(folder.resolve()):
-            raise DataError(f"--to {str(to)!r} lies inside of the images in {str(folder)!r}; name a folder beside it")
+            raise DataError(
+                f"`--to` is {str(to)!r}, which lies inside the image folder {str(folder)!r}; name a folder outside the "
+                "image folder"
+            )
 
 
 @contextmanager
@@ -68,7 +71,9 @@ def new_folder(to: Path) -> Iterator[Path]:
         to.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{to.name}.", dir=to.parent))
     except OSError as error:
-        raise DataError(f"--to {str(to)!r} cannot be written ({error.strerror}); name another folder") from error
+        raise DataError(
+            f"`--to` is {str(to)!r}, which cannot be written ({error.strerror}); name another folder"
+        ) from error
     try:
         yield aside
         flush_folder(aside)
@@ -77,8 +82,8 @@ def new_folder(to: Path) -> Iterator[Path]:
     except OSError as error:
         where = error.filename or str(to)
         raise DataError(
-            f"the copy in {str(to)!r} cannot be made ({error.strerror}: {where}); see that there is room and that the "
-            "files can be read, or name another folder"
+            f"the cleaned copy cannot be written to {str(to)!r} ({error.strerror}: {where}); check that the disk has "
+            "free space and that the original files can be read, or name another folder"
         ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)

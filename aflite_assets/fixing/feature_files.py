@@ -48,7 +48,9 @@ def copy_features(
         try:
             array = open_array(name)
         except ArrayFileError as error:
-            raise DataError(f"split {split!r}: {name!r} is no plain .npy file ({error}); save numbers") from error
+            raise DataError(
+                f"split {split!r}: {name!r} is not a plain .npy file ({error}); save an array of numbers"
+            ) from error
         array = np.delete(array, places, axis=1) if field == "features" and places else array
         written[field] = f"{split}_{field}.npy"
         np.save(to / written[field], array if rows is None else array[rows], allow_pickle=False)

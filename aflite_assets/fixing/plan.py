@@ -115,9 +115,9 @@ def _require_editable(cue: Cue, by: Way | None) -> None:
     """Refuse what is not a rewriting of answers: of a question no answer can be left out or weighed by itself."""
     if not is_editable(cue) or by not in (None, "normalise"):
         raise DataError(
-            f"cue {cue.number + 1} ({cue.name}) is one of answers to questions, of which only typography and blanks "
-            "are mended, by normalise; rewrite other answers yourself, or let a filter remove whole questions: "
-            "aflite scan FILE --filter-file NEW.yaml"
+            f"cue {cue.number + 1} ({cue.name}) is a property of answers to questions, and in answers `aflite fix` can "
+            "only normalise typography and blanks; rewrite the answers yourself, or run `aflite scan FILE "
+            "--filter-file NEW.yaml` to filter out whole questions"
         )
 
 
@@ -149,8 +149,8 @@ def _remedy(cue: Cue, by: Remedy | None) -> Remedy:
     possible = remedies_of(cue)
     if by is not None and by not in possible:
         raise DataError(
-            f"cue {cue.number + 1} ({cue.name}) cannot be mended by {by}; leave --by out, or use "
-            f"--by {' or --by '.join(possible)}"
+            f"cue {cue.number + 1} ({cue.name}) cannot be fixed by `--by {by}`; leave `--by` out, or use "
+            f"{' or '.join(f'`--by {one}`' for one in possible)}"
         )
     return possible[0] if by is None else by
 
@@ -180,8 +180,8 @@ def _texts(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Orig
     for source, properties in names.items():
         if source not in origin.names:
             raise DataError(
-                f"the text {source!r} is not one column of the source, so it cannot be normalised; change it there, or "
-                "use --by rebalance"
+                f"the text {source!r} is not a single column of the source, so `aflite fix` cannot normalise the text; "
+                "change the text in the source, or use `--by rebalance`"
             )
         change = text_change(properties, rows.texts[source], labels, classes=len(result.classes))
         changes[origin.names[source]] = change
@@ -194,8 +194,8 @@ def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Ori
         return ImageChanges(), []
     if isinstance(origin.source, TableSource):
         raise DataError(
-            "the images lie inside of a table, which is not written back; export them to a folder with a metadata.csv, "
-            "and scan and fix that, or use --by rebalance"
+            "the images are stored inside a table, and `aflite fix` cannot change images in tables; export the images "
+            "to a folder with a metadata.csv and fix that folder, or use `--by rebalance`"
         )
     _require_all_scanned(result, rows)
     scanned = np.flatnonzero(rows.scanned)
@@ -220,7 +220,7 @@ def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
             if name and name not in origin.needed:
                 dropped[name] = None
     if dropped and origin.inputs and origin.inputs <= dropped.keys():
-        raise DataError("no column would be left for models to read; use --by rebalance")
+        raise DataError("dropping these columns would leave no input column for models; use `--by rebalance`")
     return tuple(dropped)
 
 
@@ -231,18 +231,21 @@ def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
         if not must:
             return ""
         raise DataError(
-            f"{one.name!r} is read from no column of its own, so there is nothing to drop; use --by rebalance"
+            f"the property {one.name!r} does not come from a single column, so no column can be dropped; use `--by "
+            "rebalance`"
         )
     if name in origin.needed and must:
-        raise DataError(f"the column {name!r} is {origin.needed[name]}, so it cannot be dropped; use --by rebalance")
+        raise DataError(
+            f"the column {name!r} cannot be dropped, because the column is {origin.needed[name]}; use `--by rebalance`"
+        )
     return name
 
 
 def _require_all_scanned(result: ScanResult, rows: ScanRows) -> None:
     if len(result.carriers) < len(rows):
         raise DataError(
-            f"a random sample of {counted(len(result.carriers))} of {len(rows):,} was scanned, so it is not known "
-            "which of the others carry the cue; mend it in another way, or fix a file of fewer rows"
+            f"only a random sample of {counted(len(result.carriers))} out of {len(rows):,} was scanned, so it is not "
+            "known which of the other rows have the cue; choose another `--by`, or fix a file with fewer rows"
         )
 
 
@@ -275,7 +278,7 @@ def _require_known(result: ScanResult, rows: ScanRows, origin: Origin) -> None:
     """Refuse to choose or weigh rows of which it is not known whether they carry a cue."""
     _require_all_scanned(result, rows)
     if origin.unread:
-        raise DataError(f"{origin.unread}, so it is not known which rows carry the cue; mend it in another way")
+        raise DataError(f"{origin.unread}, so it is not known which of those rows have the cue; choose another `--by`")
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,8 +315,8 @@ def _weighting(result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequenc
     _require_known(result, rows, origin)
     if isinstance(origin.source, ImageFolderSource):
         raise DataError(
-            "a folder of images without a metadata file has no column that could hold weights; add a metadata.csv with "
-            "file_name and the label, or use --by rebalance"
+            "a folder of images without a metadata file has no column for weights; add a metadata.csv with "
+            "`file_name` and the label, or use `--by rebalance`"
         )
     weights, phrases = {}, []
     for part in _splits(rows, origin):

@@ -29,8 +29,8 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     kept = _kept_counts(counts)
     if kept is None:
         raise DataError(
-            "neither the rows with the cue nor the rows without it have enough rows of every class, so that no subset "
-            "in which the cue tells nothing keeps all classes; collect other rows, or mend the cue in another way"
+            "neither the rows with the cue nor the rows without it contain enough rows of every class, so no subset "
+            "can remove the cue and keep all classes; collect more rows, or choose another `--by`"
         )
     chosen = []
     for cell, place in np.ndindex(kept.shape):
@@ -48,7 +48,7 @@ def count_cells(carriers: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, n
         DataError: there are no rows.
     """
     if not len(labels):
-        raise DataError("no row with a label was read, so none can be kept; give a file with labels")
+        raise DataError("the file has no rows with a label; give a file with labels")
     found, cells = np.unique(carriers, axis=0, return_inverse=True)
     present, classes = np.unique(labels, return_inverse=True)
     counts = np.zeros((len(found), len(present)))

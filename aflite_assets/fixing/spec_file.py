@@ -46,7 +46,9 @@ def fixed_content(
     """
     read = read_yaml(path, environment=os.environ)
     if not isinstance(read, dict):
-        raise DataError(f"{path.name!r} is no mapping of keys and values; check it with aflite check")
+        raise DataError(
+            f"{path.name!r} is not a mapping of keys to values; run `aflite check {path.name}` to see what is wrong"
+        )
     _refuse_secrets(read, path)
     content = absolute_paths(read, path.parent)
     content.pop("name", None)
@@ -58,8 +60,8 @@ def fixed_content(
 def _refuse_secrets(value: object, path: Path) -> None:
     if isinstance(value, SecretStr):
         raise DataError(
-            f"{path.name!r} has a secret, which is not copied; leave the token out, log in with hf auth login, and try "
-            "again"
+            f"{path.name!r} contains a secret, and secrets are not copied; remove the token from the file and log in "
+            "with `hf auth login`"
         )
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         _refuse_secrets(inner, path)
@@ -204,7 +206,9 @@ def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str
     head = "".join(f"# {' '.join(line.split())}\n" for line in comments)
     path.write_text(head + body, encoding="utf-8")
     if read_yaml(path, environment={}) != _plain(content):
-        raise DataError(f"{path.name!r} cannot hold the original's settings; write the file by hand")
+        raise DataError(
+            f"the settings of the original file cannot be written to {path.name!r} as YAML; write the file by hand"
+        )
 
 
 def _escaped(value: object) -> object:

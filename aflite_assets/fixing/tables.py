@@ -68,7 +68,8 @@ def _require_no_weights(tables: Sequence[pa.Table], sources: Sequence[Path]) -> 
     for table, source in zip(tables, sources, strict=True):
         if WEIGHT_COLUMN in table.column_names:
             raise DataError(
-                f"{source.name!r} has a column {WEIGHT_COLUMN!r}, which is that of the weights; rename or remove it"
+                f"{source.name!r} already has a column {WEIGHT_COLUMN!r}, and the weights are written to a column of "
+                "this name; rename or remove the column"
             )
 
 
@@ -77,7 +78,9 @@ def _joined(tables: Sequence[pa.Table], sources: Sequence[Path]) -> pa.Table:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         named = ", ".join(repr(source.name) for source in sources)
-        raise DataError(f"the files {named} do not fit together ({error}); give them the same columns") from error
+        raise DataError(
+            f"the files {named} cannot be joined into one table ({error}); give all files the same columns"
+        ) from error
 
 
 def _changed(table: pa.Table, change: TableChange) -> pa.Table:
@@ -162,7 +165,7 @@ def _write_csv(form: TableFormat, source: Path, table: pa.Table, to: Path) -> No
     except (csv.Error, UnicodeEncodeError) as error:
         raise DataError(_unwritable(source, form, str(error))) from error
     if not written.equals(table):
-        raise DataError(_unwritable(source, form, "the copy does not read back as it was written"))
+        raise DataError(_unwritable(source, form, "the written copy differs from the table when read back"))
 
 
 def _names(form: TableFormat, table: pa.Table) -> tuple[str, ...] | None:
@@ -172,7 +175,7 @@ def _names(form: TableFormat, table: pa.Table) -> tuple[str, ...] | None:
 def _unwritable(source: Path, form: TableFormat, why: str) -> str:
     return (
         f"a cleaned copy of {source.name!r} cannot be written as {form.format} in {form.encoding} ({why}); save the "
-        "original as CSV in UTF-8 with quotes, or as JSON lines or Parquet, and fix that"
+        "original as CSV in UTF-8 with quotes, or as JSON lines or Parquet, and fix the saved file"
     )
 
 

@@ -38,8 +38,8 @@ def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
     usable = (counts > 0).all(axis=1)
     if not usable.any():
         raise DataError(
-            "neither the rows with the cue nor the rows without it have rows of every class, so that no weights make "
-            "them alike; collect other rows, or mend the cue in another way"
+            "neither the rows with the cue nor the rows without it contain every class, so no weights can remove the "
+            "cue; collect more rows, or choose another `--by`"
         )
     own = counts[usable]
     weights = np.zeros_like(counts)

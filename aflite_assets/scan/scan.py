@@ -122,7 +122,7 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     """
     scanned = np.flatnonzero(rows.scanned)
     if not len(scanned):
-        raise InvalidInputError("there is no labelled row to scan; give at least one set with labels")
+        raise InvalidInputError("the scan received no row with a label; give at least one set with labels")
     whole, rows = rows, sampled_rows(rows, settings.most_rows, np.random.default_rng([seed, 2]))
     scanned = np.flatnonzero(rows.scanned)
     declared = frozenset(settings.irrelevant)

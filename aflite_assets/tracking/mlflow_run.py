@@ -121,7 +121,7 @@ class MlflowRun:
             InvalidInputError: `path` does not exist.
         """
         if not path.exists():
-            raise InvalidInputError(f"no file or folder at {path}; write it before it is logged to MLflow")
+            raise InvalidInputError(f"there is no file or folder at {path}; write the file before logging it to MLflow")
         with self.session.errors():
             self.session.client.log_artifact(self.run_id, str(path))
 

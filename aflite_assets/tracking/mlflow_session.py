@@ -195,7 +195,7 @@ class MlflowSession:
             if not isinstance(error.reason, ssl.SSLError):
                 raise
         except http.client.HTTPException as error:
-            raise OSError(f"the server there is not a tracking server ({error!r})") from error
+            raise OSError(f"the server at this address is not an MLflow tracking server ({error!r})") from error
 
 
 def pending_migration(session: MlflowSession) -> str | None:

@@ -153,19 +153,19 @@ def _check_uri(uri: str) -> None:
     if uri.startswith("sqlite:"):
         if not Path(uri.removeprefix("sqlite:///")).is_absolute():
             raise TrackingError(
-                f"the tracking URI {address.text!r} depends on the folder each process starts in; "
-                "write sqlite:/// and an absolute path"
+                f"the tracking URI {address.text!r} is a relative path, which each process resolves differently; write "
+                "`sqlite:///` and an absolute path"
             )
     elif not address.is_understood:
         raise TrackingError(
-            f"the tracking URI is {address.text}, which is ambiguous; write it as "
-            "http://host:port or postgresql+psycopg2://user:password@host:port/database, with percent signs for other "
-            "characters than letters and digits in user and password (%40 for @, %2F for /)"
+            f"the tracking URI is {address.text}, which is ambiguous; write http://host:port or "
+            "postgresql+psycopg2://user:password@host:port/database, and percent-encode special characters in user "
+            "and password (%40 for @, %2F for /)"
         )
     elif address.has_query and uri.startswith(("http://", "https://")):
         raise TrackingError(
-            f"the tracking URI {address.text} ends in a query or a fragment; give the plain start of the "
-            "server's address, and credentials as MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"
+            f"the tracking URI {address.text} ends in a query or a fragment; give only the base address of the server, "
+            "and set credentials in `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`"
         )
 
 

@@ -57,7 +57,10 @@ def found_or_made(
         key = made_for
         left = state.left(job.spec.name, job.name, key)
         if left is not None and left.is_final and REFRESH_TAG in context.run.tags:
-            raise TooManyTriesError(f"{job.name} of {job.spec.name!r} is left until what it reads changes: {left.why}")
+            raise TooManyTriesError(
+                f"the stage {job.name} of {job.spec.name!r} failed and is not tried again until its inputs change: "
+                f"{left.why}"
+            )
 
     with _as_dagster_errors(context):
         try:
@@ -150,5 +153,8 @@ def _time_limit(tags: Mapping[str, str]) -> float | None:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise InvalidInputError(f"the run's tag {TIME_LIMIT_TAG} is {given!r}; give a number of seconds over 0")
+        raise InvalidInputError(
+            f"the run tag `{TIME_LIMIT_TAG}` is {given!r}, but a time limit is a positive number of seconds; correct "
+            "the tag"
+        )
     return seconds

@@ -31,9 +31,9 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
         def run(context: dg.AssetExecutionContext, **resources: Any) -> Iterator[Any]:
             if not context.has_partition_key:
                 raise dg.Failure(
-                    "no dataset was chosen, because Dagster does not ask for one when a check is run alone; "
-                    f"materialise {name} for the dataset whose checks you want: results that are up to date are "
-                    "reused",
+                    "no dataset is selected, because Dagster offers no choice of a dataset when a check runs alone; "
+                    f"materialise {name} for the dataset instead, which reuses results that are up to date and runs "
+                    "the checks",
                     allow_retries=False,
                 )
             result = compute(context, **resources)

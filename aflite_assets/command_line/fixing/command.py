@@ -86,11 +86,11 @@ def _fixed(options: argparse.Namespace) -> int:
 
 def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
     if not result.cues:
-        raise DataError("the scan finds no cue in this file, so there is nothing to mend")
+        raise DataError("the scan found no cue in this file, so there is nothing to fix")
     for number in numbers:
         if not 1 <= number <= len(result.cues):
             found = counted(len(result.cues), "cue")
-            raise DataError(f"--cue is {number}, but the scan finds {found}; give a number that aflite scan prints")
+            raise DataError(f"`--cue` is {number}, but the scan found {found}; give a number printed by `aflite scan`")
     return [result.cues[number - 1] for number in dict.fromkeys(numbers)]
 
 
@@ -189,8 +189,8 @@ def _scan_copy(options: argparse.Namespace, copy: Path) -> "ScanResult":
     result = read_input(argparse.Namespace(**{**vars(options), "file": str(copy)})).scan(seed=options.seed)
     if not result.can_tell:
         raise DataError(
-            f"the copy would have {counted(result.rows)}, too few in each class to test whether a cue is gone; mend "
-            "it in another way, or collect more rows"
+            f"the cleaned copy would have only {counted(result.rows)}, too few per class to test whether the cue is "
+            "removed; choose another `--by`, or collect more rows"
         )
     return result
 

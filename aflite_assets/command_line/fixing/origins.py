@@ -48,8 +48,8 @@ def _plain(origin: Origin) -> Origin:
     packed = [file for file in files if file.suffix.lower() == ".gz"]
     if packed:
         raise DataError(
-            f"{packed[0].name!r} is compressed, and copies are not; decompress it first: gunzip -k "
-            f"{packed[0].name}, and fix that"
+            f"{packed[0].name!r} is compressed, and `aflite fix` cannot write compressed files; run `gunzip -k "
+            f"{packed[0].name}` and fix the decompressed file"
         )
     return origin
 
@@ -95,8 +95,8 @@ def _origin_of_dataset(dataset: DatasetInput) -> Origin:
         return origin_of_answers(source, texts, source_rows=counts, row_ids=dataset.row_ids)
     if not isinstance(source, TableSource | ImageFolderSource | FeatureSource):
         raise DataError(
-            f"{dataset.path.name!r} has a source of format {source.format}, which is not written back; save its rows "
-            "as CSV, JSON lines or Parquet, and fix that file"
+            f"{dataset.path.name!r} has a source of format `{source.format}`, which `aflite fix` cannot write; save "
+            "the rows as CSV, JSON lines or Parquet, and fix that file"
         )
     columns = spec.columns
     features = columns.features if isinstance(columns.features, tuple) else ()
@@ -115,7 +115,7 @@ def _origin_of_dataset(dataset: DatasetInput) -> Origin:
         source_rows=dataset.data.raw.source_rows,
         row_ids=dataset.row_ids,
         inputs=frozenset(features),
-        unread=f"limit in {dataset.path.name!r} leaves most rows unread" if spec.limit else unread,
+        unread=f"`limit` in {dataset.path.name!r} leaves most rows unread" if spec.limit else unread,
     )
 
 

@@ -233,7 +233,7 @@ def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:
             try:
                 check_model(entry.model, raw)
             except ModelError as error:
-                raise ModelError(f"forgettables.{name}.model: {error}") from error
+                raise ModelError(f"`forgettables.{name}.model`: {error}") from error
 
 
 def reading_of(source: SourceSpec) -> Reading:

@@ -96,9 +96,9 @@ def table_format(path: Path, roles: Roles) -> TableFormat:
     ending = "".join(path.suffixes[-1 - compressed :]).lower()
     form = FORMATS.get(ending.removesuffix(".gz"))
     if form is None or (compressed and form == "parquet"):
-        known = f"it must end in {', '.join(FORMATS)}; text files may also end in .gz"
-        remedy = f"decompress it first: gunzip -k {path.name}" if compressed else known
-        raise DataError(f"{path.name!r} ends in {ending!r}, which is no known format; {remedy}")
+        known = f"give a file that ends in {', '.join(FORMATS)}, or a text file that also ends in .gz"
+        remedy = f"decompress the file first with `gunzip -k {path.name}`" if compressed else known
+        raise DataError(f"{path.name!r} ends in {ending!r}, which is not a supported format; {remedy}")
     settings: dict[str, object] = {"format": form}
     if form != "parquet":
         settings["encoding"] = roles.encoding
@@ -116,7 +116,7 @@ def _delimiter(path: Path) -> str:
 
 def _from_table(table: pa.Table, roles: Roles, path: Path) -> BareFile:
     if not table.num_rows:
-        raise DataError(f"{path.name!r} has no rows; give a file with at least one")
+        raise DataError(f"{path.name!r} has no rows; give a file with at least one row")
     label = _named(table, roles.label or "label", path, option="--label")
     for name in (*roles.texts, *roles.skipped, *([roles.group] if roles.group else [])):
         _named(table, name, path, option="an option")
@@ -170,8 +170,8 @@ def _named(table: pa.Table, name: str, path: Path, *, option: str) -> str:
     if name not in table.column_names:
         columns = quoted_list(table.column_names, most=30, length=80)
         raise DataError(
-            f"{path.name!r} has no column {name!r} (it has [{columns}])"
-            + (did_you_mean(name, table.column_names) or f"; name one of them with {option}")
+            f"{path.name!r} has no column {name!r} (its columns are [{columns}])"
+            + (did_you_mean(name, table.column_names) or f"; name one of these columns with `{option}`")
         )
     return name
 
@@ -244,8 +244,8 @@ def _read_images(folder: Path, roles: Roles) -> BareFile:
         return _with_metadata(folder, metadata, roles)
     if roles.label is not None:
         raise DataError(
-            f"--label is {roles.label!r}, but {str(folder)!r} has no metadata.csv with columns; leave --label out for "
-            "a folder of images per class"
+            f"`--label` is {roles.label!r}, but {str(folder)!r} has no metadata.csv with columns; leave `--label` out "
+            "if each class has its own folder of images"
         )
     table = image_table(_ONE_SET, str(folder))
     labels = read_labels({_ONE_SET: table["label"]}, names=None, unlabelled=())
@@ -270,8 +270,8 @@ def _with_metadata(folder: Path, metadata: Path, roles: Roles) -> BareFile:
     missing = [name for name in names if name not in known]
     if missing:
         raise DataError(
-            f"{metadata.name!r} names {counted(len(missing), 'image')} that {str(folder)!r} lacks (first: "
-            f"{missing[0]!r}); correct the column file_name"
+            f"{metadata.name!r} lists {counted(len(missing), 'image')} missing from {str(folder)!r} (first: "
+            f"{missing[0]!r}); correct the column `file_name`"
         )
     read = _from_table(table, replace(roles, skipped=(*roles.skipped, "file_name")), metadata)
     images = [{"bytes": None, "path": str(folder / name), "sha256": ""} for name in names]

@@ -78,4 +78,6 @@ def _write_page(path: Path, page: str) -> None:
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise DataError(f"--html {str(path)!r} cannot be written ({error.strerror}); name another file") from error
+        raise DataError(
+            f"`--html` is {str(path)!r}, which cannot be written ({error.strerror}); name another file"
+        ) from error

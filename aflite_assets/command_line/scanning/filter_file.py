@@ -19,16 +19,18 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
     """
     if read.bare is None or read.bare.source is None:
         raise DataError(
-            "--filter-file is for a table of preferences or questions without a dataset's file; leave it out, or add "
-            "representations and filter to the dataset's file that there is"
+            "`--filter-file` works only for a table of preferences or questions without a dataset file; leave it out, "
+            "or add `representations` and `filter` to the existing dataset file"
         )
     if path.suffix not in (".yaml", ".yml") or not NAME.fullmatch(path.stem):
         raise DataError(
-            f"--filter-file {str(path)!r} is no name of a dataset's file; use small letters, digits and underscores, "
-            "and end it in .yaml"
+            f"`--filter-file` is {str(path)!r}, which is not a valid name for a dataset file; use lower-case letters, "
+            "digits and underscores, and the ending .yaml"
         )
     if path.exists():
-        raise DataError(f"--filter-file {str(path)!r} is there already, and is not overwritten; name another file")
+        raise DataError(
+            f"`--filter-file` is {str(path)!r}, which already exists and is not overwritten; name another file"
+        )
     scores = result.blind
     content = question_content(
         title,
@@ -43,7 +45,7 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
         write_spec(path, content, comments)
     except OSError as error:
         raise DataError(
-            f"--filter-file {str(path)!r} cannot be written ({error.strerror}); name another file"
+            f"`--filter-file` is {str(path)!r}, which cannot be written ({error.strerror}); name another file"
         ) from error
 
 

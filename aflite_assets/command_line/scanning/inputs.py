@@ -73,7 +73,9 @@ def _read_bare(path: Path, options: argparse.Namespace) -> ScanInput:
     for name in options.irrelevant:
         if name not in read.rows.columns and name not in read.rows.texts:
             known = ", ".join([*read.rows.texts, *read.rows.columns])
-            raise DataError(f"--irrelevant names {name!r}, which is no column that is read; name one of: {known}")
+            raise DataError(
+                f"`--irrelevant` names {name!r}, which is not a column that the scan reads; name one of: {known}"
+            )
     return ScanInput(read.rows, read.understood, tuple(options.irrelevant), bare=read)
 
 

@@ -60,8 +60,8 @@ def chosen_questions(
     right = right_answers(examples, partly=separate_questions(examples) is not None)
     if right is None or examples.questions is None or "text_pair" not in examples.table.column_names:
         raise DataError(
-            "balanced_by and against choose questions by their answers, but the rows are no answers of questions; "
-            "leave them out, or set source.format to preference or multiple_choice"
+            "`balanced_by` and `against` are for answers to questions, but these rows are not answers to questions; "
+            "leave both settings out, or set `source.format` to `preference` or `multiple_choice`"
         )
     places = np.flatnonzero(whole_questions(right, examples.questions))
     _, questions = np.unique(examples.questions[places], return_inverse=True)
@@ -74,8 +74,8 @@ def chosen_questions(
         kept[kept] = _balanced(signs[kept], np.random.default_rng([seed, 5]))
     if not kept.any():
         raise DataError(
-            f"of {len(kept)} questions none is left that fits balanced_by {list(balanced_by)} and against "
-            f"{list(against)}; name fewer measures, or give more questions"
+            f"none of {len(kept)} questions meets both `balanced_by` {list(balanced_by)} and `against` "
+            f"{list(against)}; name fewer measures in these settings, or provide more questions"
         )
     return np.asarray(places[kept[questions]])
 

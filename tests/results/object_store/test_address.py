@@ -79,7 +79,8 @@ def test_server_and_region_come_from_the_settings_or_awss_variables(monkeypatch:
     assert given.endpoint_url == "http://127.0.0.1:3"
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "127.0.0.1:2")
     with pytest.raises(
-        InvalidInputError, match=r"AWS_ENDPOINT_URL_S3 is '127\.0\.0\.1:2'; give the start of an address"
+        InvalidInputError,
+        match=r"AWS_ENDPOINT_URL_S3 is '127\.0\.0\.1:2', which is not an address; give a base",
     ):
         parse_address("s3://results", named="x")
 

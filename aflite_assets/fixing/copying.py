@@ -1,4 +1,4 @@
-"""A cleaned copy of a source in a new folder: all splits alike, each file beside the dataset's YAML file."""
+"""Cleaned copies of a source in a new folder, with all splits changed alike and a YAML file beside the data files."""
 
 import shutil
 import tempfile
@@ -22,14 +22,14 @@ from aflite_assets.wording import counted, quoted_list
 
 @dataclass(frozen=True)
 class Copied:
-    """A copy. `source`: new keys of `source` in its YAML file. `phrases`: what was left out, if anything."""
+    """A written copy. `source`: new keys of `source` in the YAML file. `phrases`: sentences on what was left out."""
 
     source: Mapping[str, object]
     phrases: tuple[str, ...]
 
 
 def require_free(to: Path) -> None:
-    """Refuse a place that something already has.
+    """Refuse a folder that already exists and is not empty.
 
     Raises:
         DataError: `to` exists and is not an empty folder.
@@ -39,7 +39,7 @@ def require_free(to: Path) -> None:
 
 
 def require_outside(to: Path, origin: Origin) -> None:
-    """Refuse a place inside of a folder of images, whose copies would be images of the original.
+    """Refuse a folder inside an image folder of the source, because the copies would become images of the original.
 
     Raises:
         DataError: `to` lies below a folder of the source.
@@ -61,7 +61,7 @@ def require_outside(to: Path, origin: Origin) -> None:
 
 @contextmanager
 def new_folder(to: Path) -> Iterator[Path]:
-    """Give a folder beside `to` that takes its place at the end; if anything is raised, nothing is left of it.
+    """Yield a temporary folder that is renamed to `to` at the end, or deleted if an exception is raised.
 
     Raises:
         DataError: `to` exists and is not an empty folder, or nothing can be written beside it.
@@ -90,12 +90,13 @@ def new_folder(to: Path) -> Iterator[Path]:
 
 
 def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copied:
-    """Write the changed source into the folder `to`, which exists.
+    """Write the changed source into the existing folder `to`.
 
-    `seed`: draws the new names of images, if they get any.
+    `seed`: seed for new names of images, if images are renamed.
 
     Raises:
-        DataError: the original is not what its format says, or the changed rows cannot be written in its format.
+        DataError: the original does not match its declared format, or the changed rows cannot be written in this
+            format.
     """
     match origin.source:
         case TableSource():
@@ -134,7 +135,7 @@ def _table_change(changes: Changes, split: str) -> TableChange:
 
 
 def _free_name(path: Path, split: str, taken: set[str]) -> str:
-    """Return the file's own name, or one with its split and a number if another file has it."""
+    """Return the file's name, with its split and a number added if another file has the same name."""
     name, number = path.name, 1
     while name in taken:
         number += 1

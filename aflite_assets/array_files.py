@@ -1,6 +1,7 @@
-"""numpy's array files, read without unpickling. A damaged file gives one kind of error, whatever its header promises.
+"""Reading of numpy's array files without unpickling.
 
-Anybody can write a header: it may have a negative shape, more numbers than the file, or objects to be unpickled.
+Every damaged file raises the same type of error. The header of a file is not trusted: it may declare a negative shape,
+more numbers than the file contains, or pickled objects.
 """
 
 import zipfile

@@ -1,7 +1,7 @@
-"""Names of Dagster 1.13 that have no public access; no other module of the project imports private modules of Dagster.
+"""Imports of private names of Dagster 1.13; no other module of the project imports private modules of Dagster.
 
-The names may change with any minor version, so `pyproject.toml` allows only 1.13. Before a later version is allowed,
-each name here must be compared with it.
+Private names may change with any minor version, so `pyproject.toml` allows only Dagster 1.13. Before a later version is
+allowed, each name must be compared with that version.
 """
 
 import warnings

@@ -226,7 +226,7 @@ def _in_small(part: PublishedResult) -> dg.MarkdownMetadataValue:
 
 
 def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[str, str]]:
-    """Return, by representation and split, the shares kept, and how far they may differ by chance."""
+    """Return the kept shares by representation and split, and the differences that may occur by chance."""
     return {
         name: {
             kept.split: f"{100 * kept.share:.1f} %, train {100 * kept.train_share:.1f} %, "

@@ -1,8 +1,7 @@
-"""A Ray cluster with the interface `Cluster`: its workers are actors, and its shared values are in the nodes' object
-stores.
+"""A Ray cluster with the interface `Cluster`: workers are actors, and shared values are in the nodes' object stores.
 
-Ray pickles what it sends, so only the project's own processes may be able to reach the cluster. By default it requires
-a token.
+Ray pickles all values that it sends, so only the project's own processes may be able to reach the cluster. By default,
+the cluster requires a token.
 """
 
 import logging
@@ -42,7 +41,7 @@ _LEFT_ALONE = 120.0
 
 @contextmanager
 def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
-    """Connect to the cluster that the settings name, or start one on this machine, for the block.
+    """Connect to the configured cluster, or start a cluster on this machine, for the block.
 
     Raises:
         ClusterError: Ray is not installed, or the cluster cannot be reached.
@@ -74,7 +73,7 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
 
 
 def _check_reachable(settings: ClusterSettings) -> None:
-    """Check the address before Ray does, which tries for minutes without a message."""
+    """Check the address before Ray, because Ray would try for minutes without a message."""
     if settings.address in ("auto", "local", None):
         return
     host, _, port = settings.address.removeprefix("ray://").rpartition(":")
@@ -88,7 +87,7 @@ def _check_reachable(settings: ClusterSettings) -> None:
 
 
 def _has_token() -> bool:
-    """Return True if Ray would find a token; it refuses to connect if it must send a token that does not exist."""
+    """Return True if Ray would find a token; without a token, Ray refuses to connect to a cluster that requires one."""
     named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
     return named or (Path.home() / ".ray" / "auth_token").is_file()
 
@@ -125,7 +124,7 @@ class RayCluster:
         self._streams = not settings.is_client
 
     def in_words(self) -> str:
-        """Nodes, cores and cards of the cluster, in words."""
+        """Nodes, cores and GPUs of the cluster, in words."""
         nodes = sum(node["Alive"] for node in self._ray.nodes())
         has = self._ray.cluster_resources()
         cards = f", {has['GPU']:g} GPUs" if has.get("GPU") else ""
@@ -161,9 +160,7 @@ class RayCluster:
         return {"num_cpus": cpus, "num_gpus": gpus} if gpus else {"num_cpus": cpus}
 
     def _room(self, takes: dict[str, float]) -> int:
-        """Return how many workers the nodes have room for, each on one node; at least one, because a node may still be
-        added.
-        """
+        """Return how many workers fit on the nodes; at least 1, because a node may still be added."""
         names = {"num_cpus": "CPU", "num_gpus": "GPU"}
         alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         fit = (min(int(has.get(names[name], 0) // amount) for name, amount in takes.items()) for has in alive)
@@ -223,7 +220,7 @@ class _RayWorkers:
     def end(self) -> None:
         """Release all workers.
 
-        Threads that wait for a worker end first: any call to Ray after its shutdown would start a new cluster.
+        Threads that wait for a worker end first, because any call to Ray after its shutdown would start a new cluster.
         """
         with self.lock:
             self.ended = True
@@ -288,8 +285,9 @@ class _RayWorkers:
             self.free.put(actor)
 
     def _next(self) -> Any:
-        """Return a free worker. Wait as long as any worker is busy; otherwise wait for a new one, longer for the
-        first.
+        """Return a free worker.
+
+        If any worker is busy, wait for it; otherwise, wait for a new worker, longest for the first.
         """
         patience = _LEFT_ALONE if self.met else _PATIENCE
         left = patience
@@ -311,7 +309,7 @@ class _RayWorkers:
                 )
 
     def _give_back(self, actor: Any) -> None:
-        """Return the worker of `_next` to the free ones."""
+        """Put a worker from `_next` back into the queue of free workers."""
         with self.lock:
             self.working -= 1
         self.free.put(actor)
@@ -332,7 +330,7 @@ class _RayWorkers:
 
 
 class _LostError(Exception):
-    """A worker ended, or its node did."""
+    """A worker or its node ended."""
 
 
 @contextmanager
@@ -352,7 +350,7 @@ def _check(facts: NodeFacts, log: Log) -> None:
     """Refuse a node on which the same work could give other results.
 
     Raises:
-        NodeRefusedError: its libraries differ, or it does not see the shared folder.
+        NodeRefusedError: the node's libraries differ, or the node does not see the shared folder.
     """
     own = node_facts()
     other = [

@@ -18,8 +18,9 @@ class ClusterSettings:
 
     `address` is "auto" (the cluster that this machine belongs to), "local" (a cluster started on this machine for the
     duration of the step), the head's "host:port", or "ray://host:port" for Ray's client, whose log lines come with the
-    results. `workers`: number of workers to request; None: as many as there is room for. `cpus`: cores per worker;
-    None: the threads of a step (`processors`). `gpus`: cards per worker for models' work; None: 1 if nodes have any.
+    results. `workers`: number of workers to request; None: as many as the cluster has room for. `cpus`: cores per
+    worker; None: the threads of a step (`processors`). `gpus`: GPUs per worker for work of models; None: 1 if nodes
+    have GPUs.
 
     Raises:
         InvalidInputError: a value is invalid.

@@ -1,13 +1,14 @@
 """`aflite backup` and `aflite restore`: results, MLflow's files and all databases, copied together while runs go on.
 
-<folder>/results/..., artifacts/...    what never changes, shared by all backups in the folder
-<folder>/<time>/databases/...          SQLite's files by its own online copy, PostgreSQL's as pg_dump writes them
-<folder>/<time>/state/...              small files that change: which result is current, notes of refreshes
-<folder>/<time>/backup.json            written last; without it the backup is no backup
+A backup folder contains:
 
-The order keeps the copies consistent: databases, then the state, then results. A database and a `current.json` name
-results that were published before they were copied. Results never change, so copying them last copies all of these, and
-perhaps newer ones that nothing restored refers to. In another order a database could name a result that is not copied.
+<folder>/results/..., artifacts/...    files that never change, shared by all backups in the folder
+<folder>/<time>/databases/...          online copies of SQLite files, and dumps by pg_dump of PostgreSQL databases
+<folder>/<time>/state/...              small files that change: pointers to current results, notes of refreshes
+<folder>/<time>/backup.json            record of the finished backup, written last
+
+Databases are copied first, then the state, then results. Databases and state refer only to results that were published
+before. Results never change, so a copy made last contains all results that the restored databases refer to.
 """
 
 import argparse
@@ -54,7 +55,7 @@ themselves, those of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGU
 
 @dataclass(frozen=True)
 class Places:
-    """Record of what is copied: the home, Dagster's home (or None), MLflow's files, databases of PostgreSQL."""
+    """Locations to copy: the home folder, Dagster's home (or None), MLflow's files, and PostgreSQL databases."""
 
     home: Path
     dagster_home: Path | None
@@ -64,9 +65,9 @@ class Places:
 
 @dataclass
 class Copied:
-    """Record of what a backup or a restore copied; `already_there`: results that the folder of backups held before.
+    """Counts of what a backup or restore copied; `already_there`: results that the backup folder already contained.
 
-    `damaged`: results that were not copied, each with what is wrong with it.
+    `damaged`: results that were not copied, each with its problem.
     """
 
     path: Path
@@ -138,9 +139,9 @@ def _places(options: argparse.Namespace) -> Places:
 
 
 def make_backup(folder: Path, places: Places) -> Copied:
-    """Copy everything that `places` names into a new backup below `folder`; runs may go on meanwhile.
+    """Copy everything in `places` into a new backup below `folder`; runs may continue during the copy.
 
-    A damaged result is not copied, so that it does not replace a sound copy in an earlier backup.
+    Damaged results are not copied, so they cannot replace intact copies of an earlier backup.
 
     Raises:
         StoreError: a database cannot be copied, or the folder cannot be written.
@@ -176,10 +177,10 @@ def make_backup(folder: Path, places: Places) -> Copied:
 def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Copied:
     """Restore a backup into empty places, and check the content of every result.
 
-    Databases and homes that hold something are refused, not overwritten.
+    Databases and home folders that are not empty are refused.
 
     Raises:
-        StoreError: there is no such backup, a place is not empty, or a result is not what was published.
+        StoreError: there is no such backup, a target is not empty, or a result differs from the published one.
     """
     backup = _chosen(folder, at)
     databases = _databases_of(backup)
@@ -214,7 +215,7 @@ def _databases_of(backup: Path) -> list[str]:
     """Return the databases of a finished backup.
 
     Raises:
-        StoreError: its record is damaged, or of another format.
+        StoreError: the backup's record is damaged, or has another format.
     """
     try:
         facts = read_json(backup / _DONE)
@@ -232,7 +233,7 @@ def _databases_of(backup: Path) -> list[str]:
 
 
 def _sqlite_files(places: Places) -> dict[str, Path]:
-    """Every SQLite database by its place in the backup."""
+    """Return every SQLite database by its path in the backup."""
     files = {}
     if places.dagster_home is not None:
         for path in sorted(places.dagster_home.rglob("*.db")):
@@ -322,7 +323,7 @@ def _run(program: str, *arguments: str) -> str:
 
 
 def _state_files(home: Path) -> Iterator[Path]:
-    """Small files that change in place; folders of results and hidden ones (locks, work, trash) hold none."""
+    """Yield the small files that change in place; result folders and hidden folders (locks, work, trash) have none."""
     for top in ("results", "refresh"):
         walked: set[str] = set()
         for folder, names, files in os.walk(home / top, followlinks=True):  # folders may lie on other disks
@@ -333,7 +334,7 @@ def _state_files(home: Path) -> Iterator[Path]:
 
 
 def _published(results: Path) -> Iterator[Path]:
-    """Yield the folder of every published result and part, damaged ones too."""
+    """Yield the folder of every published result and part, including damaged results."""
     for _, _, home in ResultStore(results).partitions():
         for place in (home, home / "parts"):
             found = place.iterdir() if place.is_dir() else ()
@@ -341,7 +342,7 @@ def _published(results: Path) -> Iterator[Path]:
 
 
 def _copy_result(path: Path, target: Path, copied: Copied) -> None:
-    """Copy a published folder whole or not at all; one with the same manifest counts as copied."""
+    """Copy a published folder completely or not at all; an existing copy with the same manifest is kept."""
     if target.exists():
         if (target / MANIFEST).is_file() and (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
             copied.already_there += 1
@@ -359,7 +360,7 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
 
 
 def _result_at(path: Path, results: Path) -> PublishedResult:
-    """Return the result or part whose folder lies below a folder of results."""
+    """Return the result or part stored in this folder below the results folder."""
     asset, partition = path.relative_to(results).parts[:2]
     return PublishedResult(asset, partition, path.name, path)
 
@@ -374,7 +375,7 @@ def _check_content(result: PublishedResult) -> None:
 
 
 def _copy_changed(folder: Path, target: Path) -> None:
-    """Copy files that are not there yet or have another size or time."""
+    """Copy files that are missing in the target or have another size or time."""
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         there = target / path.relative_to(folder)
         mark = path.stat()

@@ -1,4 +1,4 @@
-"""`aflite compare`: two results of the pipeline beside each other."""
+"""The command `aflite compare`, which compares two results of the pipeline."""
 
 import argparse
 import json
@@ -56,11 +56,11 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def result_named(name: str, store: ResultStore) -> PublishedResult:
-    """Return the result of `analysis` that a dataset's name or a report's folder stands for.
+    """Return the result of `analysis` for a dataset's name or a report's folder.
 
     Raises:
         SpecError: no dataset has this name.
-        StoreError: the dataset has no result yet, or the folder is no published report whose numbers are there.
+        StoreError: the dataset has no analysis, or the folder is not a published report with a stored analysis.
     """
     from aflite_assets.specs.registry import load_registry
 

@@ -1,4 +1,4 @@
-"""The command `aflite`: arguments, the order of a check, exit codes. What is printed is worded in `check_text`."""
+"""The command `aflite`: arguments, the order of a check, exit codes. The printed text is in `check_text`."""
 
 import argparse
 import signal
@@ -35,7 +35,7 @@ dataset's file, `# yaml-language-server: $schema=<file>`.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; `arguments` default to the process's. Returns the exit code.
+    """Run one command; `arguments` default to the arguments of the process. Returns the exit code.
 
     Raises:
         SystemExit: with code 2 for wrong usage, with 0 after `--help`.
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command_parser() -> argparse.ArgumentParser:
-    """Return the parser of every command, which the documentation is written from too."""
+    """Return the parser of every command, from which the documentation is generated too."""
     parser = argparse.ArgumentParser(prog="aflite", description="Filtering datasets with AFLite: what comes before.")
     commands = parser.add_subparsers(required=True, metavar="command")
     check = commands.add_parser("check", help="check a dataset's file and estimate a run's cost", description=_CHECK)

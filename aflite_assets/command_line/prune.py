@@ -1,4 +1,7 @@
-"""`aflite prune`, `pin`, `unpin` and `pins`: their arguments and what they print. What goes is decided in `results`."""
+"""The commands `aflite prune`, `pin`, `unpin` and `pins`: arguments and printed text.
+
+`results` selects what is deleted.
+"""
 
 import argparse
 import re
@@ -32,7 +35,7 @@ for folders that were handed out or are cited. A pin protects a folder and its p
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands to the parser's."""
+    """Add the commands to the subparsers."""
     prune = commands.add_parser("prune", help="remove results that nothing needs", description=_PRUNE)
     prune.add_argument(
         "--keep", type=_count, default=None, metavar="N", help="refreshes of every dataset to keep (default: 3)"
@@ -58,7 +61,7 @@ def age(text: str) -> timedelta:
     """Return an age as written on the command line, in hours, days or weeks.
 
     Raises:
-        argparse.ArgumentTypeError: it is not such an age.
+        argparse.ArgumentTypeError: the text is not an age.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
     if match is None:
@@ -67,7 +70,7 @@ def age(text: str) -> timedelta:
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """Yield what was removed by kind, what was kept and why, and what is in use."""
+    """Yield lines on removed results by kind, kept results with reasons, and results in use."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"
@@ -78,7 +81,7 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
 
 
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    """Yield a table of counts and bytes with their total, or nothing."""
+    """Yield a table of counts and bytes with a total, or nothing."""
     if counts:
         rows = [(kind, str(count), size(total)) for kind, (count, total) in counts.items()]
         together = [sum(column) for column in zip(*counts.values(), strict=True)]

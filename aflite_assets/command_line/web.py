@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _dagster_home(*, may_be_temporary: bool) -> Iterator[None]:
-    """Make the instance that DAGSTER_HOME names ready, or a temporary one if it names none.
+    """Prepare the instance in `DAGSTER_HOME`, or a temporary instance if it is not set.
 
     Raises:
         InvalidInputError: DAGSTER_HOME is not set and the instance may not be temporary.

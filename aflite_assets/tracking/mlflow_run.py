@@ -1,7 +1,7 @@
 """One MLflow run: opening or continuing it, logging to it, and ending it. All calls go through MlflowClient.
 
-The fluent interface is not used: its active run and experiment are global, and child runs and datasets get into the
-wrong experiment unless they are set in the right order.
+The fluent interface is not used, because its active run and experiment are global: child runs and datasets could get
+into the wrong experiment.
 """
 
 import json
@@ -49,8 +49,8 @@ class MlflowRun:
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
         """Log settings, flattened with dots, with values cut at 6000 characters.
 
-        MLflow never changes a parameter: if a retried run has another value, the first one stays, and the new one is
-        stored as the tag `aflite.changed_parameter.<name>`.
+        MLflow never changes a parameter: if a retried run has another value, the first value stays, and the new value
+        is stored as the tag `aflite.changed_parameter.<name>`.
         """
         from mlflow.entities import Param, RunTag
 
@@ -100,7 +100,7 @@ class MlflowRun:
         """Log which version of a dataset the run read.
 
         MLflow accepts digests of 36 characters: `digest` is cut there, and its full text is stored in the dataset's
-        source. A run stores a dataset version once: if it is logged for two contexts, the first one stays.
+        source. A run stores a dataset version once: if a version is logged for two contexts, the first context stays.
         """
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
@@ -160,8 +160,8 @@ def open_run(
     """Yield the run with the tag `identity`, which is RUNNING during the block.
 
     The run ends as FINISHED, as FAILED after an exception, or as KILLED after an interruption (KeyboardInterrupt,
-    SystemExit); the last two have the error's text as the tag `aflite.error`. The exception is always passed on to the
-    caller.
+    SystemExit). A failed or killed run has the error's text as the tag `aflite.error`. The exception is always passed
+    on to the caller.
     """
     with session.errors(), session.locked():
         run_id = begun_run(session, experiment_id, name, identity, tags)
@@ -190,9 +190,9 @@ def label_run(
     tags: Mapping[str, str],
     children: Mapping[str, Mapping[str, str]],
 ) -> None:
-    """Set tags on the run with the tag `identity`, and on those of its children that `children` names.
+    """Set tags on the run with the tag `identity`, and on its children listed in `children`.
 
-    Do nothing if there is no such run, because its experiment was emptied since.
+    Does nothing if the run no longer exists.
     """
     with session.errors():
         runs = runs_tagged(session, experiment_id, IDENTITY_TAG, identity)

@@ -1,4 +1,4 @@
-"""The tracker that writes to MLflow: it decides which experiment a run belongs to, and which runs can be deleted."""
+"""The tracker that writes to MLflow, with the choice of experiments and the deletion of old runs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -38,10 +38,10 @@ _PAGE = 1000
 class MlflowTracker:
     """A tracker that stores every asset's run in MLflow, in one experiment `aflite/<partition>` per dataset.
 
-    `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or one that SQLAlchemy knows).
-    With None, the runs are in `<home>/mlflow/mlflow.db`. Files logged with a database go to `<home>/mlflow/artifacts`;
-    a server decides itself. `tags` are set on every run. Making a tracker has no side effects. `refresh` names a
-    refresh: the runs of its stages are children of one run per dataset. With None they have no parent.
+    `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or any SQLAlchemy URL). With
+    None, runs are stored in `<home>/mlflow/mlflow.db`. With a database, files are stored in `<home>/mlflow/artifacts`;
+    a server chooses its own place. `tags` are set on every run. Creating a tracker has no side effects. `refresh` names
+    a refresh: the runs of its stages are children of one run per dataset. If `refresh` is None, runs have no parent.
 
     Tags named `dagster/...` repeat Dagster's metadata under its names: asset_key, partition, data_version and, if a
     Dagster run makes the result, run_id and run_url.
@@ -94,8 +94,7 @@ class MlflowTracker:
             yield run
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the result's run with its data version, and the nested runs with the data versions of the parts of the
-        same names.
+        """Tag the result's run with its data version, and each nested run with the data version of its part.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -174,10 +173,10 @@ def delete_runs_without_result(
 ) -> int:
     """Delete the runs of stages that ended before a time and whose result no longer exists, with their children.
 
-    The run of a refresh is deleted if it began before that time and has no stage's run left.
+    The run of a refresh is deleted if it began before this time and has no runs of stages left.
 
-    `exists(asset, partition, key)` returns whether a result still exists. Runs that this project did not make are not
-    touched. Deleted runs can be restored until `mlflow gc` removes them. Returns the number of deleted runs.
+    `exists(asset, partition, key)` returns whether a result still exists. Runs of other programs are never deleted.
+    Deleted runs can be restored until `mlflow gc` removes them. Returns the number of deleted runs.
 
     Raises:
         TrackingError: the database or server cannot be used.

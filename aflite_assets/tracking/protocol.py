@@ -23,7 +23,7 @@ class RunReference:
 
     @property
     def server(self) -> str | None:
-        """The address that shows the run: the configured one, else a server's own; None for a database without one.
+        """The address that shows the run: the configured address, or else the server's; None for a plain database.
 
         A configured address comes first, because a browser may not reach a server by the name that containers use.
         """
@@ -37,15 +37,15 @@ class RunReference:
 
     @property
     def fragment(self) -> str:
-        """Return the part of the address of the run's page after the server's address.
+        """Return the path of the run's page, to append to the server's address.
 
-        Without the last part, MLflow opens in its mode for language models, which shows no run of an experiment.
+        The last part is needed because MLflow otherwise opens in its mode for language models, which shows no runs.
         """
         return f"#/experiments/{self.experiment_id}/runs/{self.run_id}{_TRAINING}"
 
     @property
     def experiment_fragment(self) -> str:
-        """Return the part of the address of the page of all the dataset's runs after the server's address."""
+        """Return the path of the page with all runs of the dataset, to append to the server's address."""
         return f"#/experiments/{self.experiment_id}{_TRAINING}"
 
 
@@ -72,7 +72,10 @@ class TrackedRun(Protocol):
         """Store a copy of a file, or of a folder with its content."""
 
     def log_table(self, name: str, table: pa.Table) -> None:
-        """Store a whole table under `name`; a later one with that name replaces it. NaN and infinity become null."""
+        """Store a whole table under `name`; a later table with the same name replaces it.
+
+        NaN and infinity become null.
+        """
 
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
@@ -87,9 +90,7 @@ class Tracker(Protocol):
         """Return the run of one asset, partition and result key; a second call continues the first call's run."""
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the run with the result's data version, and its children with the data versions of the parts of the same
-        names.
-        """
+        """Tag the run with the result's data version, and each child with the data version of the part with its name."""
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Return the numbers of analysis: accuracies in [0, 1], and the difference that the verdict is about, in points.
+    """Return the numbers of analysis: accuracies in [0, 1], and the difference in points that decides the verdict.
 
     `difference`, `difference_low` and `difference_high`: filtered minus its control in the most significant deciding
     comparison, with its 95 % interval. If there is none, accuracies are those of the first evaluator on all rows of the

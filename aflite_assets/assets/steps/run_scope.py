@@ -1,4 +1,4 @@
-"""State of a whole run of one dataset: its lock, the results of its steps, and the record of it at the end.
+"""State of a whole run of one dataset: its lock, the results of its steps, and the final record.
 
 The executor opens a scope for the run and takes the dataset's lock before any step requests a slot of a pool. A step
 that held the slot while it waited for the lock could otherwise wait for a run that waits for the slot.
@@ -47,7 +47,7 @@ class RunScope:
 
 @contextmanager
 def run_scope(scope: RunScope) -> Iterator[RunScope]:
-    """Let the steps of a run find their scope during the block; its worker ends with it."""
+    """Open the scope of a run for the block, in which the steps find it; the scope's worker ends with the block."""
     _open[scope.run_id] = scope
     try:
         with scope.worker:

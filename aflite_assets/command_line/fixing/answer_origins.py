@@ -1,4 +1,4 @@
-"""Where the answers of questions come from: the columns of a table that a copy writes alike."""
+"""Origins of answers to questions: the table columns that a copy must change alike."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ def origin_of_answers(
     `texts`: names of the question and of the answer in the scan. `source_rows`, `row_ids`: as in `Origin`.
 
     Raises:
-        DataError: the answers are no texts or lists of texts of a table file.
+        DataError: the answers are not texts or lists of texts in a table file.
     """
     table = source.table
     if not isinstance(table, TableSource):
@@ -50,7 +50,7 @@ def origin_of_answers(
 
 
 def _answer_columns(source: ChoiceSource, tables: Mapping[str, pa.Table]) -> tuple[tuple[str, ...], str | None]:
-    """Return the columns of answers, and that which says which one is right."""
+    """Return the answer columns, and the column with the right answer."""
     if not isinstance(source, PreferenceSource):
         fields = (source.answers, source.correct, source.incorrect)
         return tuple(name for names in fields for name in as_tuple(names or ())), source.right

@@ -1,4 +1,4 @@
-"""The JSON of an earlier scan: its options, and whether its numbers still mean the same cues."""
+"""The JSON output of an earlier scan: its options, and a test that its cue numbers are still valid."""
 
 import argparse
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class ScanFile:
-    """An earlier scan: the options it was made with, and (name, class) of each cue."""
+    """An earlier scan: its options, and (name, class) of each cue."""
 
     options: dict[str, Any]
     cues: tuple[tuple[str, str], ...]
 
 
 def read_scan_file(path: Path, options: argparse.Namespace) -> ScanFile:
-    """Read what `aflite scan --json` printed.
+    """Read the output of `aflite scan --json`.
 
     Raises:
-        DataError: it is no such JSON, options stand beside it, or FILE has changed since.
+        DataError: the JSON is not an output of a scan, further options are given, or FILE has changed since the scan.
     """
     beside = options_of(options)
     if beside:
@@ -67,10 +67,10 @@ def _require_options(found: dict[str, Any], path: Path) -> None:
 
 
 def require_same_cues(scanned: ScanFile, cues: Sequence[Cue]) -> None:
-    """Refuse cues that have another name or class than under the same number of the earlier scan.
+    """Refuse cues whose name or class differs from the cue with the same number in the earlier scan.
 
     Raises:
-        DataError: a number means another cue, as after an update of this program.
+        DataError: a number refers to another cue, for example after an update of this program.
     """
     for cue in cues:
         known = scanned.cues[cue.number] if cue.number < len(scanned.cues) else None

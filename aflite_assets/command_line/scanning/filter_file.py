@@ -1,4 +1,4 @@
-"""The dataset's file that `aflite scan --filter-file` writes for a bare file of preferences or questions."""
+"""The dataset file that `aflite scan --filter-file` writes for a bare file of preferences or questions."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from aflite_assets.scan.cues import ScanResult
 
 
 def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title: str) -> None:
-    """Write a dataset's file that filters the scanned answers by what finds the right ones.
+    """Write a dataset file that filters the scanned answers by the properties that reveal right answers.
 
     Raises:
-        DataError: the file is there, has no name of a dataset, or FILE holds no preferences or questions.
+        DataError: the file exists, its name is not valid, or FILE contains no preferences or questions.
     """
     if read.bare is None or read.bare.source is None:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Figures by iteration of the filter, one of them for the page's script, and learning curves for warm-up and sample."""
+"""Figures of the filter's iterations, data for the page's script, and learning curves of warm-up and sample."""
 
 import json
 from collections import defaultdict
@@ -29,9 +29,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",",
 
 
 def filtering_curves(analysis: Analysis) -> Picture:
-    """Draw rows left, bias with the largest class's share, and cut-off score, one line per representation; also class
-    shares.
-    """
+    """Draw remaining rows, bias with the largest class's share, cut-off scores and class shares by representation."""
     filtered = analysis.facts.filterings
     across = max(min(len(filtered), 3), 1)
     below = -(-len(filtered) // across)
@@ -129,9 +127,7 @@ def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Pic
 
 
 def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]) -> Picture:
-    """Draw predictability in at most eight evenly chosen iterations, the rows that each removed, and the threshold, if
-    any.
-    """
+    """Draw predictability and removed rows of at most eight evenly spaced iterations, and the threshold, if any."""
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
     places = np.linspace(0, len(iterations) - 1, min(_MOST_ITERATIONS, len(iterations))).round().astype(np.int64)
     chosen = [iterations[place] for place in places.tolist()]
@@ -207,8 +203,7 @@ def _learning_curves(
 
 
 def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
-    """Return the data that `page/scripts/charts.js` draws: bias and largest class in the upper panel, pool rows in the
-    lower.
+    """Return the data for `page/scripts/charts.js`: bias and largest class in one panel, pool rows in the other.
 
     A series names its colour on the page; its `values` have one number per iteration, and `texts` are the same in
     words.

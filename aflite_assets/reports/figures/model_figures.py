@@ -1,4 +1,4 @@
-"""Figures of models: accuracies and falls, wide and narrow."""
+"""Figures of accuracies and falls of models, in wide and narrow layouts."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -41,7 +41,7 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
 
 
 def _complete(falls: Sequence[Fall]) -> list[Fall]:
-    """Return the falls that have a result for every term."""
+    """Return the falls (drops in accuracy) that have a result for every term."""
     return [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]
 
 

@@ -170,7 +170,7 @@ def _uri(picture: Picture) -> str:
 
 
 def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> Iterator[Attachment]:
-    """Yield iterations, statistics of kept and removed rows, and the pictures of both."""
+    """Yield iterations, statistics of kept and removed rows, and pictures."""
     for table in listings.ITERATION_TABLE.tables(analysis):
         yield _table(_FILTERING, table, "Rows removed, cut-off score and bias by iteration.")
     for kind, one in _PICTURES.items():
@@ -214,7 +214,7 @@ def _table(group: str, table: Table, about: str) -> Attachment:
 def _similarity(
     inputs: ReportInputs, representation: str, blocks: ClassBlocks, pictures: Mapping[str, Picture]
 ) -> Attachment:
-    """Return the map of one class, with the images of its kept and removed rows."""
+    """Return the similarity map of one class, with the images of its kept and removed rows."""
     name = f"similarity.{representation}.{blocks[0].label}"
     images = []
     if inputs.examples.modality == "image":

@@ -239,9 +239,7 @@ class _Page:
         return {name: value for name, value in found.items() if value is not None}
 
     def _asked(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the number of a question, which is added at its first use, with the shares that took each answer for
-        right.
-        """
+        """Return the number of a question; at its first use, it is added with the share that predicted each answer."""
         number = self._numbers.setdefault(answers[0]["group"], len(self.questions))
         if number == len(self.questions):
             self.questions.append(list(map(self._answer, answers)))
@@ -254,14 +252,14 @@ class _Page:
         return {"id": one["row_id"], "text": _short(one[self._text]), "right": right, "by": by}
 
     def _place(self, row_id: int) -> int:
-        """Return the position of a row in `rows`, to which it is added at its first use."""
+        """Return the position of a row in `rows`; the row is added at its first use."""
         if self._places[row_id] == len(self.rows):
             self.rows.append(next(self._waiting))
         return self._places[row_id]
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
-    """Round a number; return None for None and NaN."""
+    """Return a rounded number, or None for None and NaN."""
     return None if value is None or value != value else round(value, digits)
 
 
@@ -289,7 +287,7 @@ class _RowValues:
         self._word_cues = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield the values of each row that do not depend on the filtering that it is shown for."""
+        """Yield the values of each row that are the same for all filterings."""
         for start in range(0, self._rows.num_rows, _AT_ONCE):
             rows = self._rows.slice(start, _AT_ONCE)
             images: Iterator[Mapping[str, str | None]] = repeat({})

@@ -101,8 +101,9 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
     """Return, for each adversary and evaluator, whether a weaker adversary made rows harder for a stronger evaluator
     (ICML 2020, 4.2).
 
-    An adversary is the linear classifiers on a representation; its strength is the share of the pool's rows that they
-    predicted right in the first pass. Return nothing if the dataset has one representation, or there are no results.
+    An adversary is the ensemble of linear classifiers on a representation. Its strength is the share of pool rows that
+    the ensemble predicted correctly in the first pass. Returns an empty list if the dataset has one representation or
+    there are no results.
     """
     facts = analysis.facts
     for one in facts.filterings if len(facts.filterings) > 1 else ():
@@ -121,7 +122,7 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
-    """Return one sentence per evaluator: on which sets all train rows are better than the sample, worse, or neither."""
+    """Yield one sentence per evaluator: test sets on which all train rows are better or worse than the sample."""
     for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():
         found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
         for one in costs:
@@ -175,7 +176,7 @@ def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence
 
 
 def second_phase_line(analysis: Analysis) -> str | None:
-    """Return a line on the gain of second phases on forgettable rows over random rows; None if none was judged."""
+    """Return a line on the gain of second phases on forgettable rows over random rows; None if no gain was judged."""
     judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
     if not judged:
         return None

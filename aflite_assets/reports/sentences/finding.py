@@ -65,7 +65,7 @@ def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: b
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
     """Return the scan's cues that the finding is about, or its first candidate; all are in the scan's order.
 
-    Artefacts come last if the finding is about none of them, because models cannot see such artefacts in a row.
+    Artefacts come last if the finding is not about an artefact, because models cannot see such artefacts in a row.
     """
     if analysis.scan is None:
         return ()
@@ -78,7 +78,7 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
 
 
 def tells_without_question(analysis: Analysis) -> bool:
-    """Whether the scan names a rule or model that finds right answers without the question."""
+    """Whether the scan reports a rule or model that finds right answers without the question."""
     return analysis.scan is not None and analysis.scan.tells_without_question
 
 
@@ -117,7 +117,7 @@ class FindingWords:
         return f"{_capital(said)}{self._beside()}"
 
     def _beside(self) -> str:
-        """Return the strongest single cue, whose rows are on the first screen; "" if there is none."""
+        """Return a phrase on the strongest single cue, whose rows are on the first screen; "" if there is none."""
         if not self.cues:
             return ""
         return f" {self._by_itself(self.cues[0])} You decide whether it belongs to the task."
@@ -210,7 +210,7 @@ class FindingWords:
         return mending(one, "it" if self._is_cue(one) else property_name(one))
 
     def _price(self, one: PropertyLeaning) -> str:
-        """Return the price of leaning on the property, as accuracies if a fall was measured."""
+        """Return the loss of accuracy from leaning on the property, as accuracies if it was measured."""
         if (fall := self._fall) is not None:
             return (
                 f"it is right on {self._accuracy(fall.natural_set, fall.natural)} % of "
@@ -234,7 +234,7 @@ class FindingWords:
         return percent(of_labels if found is None or found.accuracy is None else found.accuracy)
 
     def _there(self, one: PropertyLeaning, test_set: str) -> str:
-        """Return how a challenge set breaks the tie of the cue."""
+        """Return how the association of the cue with its class differs in a challenge set."""
         states = {each.state for cue in self.cues for each in cue.elsewhere if each.name == test_set}
         tie = one.challenge_tie if one.broken_on == test_set else None
         if "reversed" in states or (tie is not None and tie < -LEAST_NAMED):
@@ -251,7 +251,7 @@ class FindingWords:
         )
 
     def _first_ask(self) -> str:
-        """Return what to find out about a cue nearly all of whose rows are of one class; "" for other cues."""
+        """Return a question to examine if nearly all rows with a cue have one class; "" for other cues."""
         if not self.cues or not purity_sentence(self.cues[0]):
             return ""
         cue = self.cues[0]
@@ -262,7 +262,7 @@ class FindingWords:
         return _capital(self.words.artefact())
 
     def _learnt(self) -> str:
-        """Return a sentence that the task is learnt, and that no single tested property predicts a class."""
+        """Return a sentence stating that models learn the task and that no single tested property predicts a class."""
         scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
         said = f"{tested} gives a class away by itself." if tested else "Single cues were not tested."
@@ -277,9 +277,7 @@ class FindingWords:
         return f"{said} {self.words.explained()}" if self.verdict.evidence.leanings else said
 
     def _until_then(self) -> str:
-        """Return a sentence on the use of filtered rows until the data are mended: the gain and its price compared with
-        all rows.
-        """
+        """Return a sentence on using filtered rows until the data are fixed: gain and loss compared with all rows."""
         if self.words.effect == "harms":
             return f"Filtering does not do that for you: trained on `filtered`, {self.words.changes('losses')}."
         gains = [one for one in self.verdict.evidence.gains if one.difference is not None]

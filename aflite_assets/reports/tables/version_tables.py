@@ -1,4 +1,4 @@
-"""The tables that compare two results: moved accuracies, rows that changed sides, and other differences."""
+"""The tables that compare two results: changed accuracies, rows kept in only one result, and other differences."""
 
 from collections.abc import Iterator, Sequence
 

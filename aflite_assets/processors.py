@@ -67,7 +67,7 @@ def threads_in_words() -> str:
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may use, at least 1, given its CPU affinity and control group quota."""
+    """Return the number of cores that this process may use, at least 1, by CPU affinity and control group quota."""
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
     return max(1, min(bound, int(quota) if quota is not None else bound))
@@ -80,7 +80,7 @@ def _quota(root: Path, memberships: Path) -> float | None:
 
 
 def _groups(root: Path, memberships: Path) -> list[Path]:
-    """Return the folder of this process's control group and its parent folders; in a container, the root is the group."""
+    """Return the folders of this process's control group and its parents; in a container, the root is the group."""
     try:
         lines = memberships.read_text(encoding="utf-8").splitlines()
     except OSError:

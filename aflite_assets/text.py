@@ -75,7 +75,7 @@ def listed(names: Sequence[str], most: int | None = None) -> str:
 
 
 def value_text(value: object) -> str:
-    """Return the text of a value: counts with separators, other numbers with four significant digits, None as "none"."""
+    """Return the text of a value: counts with separators, four significant digits of others, "none" for None."""
     if value is None or (isinstance(value, float) and value != value):
         return "none"
     if isinstance(value, bool):

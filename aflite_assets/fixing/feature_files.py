@@ -29,7 +29,7 @@ def copy_features(
 ) -> dict[str, str]:
     """Write the arrays of a split into the folder `to`, and return the file names by field of `FeatureFiles`.
 
-    Weights are written to a separate file without a field.
+    Weights are written to a separate file, which is not a field of `FeatureFiles`.
 
     Args:
         split: the name of the split, which the file names begin with.

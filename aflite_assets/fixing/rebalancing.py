@@ -18,10 +18,10 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     Returns:
         Positions of the kept rows, int64, ascending. Every class keeps rows.
 
-    If cell c (a combination of cues) has n_ck rows of class k, then x_k a_c rows are kept, with x_k = min over c of
-    n_ck / a_c. The number of kept rows is a convex function of each a_c between the points n_ck / x_k, so the maximum
-    is at one of these points. For one cue, the result is the exact optimum; for several cues, it is found by coordinate
-    ascent.
+    A cell c is a combination of cues, with a factor a_c. If cell c has n_ck rows of class k, x_k a_c of these rows are
+    kept, where x_k is the minimum of n_ck / a_c over all cells. The number of kept rows is a convex function of each
+    a_c between the points n_ck / x_k, so the maximum is at one of these points. For one cue, the result is the exact
+    optimum; for several cues, it is found by coordinate ascent.
 
     Raises:
         DataError: neither the rows with the cue nor the rows without it contain all classes.

@@ -90,7 +90,7 @@ class Tracker(Protocol):
         """Return the run of one asset, partition and result key; a second call continues the first call's run."""
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the run with the result's data version, and each child with the data version of the part with its name."""
+        """Tag the run with the result's data version, and each child run with the data version of its part."""
 
 
 @dataclass(frozen=True)

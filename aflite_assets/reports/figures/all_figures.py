@@ -1,4 +1,4 @@
-"""All figures of one report by name, for the page, for files and for Dagster; no page layout."""
+"""All figures of one report by name, for the page, for files and for Dagster."""
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY, PREDICTABILITY_BY_ITERATION

@@ -106,9 +106,9 @@ _SIDES = 2
 class Attachment:
     """A table or a picture in the details; exactly one of `table` and `picture` is set.
 
-    `group`: the part of the list to which it belongs. `about`: one line on its content; `caption`: how to read it.
-    `file`: its path relative to the page, or "" if only `report.json` has it. `images`: data URIs by side, in the order
-    of the rows of a picture.
+    `group`: the part of the list of attachments. `about`: one line on the content. `caption`: how to read the content.
+    `file`: the path of the file relative to the page, or "" if the content is only in `report.json`. `images`: data
+    URIs by side, in the order of the rows of a picture.
     """
 
     group: str

@@ -117,8 +117,8 @@ def dataset_card(
 ) -> str:
     """Return the dataset card, Markdown with the YAML front matter that `datasets` reads. All dataset text is escaped.
 
-    `configs`: by configuration name, the Parquet path pattern of each split, relative to the folder; the first one is
-    loaded by default. Names and splits consist of [a-z0-9_]; a name may end with a representation,
+    `configs`: by configuration name, the Parquet path pattern of each split, relative to the folder; the first
+    configuration is loaded by default. Names and splits consist of [a-z0-9_]; a name may end with a representation,
     `filtered_<representation>`. `rows[config][split]` counts rows. `source_columns`: inputs, label and attributes.
     `own_columns`: the names, by their plain names, of the columns that the project adds. `ids_given`: whether `id` is
     the source's own.

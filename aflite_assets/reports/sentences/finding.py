@@ -154,7 +154,7 @@ class FindingWords:
         return said
 
     def set_notes(self) -> dict[str, str]:
-        """Return, by test set, how the finding's cue is associated with its class there, if this is known."""
+        """Return, by test set, a note on how the finding's cue is associated with its class, if this is known."""
         notes: dict[str, str] = {}
         for cue in self.cues:
             for one in cue.elsewhere:

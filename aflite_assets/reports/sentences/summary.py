@@ -117,7 +117,7 @@ def _selection_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _related_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about evaluators that share a representation's model or architecture, and about held-out shares."""
+    """Yield cautions about evaluators with a representation's model or architecture, and about held-out shares."""
     facts = analysis.facts
     same = same_kind(facts.evaluators, facts.representations, facts.families)
     alike = same_kind(facts.evaluators, facts.representations, facts.architectures)

@@ -1,4 +1,4 @@
-"""The verdict in words: one line and its reasons, such as drops in accuracy, removed rows, and advice on rows to use."""
+"""The verdict in words: one line and its reasons, such as drops in accuracy or removed rows, and advice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ _is_transfer = having(comparison="transfer")
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
-    """Return a challenge set's notes, and the mapping from the dataset's labels to the set's labels where they differ."""
+    """Return a challenge set's notes, and the set's labels for the dataset's labels where both differ."""
     sources: dict[str | None, list[str]] = {}
     for label, target in (test_set.class_map or {}).items():
         sources.setdefault(target, []).append(short(label))

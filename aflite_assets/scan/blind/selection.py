@@ -48,9 +48,8 @@ def chosen_questions(
 
     Args:
         examples: answers to questions; questions without a right and a wrong answer are left out.
-        balanced_by: measures to balance, so that right answers have the larger value as often as the smaller value.
-            Each pattern of larger and smaller values is kept as often as the opposite pattern. Questions with equal
-            values are kept.
+        balanced_by: measures to balance: each pattern of larger and smaller values of right answers is kept as often as
+            the opposite pattern; questions with equal values are kept.
         against: measures that must be smaller for every right answer than for every wrong answer.
         seed: seed for the random choice of questions.
 

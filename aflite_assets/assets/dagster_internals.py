@@ -43,7 +43,7 @@ def run_webserver(arguments: Sequence[str], *, wrap: Callable[[Any], Any]) -> No
 def run_dev(arguments: Sequence[str], *, webserver: Sequence[str], **process: Any) -> None:
     """Run the command `dagster dev` in this process, with another command in place of `python -m dagster_webserver`.
 
-    `process`: further options of the processes that it starts, as `subprocess.Popen` takes them.
+    `process`: further options of `subprocess.Popen` for the started processes.
     """
     from dagster._cli import dev
 

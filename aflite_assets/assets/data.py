@@ -120,9 +120,10 @@ def cue_scan(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Properties of the rows that predict the label by themselves, found without a model, and the rows that carry them.
+    """Properties of rows that predict the label by themselves, found without a model, and the rows with each property.
 
-    The check fails if one of them is no part of any task. How cues are found and tested is described in docs/scan.md.
+    The check fails if one of these properties cannot be part of any task. How cues are found and tested is described in
+    docs/scan.md.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     metadata = {

@@ -145,7 +145,7 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) ->
 
 
 def _report_again(context: dg.AssetExecutionContext, result: PublishedResult) -> None:
-    """Report the iterations of a reused result to an instance that may lack them."""
+    """Report the iterations of a reused result to an instance in which they may be missing."""
     progress = Progress(log=context.log.info, on_iteration=lambda report: report_iteration(context, report))
     for name, part in result.parts.items():
         report_iterations(name, part, progress)
@@ -175,9 +175,7 @@ def published_dataset(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A folder with a card, which `datasets.load_dataset(folder, "filtered")` opens, as it does the other
-    configurations.
-    """
+    """A folder with a dataset card, from which `datasets.load_dataset(folder, "filtered")` loads a configuration."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     rows = obtained.result.summary["rows"]
     folder = str(obtained.result.path)

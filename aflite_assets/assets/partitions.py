@@ -47,7 +47,7 @@ def listing_requests(
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
     """Return the requests that make the `listed` partitions equal to the registry, in the order of names.
 
-    A dataset whose file is broken stays listed, and while a folder cannot be read, no dataset is removed.
+    A dataset with an invalid file stays listed. If a folder cannot be read, no dataset is removed.
     """
     new, deleted = sorted(registry.specs.keys() - listed), registry.without_file(listed)
     return [

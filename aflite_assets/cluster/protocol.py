@@ -29,7 +29,7 @@ class Needs:
 
 
 class Shared(Protocol):
-    """A value that is sent once per node and read by all workers there; arrays in it are read-only."""
+    """A value that is sent once per node and read by all workers of the node; its arrays are read-only."""
 
     def get(self) -> Any:
         """Return the value, in any worker or in the process that shared it."""
@@ -37,7 +37,7 @@ class Shared(Protocol):
 
 
 class Workers(Protocol):
-    """Workers that hold the same work; any thread may call them."""
+    """Workers that hold the same work; calls from any thread are allowed."""
 
     @property
     def count(self) -> int:

@@ -24,7 +24,7 @@ class NodeFacts:
 
     `versions`: versions of Python and of the packages that affect results. `processor`: processor model and instruction
     sets, which affect the last bits of floating-point results. `sees_files`: whether the probed file or folder exists
-    there.
+    on the node.
     """
 
     host: str
@@ -34,7 +34,7 @@ class NodeFacts:
 
 
 def node_facts(probe: Path | None = None) -> NodeFacts:
-    """Return the facts of this process's machine; `probe`: a file that shared storage makes visible everywhere."""
+    """Return the facts of this process's machine; `probe`: a file on the shared storage of all nodes."""
     versions = (("python", platform.python_version()), *((name, _version(name)) for name in _DECIDE))
     return NodeFacts(socket.gethostname(), versions, _processor(), probe is None or probe.is_file())
 

@@ -65,7 +65,7 @@ class Places:
 
 @dataclass
 class Copied:
-    """Counts of what a backup or restore copied; `already_there`: results that the backup folder already contained.
+    """Counts of copied items of a backup or restore; `already_there`: results that were already in the backup folder.
 
     `damaged`: results that were not copied, each with its problem.
     """

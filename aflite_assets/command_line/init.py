@@ -53,7 +53,7 @@ def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None
 
 
 def prepare_dagster_home(folder: Path) -> list[str]:
-    """Create or update the Dagster instance in a folder; return a phrase on what was done.
+    """Create or update the Dagster instance in a folder; return a phrase on the action.
 
     Raises:
         StoreError: the folder cannot be written.

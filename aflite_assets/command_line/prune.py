@@ -1,6 +1,6 @@
 """The commands `aflite prune`, `pin`, `unpin` and `pins`: arguments and printed text.
 
-`results` selects what is deleted.
+Deletion is implemented in `results`.
 """
 
 import argparse

@@ -31,7 +31,7 @@ class ComparedCue:
 
 
 def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) -> list[ComparedCue]:
-    """Return the chosen cues, then the other cues of the original, then the copy's new ones.
+    """Return the chosen cues, then the other cues of the original, then the new cues of the copy.
 
     Cues are the same if they have the same class and the same properties (or a property with nearly the same rows),
     regardless of ranges. With two classes, a range and its negation are one cue.

@@ -64,7 +64,7 @@ def new_folder(to: Path) -> Iterator[Path]:
     """Yield a temporary folder that is renamed to `to` at the end, or deleted if an exception is raised.
 
     Raises:
-        DataError: `to` exists and is not an empty folder, or nothing can be written beside it.
+        DataError: `to` exists and is not an empty folder, or its parent folder is not writable.
     """
     require_free(to)
     try:

@@ -24,7 +24,7 @@ LABELS = "labels.txt"
 
 @dataclass(frozen=True)
 class MetadataFolder:
-    """A folder of images whose `metadata` file, written in `form`, has a row for each of them."""
+    """A folder of images whose `metadata` file, written in `form`, has one row per image."""
 
     folder: Path
     metadata: Path

@@ -74,7 +74,7 @@ class ClassCounts:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are two classes, so that both have the same test against the rest."""
+        """Whether there are only two classes, for which the tests of one class against the rest are equal."""
         return len(np.unique(self.labels)) == 2
 
 

@@ -88,7 +88,7 @@ class RefreshRun:
 
 
 def _status_of(stages: "list[Run]") -> str | None:
-    """Return the status of a refresh from the statuses of its stages, or None if one of them is still running."""
+    """Return the status of a refresh from the statuses of its stages, or None if a stage is still running."""
     statuses = {stage.info.status for stage in stages}
     if "RUNNING" in statuses:
         return None

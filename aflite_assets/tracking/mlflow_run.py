@@ -35,7 +35,7 @@ TABLES_TAG = "mlflow.loggedArtifacts"
 
 @dataclass(frozen=True)
 class MlflowRun:
-    """A run in MLflow; its methods are those of `TrackedRun` and raise TrackingError if MLflow refuses."""
+    """A run in MLflow; its methods implement `TrackedRun` and raise TrackingError if MLflow refuses a call."""
 
     session: MlflowSession
     experiment_id: str
@@ -71,8 +71,7 @@ class MlflowRun:
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
         """Log numbers at `step` (0 if None).
 
-        NaN and infinite values are skipped: MLflow would store them, but its charts and searches treat them as numbers,
-        so a missing value is better.
+        NaN and infinite values are skipped, because MLflow's charts and searches would treat them as numbers.
         """
         self._log_points((name, value, step or 0) for name, value in metrics.items())
 
@@ -99,8 +98,8 @@ class MlflowRun:
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
         """Log which version of a dataset the run read.
 
-        MLflow accepts digests of 36 characters: `digest` is cut there, and its full text is stored in the dataset's
-        source. A run stores a dataset version once: if a version is logged for two contexts, the first context stays.
+        MLflow accepts digests of 36 characters, so `digest` is cut; the full digest is stored in the dataset's source.
+        A run stores a dataset version once: if a version is logged for two contexts, the first context stays.
         """
         from mlflow.entities import Dataset, DatasetInput, InputTag
 

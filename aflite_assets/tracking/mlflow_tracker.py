@@ -43,8 +43,8 @@ class MlflowTracker:
     a server chooses its own place. `tags` are set on every run. Creating a tracker has no side effects. `refresh` names
     a refresh: the runs of its stages are children of one run per dataset. If `refresh` is None, runs have no parent.
 
-    Tags named `dagster/...` repeat Dagster's metadata under its names: asset_key, partition, data_version and, if a
-    Dagster run makes the result, run_id and run_url.
+    Tags named `dagster/...` repeat Dagster's metadata under its names: asset_key, partition, data_version and, for
+    results of a Dagster run, run_id and run_url.
 
     Raises:
         TrackingError: `uri` is an SQLite database without an absolute path, an ambiguous address, or a server's address
@@ -171,7 +171,7 @@ def _check_uri(uri: str) -> None:
 def delete_runs_without_result(
     tracker: MlflowTracker, exists: Callable[[str, str, str], bool], *, before: datetime
 ) -> int:
-    """Delete the runs of stages that ended before a time and whose result no longer exists, with their children.
+    """Delete the runs, with their children, of stages that ended before a time and whose result no longer exists.
 
     The run of a refresh is deleted if it began before this time and has no runs of stages left.
 

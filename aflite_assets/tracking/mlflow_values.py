@@ -1,6 +1,6 @@
 """Names and values in the form that MLflow accepts. MLflow is not imported, and nothing is written.
 
-The limits are those of `mlflow.utils.validation` in MLflow 3.17.
+The limits are copied from `mlflow.utils.validation` in MLflow 3.17.
 """
 
 import hashlib

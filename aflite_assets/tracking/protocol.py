@@ -66,7 +66,7 @@ class TrackedRun(Protocol):
         """Log each name's values at consecutive steps; NaN and infinite values are skipped."""
 
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
-        """Log which version of a dataset the run read, and for what (`context`, such as "training")."""
+        """Log the version of a dataset that the run read, and its use (`context`, such as "training")."""
 
     def log_artifact(self, path: Path) -> None:
         """Store a copy of a file, or of a folder with its content."""

@@ -19,7 +19,7 @@ _open: dict[str, "RunScope"] = {}
 
 @dataclass
 class RunScope:
-    """One run of one dataset: its steps' results so far, by stage, and the process that makes stages for them."""
+    """One run of one dataset: the results of its steps so far, by stage, and the process that computes stages."""
 
     run_id: str
     store: ResultStore
@@ -29,7 +29,7 @@ class RunScope:
 
     @property
     def what(self) -> str:
-        """The run's name in messages to others who wait for it."""
+        """The run's name in messages to other processes that wait for the run."""
         return f"Dagster run {self.run_id}"
 
     def record(self, steps: Iterable[str]) -> Refresh | None:

@@ -56,7 +56,9 @@ class BarGroup:
 
 @dataclass(frozen=True)
 class AccuracyBars:
-    """The chart of one evaluator. `says`: its result in words. `train_sets`: explanations of filtered and random rows.
+    """The chart of one evaluator.
+
+    `says`: the result of the chart in words. `train_sets`: explanations of filtered and random rows.
 
     `guess`: the baseline that has the accuracy of chance.
     """
@@ -94,7 +96,7 @@ def accuracy_bars(
     *,
     notes: Mapping[str, str] = MappingProxyType({}),
 ) -> AccuracyBars | None:
-    """Return the chart of one evaluator on all rows of these test sets; None if it has no accuracy there.
+    """Return the chart of one evaluator on all rows of these test sets; None if there is no accuracy.
 
     `notes`: by test set, additional text for its heading.
     """

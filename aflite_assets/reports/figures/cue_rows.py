@@ -36,8 +36,8 @@ class CueRow:
 
     `texts`: each text in pieces, with a flag for highlighted pieces. `corners`: corners of the image that get a frame
     ("top left"), and whether the framed feature is present or, as in "no dark patch", absent. `values`: highlighted
-    columns, each with the row's value. `place`: file and line, "" if no file is known. `contradicts`: whether the row
-    has another class than the one that the cue points to.
+    columns, each with the row's value. `place`: file and line, "" if no file is known. `contradicts`: whether the row's
+    class differs from the class that the cue predicts.
     """
 
     row_id: int
@@ -55,7 +55,7 @@ class CueRow:
 def cue_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning | None) -> tuple[CueRow, ...]:
     """Return at most `MOST_ROWS` train rows of the class that a cue points to, taking several cues in turn.
 
-    If there is a row that carries a cue but has another class, it is added at the end. If the scan has no such cue, the
+    A row with a cue but another class is added at the end, if there is such a row. If the scan has no such cue, the
     rows have the attribute or word that models lean on. If there is no such property either, the result is empty.
     """
     known = set(inputs.examples.row_ids.tolist())

@@ -111,9 +111,7 @@ def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
 
 
 def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Picture:
-    """Draw the last known predictability of train rows, with kept rows stacked on removed ones; rows without a score
-    are left out.
-    """
+    """Draw the last known predictability of train rows, with kept rows stacked on removed rows."""
     figure, axes = drawing.new_axes()
     low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
     draw_bars(axes, low, high, removed, lw=0.6, facecolors=ORANGE, hatch="///", label=f"removed ({removed.sum():,})")
@@ -205,7 +203,7 @@ def _learning_curves(
 def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
     """Return the data for `page/scripts/charts.js`: bias and largest class in one panel, pool rows in the other.
 
-    A series names its colour on the page; its `values` have one number per iteration, and `texts` are the same in
+    A series names its colour on the page; `values` has one number per iteration, and `texts` has these numbers in
     words.
     """
     bias, largest, left = (

@@ -61,9 +61,7 @@ def compared_accuracies(analysis: Analysis, representation: str) -> list[Compare
 
 
 def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:
-    """Draw two features of the train rows "before" and "after" filtering on the same scale; nothing if none are
-    chosen.
-    """
+    """Draw two features of the train rows "before" and "after" filtering on one scale, if features are chosen."""
     if inputs.scatter_features is None:
         return {}
     entered = rows.filter(pc.equal(rows["split"], "train"))
@@ -203,7 +201,7 @@ def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
 
 
 def means_text(blocks: ClassBlocks) -> str:
-    """Return the mean similarities of a class in words, with the numbers of rows behind them."""
+    """Return the mean similarities of a class in words, with the numbers of rows."""
     texts = []
     for one in blocks:
         part = "" if one.used_rows == one.rows else f"{count(one.used_rows)} of "

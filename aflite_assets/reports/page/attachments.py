@@ -1,6 +1,4 @@
-"""The attachments of a report: tables and pictures that its page shows on demand, and the files that contain all of
-them.
-"""
+"""The attachments of a report: tables and pictures that its page shows on demand, and the files with all of these."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -190,7 +188,7 @@ def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[st
 
 
 def _of_models(analysis: Analysis) -> Iterator[Attachment]:
-    """Yield the tables of accuracies except the one on the page, each with the papers' values."""
+    """Yield the tables of accuracies except the table on the page, each with the papers' values."""
     for kind, about in _TABLES.items():
         for table in all_tables.SHOWN[kind](analysis):
             yield _table(_MODELS, table, about)

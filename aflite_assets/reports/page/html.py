@@ -1,4 +1,4 @@
-"""The HTML report of one page: a self-contained file that makes no requests; its numbers come from the tables."""
+"""The HTML report: one self-contained page that makes no requests, with numbers from the tables."""
 
 import base64
 import hashlib
@@ -235,9 +235,7 @@ def with_definitions(shown: str) -> Markup:
 
 @cache
 def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return terms by their escaped lower-case form, and a pattern for them, which first matches tags, links, code and
-    buttons.
-    """
+    """Return terms by their escaped lower-case form, and a pattern for terms outside tags, links, code and buttons."""
     terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
     longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))
     left_alone = r"<(?P<tag>a|code|button)\b.*?</(?P=tag)>|<[^>]*>"

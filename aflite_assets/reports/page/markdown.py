@@ -76,7 +76,7 @@ def _markdown(table: Table) -> str:
 
 
 def first_screen_markdown(first: FirstScreen, bars: AccuracyBars | None) -> str:
-    """Return the first screen of the page as Markdown: the finding, what to do, the chart as a table, and limits."""
+    """Return the first screen of the page as Markdown: the finding, advice, the chart as a table, and limits."""
     parts = [f"**{first.badge}:** {escape_markdown(first.finding)}"]
     if first.sure:
         parts.append(f"**How sure:** {escape_markdown(first.sure)}")

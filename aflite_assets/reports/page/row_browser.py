@@ -55,9 +55,7 @@ _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
 @dataclass(frozen=True)
 class Shown:
-    """Counts of the rows of one side on the page; `suspects` of them are shown for their likely wrong labels, not
-    drawn.
-    """
+    """Counts of the rows of one side on the page; `suspects`: number of rows shown because of a likely wrong label."""
 
     representation: str
     side: str
@@ -328,9 +326,7 @@ class _RowValues:
         return {"vector": short_vector(np.array(list(features.values())), names=tuple(features)), "values": values}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
-        """Return [forgotten, right, presented, numbers of its sets] per training; None if the training lacks the
-        row.
-        """
+        """Return [forgotten, right, presented, set numbers] of a row per training; None if a training lacks the row."""
         found: list[list[Any] | None] = []
         for one in self._trainings:
             name = f"{one.weak_model}.{one.seed}"
@@ -363,7 +359,7 @@ def _cue_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _cues_by_row(analysis: Analysis, inputs: ReportInputs, row_ids: np.ndarray) -> dict[int, list[int]]:
-    """Return, by row id, the positions of the row's cues among those that the browser filters by."""
+    """Return, by row id, the positions of the row's cues in the browser's list of cues."""
     found: dict[int, list[int]] = {}
     for place, cue in enumerate(browsed_cues(analysis)):
         for row_id in np.intersect1d(inputs.carriers.get(cue.number, ()), row_ids).astype(np.int64).tolist():

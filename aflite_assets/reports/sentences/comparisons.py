@@ -77,7 +77,7 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
 
 
 def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
-    """Return a sentence on the fall from full to filtered and its parts, or on why there is none."""
+    """Return a sentence on the drop in accuracy from full to filtered and its parts, or on why it is missing."""
     start, *changes, end = fall
     where, unit = f"{start.evaluator} on {start.test_set}", facts.test_set[start.test_set].unit
     if start.accuracy is None or end.accuracy is None:
@@ -98,12 +98,11 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
 
 
 def adversary_sentences(analysis: Analysis) -> Iterator[str]:
-    """Return, for each adversary and evaluator, whether a weaker adversary made rows harder for a stronger evaluator
-    (ICML 2020, 4.2).
+    """Return, for each adversary and evaluator, whether a weak adversary makes rows harder for a strong evaluator.
 
-    An adversary is the ensemble of linear classifiers on a representation. Its strength is the share of pool rows that
-    the ensemble predicted correctly in the first pass. Returns an empty list if the dataset has one representation or
-    there are no results.
+    The question is from section 4.2 of the ICML 2020 paper. An adversary is the ensemble of linear classifiers on a
+    representation. Its strength is the share of pool rows that the ensemble predicted correctly in the first pass.
+    Returns an empty list if the dataset has one representation or there are no results.
     """
     facts = analysis.facts
     for one in facts.filterings if len(facts.filterings) > 1 else ():
@@ -133,7 +132,7 @@ def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def ranking_line(analysis: Analysis) -> str:
-    """Return a line on how many comparisons on whole test sets, over all sizes, found one of the rankings better."""
+    """Return a line with the number of comparisons on whole test sets, over all sizes, that favour one ranking."""
     whole = [one for one in of_kind(analysis, "ranking") if one.whole and one.difference is not None]
     if not whole:
         return "No evaluator was trained on both."
@@ -162,7 +161,7 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence[Difference]) -> str:
-    """Return a sentence on one evaluator's differences on whole test sets; those with a better ranking come first."""
+    """Return a sentence on one evaluator's differences on whole test sets; significant differences come first."""
     first, second = pair.rankings
     said, undecided = [], [one_line(one.test_set) for one in compared if better_ranking(facts, one) is None]
     for one in compared:

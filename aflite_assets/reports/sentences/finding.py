@@ -1,5 +1,6 @@
-"""The finding of a report in plain words: what was found, how certain it is, and what to do. The finding is shown on
-the first screen.
+"""The finding of a report in plain words: the result, its certainty, and advice.
+
+The finding is shown on the first screen.
 """
 
 from collections.abc import Mapping
@@ -201,9 +202,7 @@ class FindingWords:
         return f"{name}{reasons[one.reason]}"
 
     def _is_cue(self, one: PropertyLeaning) -> bool:
-        """Return whether the property is named by its cue; a column or attribute has many cues, and a name that users
-        know.
-        """
+        """Return whether the property is named by its cue instead of by the name of a column or attribute."""
         return bool(self.cues) and one.kind not in ("attribute", "column")
 
     def _mending(self, one: PropertyLeaning) -> str:

@@ -1,4 +1,4 @@
-"""The first screen of a report: what the page is, the finding, what to do, and the limits of the finding."""
+"""The first screen of a report: the purpose of the page, the finding, advice, and the limits of the finding."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -63,12 +63,12 @@ class Limit:
 class FirstScreen:
     """The sentences of the first screen; they are not escaped.
 
-    `badge`: the kind of finding in two or three words. `about`: a sentence on what the page is. `sure`: how certain the
-    finding is. `to_do` is advice with its `command`; both are "" if there is none. `cues`: the scan's cues that the
-    finding is about, the strongest first. `carriers`: sentences with the numbers of rows with these cues. `evaluator`:
-    the evaluator whose accuracies show the finding; "" if none was trained. `test_sets`: the test sets that show the
-    finding, starting with the natural test set. `set_notes`: how the cue occurs in each test set. `representation`: ""
-    if nothing was filtered.
+    `badge`: the kind of finding in two or three words. `about`: a sentence on the purpose of the page. `sure`: how
+    certain the finding is. `to_do` is advice with its `command`; both are "" if there is none. `cues`: the scan's cues
+    that the finding is about, the strongest first. `carriers`: sentences with the numbers of rows with these cues.
+    `evaluator`: the evaluator whose accuracies show the finding; "" if none was trained. `test_sets`: the test sets
+    that show the finding, starting with the natural test set. `set_notes`: how the cue occurs in each test set.
+    `representation`: "" if nothing was filtered.
     """
 
     tone: Tone
@@ -235,7 +235,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
 
 
 def _failed(check: CheckOutcome, *, touched: bool) -> str:
-    """Return a sentence on a failed check: what it concerns, the consequence, and what was found."""
+    """Return a sentence on a failed check: its subject, the consequence, and the finding."""
     subject = f" “{short(check.subject, _LONGEST)}”" if check.subject else ""
     about = _ABOUT_SETS.get(check.name, _ABOUT.get(check.about, "On the data"))
     lead = _CONSEQUENCES.get(check.name, f"{about}{subject}")
@@ -247,6 +247,6 @@ def _failed(check: CheckOutcome, *, touched: bool) -> str:
 
 
 def _first_sentences(text: str) -> str:
-    """Return as many whole sentences as fit, without the last full stop; if not even the first one fits, it is cut."""
+    """Return as many whole sentences as fit, without the last full stop; a first sentence that is too long is cut."""
     fitting = text[: _LONGEST_SAID + 1].rpartition(". ")[0] if len(text) > _LONGEST_SAID else text
     return fitting.rstrip(".") or truncate(text.rstrip("."), _LONGEST_SAID)

@@ -295,7 +295,7 @@ class VerdictWords:
         return f"{text}; it is undecided on {listed(names, MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
-        """Return what is missing for a decision."""
+        """Return a phrase on the results that are missing for a decision."""
         shortfalls = self.verdict.shortfalls
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
@@ -389,7 +389,7 @@ class VerdictWords:
         return f"{where}{f'{pool},' if pool else ''} “{stated.evaluator}” has {said}"
 
     def points(self, stated: StatedDifference) -> str:
-        """Return the difference with its interval and, if that is uninformative, what is missing."""
+        """Return the difference with its interval and, if the interval is uninformative, the missing results."""
         if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
         what = f"{self.facts.test_set[stated.test_set].unit}s" if few.what == "rows" else few.what

@@ -1,4 +1,4 @@
-"""Sentences on what changed between two results."""
+"""Sentences on the changes between two results."""
 
 from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.text import count, listed, one_line, short

@@ -1,4 +1,4 @@
-"""The tables of rows that weak models forget, and of the effect of training on them (EACL 2021, Tables 1 to 11)."""
+"""The tables of rows that weak models forget, and of training on these rows (as Tables 1 to 11 of EACL 2021)."""
 
 from collections.abc import Iterable
 from itertools import zip_longest

@@ -65,7 +65,7 @@ class PublishedTable(BaseModel, frozen=True, extra="forbid"):
 
 @cache
 def every_table() -> dict[str, tuple[PublishedTable, ...]]:
-    """Return the tables by dataset, those of one dataset grouped by paper."""
+    """Return the tables by dataset, grouped by paper."""
     text = (files("aflite_assets.reports.tables") / "papers.yaml").read_text(encoding="utf-8")
     content = yaml.load(text, yaml.BaseLoader)  # which leaves numbers texts, as printed
     return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)

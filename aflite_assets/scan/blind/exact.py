@@ -1,4 +1,7 @@
-"""Exact confidence intervals and tests for shares of questions. Grouped questions count as fewer independent ones."""
+"""Exact confidence intervals and tests for shares of questions.
+
+Grouped questions count as fewer than independent questions.
+"""
 
 import numpy as np
 

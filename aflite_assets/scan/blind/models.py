@@ -32,8 +32,8 @@ _MOST_CHARACTERS = 2_000
 def read_parts(given: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Return the texts that each kind of word model reads: whole answers, first sentences, or beginnings.
 
-    First sentences are left out if most answers have one sentence. Beginnings are left out if most answers are as
-    short.
+    First sentences are left out if most answers have one sentence. Beginnings are left out if most answers are as short
+    as a beginning.
     """
     parts = {
         FIRST_SENTENCE: [_first_sentence(text[:_MOST_CHARACTERS]) for text in given],

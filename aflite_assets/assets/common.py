@@ -188,7 +188,7 @@ def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg
 
 
 def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> list[dg.AssetCheckResult]:
-    """Return the findings of the stage's checks of its result as asset checks; those that stop the run are logged."""
+    """Return the outcomes of the stage's checks of its result as asset checks; failures stopping the run are logged."""
     result = obtained.result
     outcomes = result_checks(result, dataset_spec(result.partition), result_store.open())
     for one in outcomes:

@@ -205,8 +205,8 @@ def _chosen(folder: Path, at: str | None) -> Path:
     if not chosen:
         wanted = "no finished backup" if at is None else f"no finished backup {at!r}"
         raise StoreError(
-            f"there is {wanted} in {folder} (finished backups there: {[path.name for path in finished]}); name another "
-            "folder"
+            f"there is {wanted} in {folder} (the finished backups are {[path.name for path in finished]}); name "
+            "another folder"
         )
     return chosen[-1]
 
@@ -221,13 +221,13 @@ def _databases_of(backup: Path) -> list[str]:
         facts = read_json(backup / _DONE)
         written, databases = facts["format"], list(facts["databases"])
         if not all(isinstance(name, str) for name in databases):
-            raise TypeError("a database name is not a text")
+            raise TypeError("a database name is not a string")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{backup / _DONE} cannot be read ({error}); choose another backup with `--at`") from None
     if written != _FORMAT:
         raise StoreError(
-            f"the backup {backup} has the unknown format {written!r}; restore it with the version of aflite-assets "
-            "that wrote the backup"
+            f"the backup {backup} has the unknown format {written!r}; restore the backup with the version of "
+            "aflite-assets that wrote it"
         )
     return databases
 

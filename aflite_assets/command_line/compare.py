@@ -45,7 +45,7 @@ def _compare(options: argparse.Namespace) -> None:
         old = earlier_result(store, new)
         if old is None:
             raise StoreError(
-                f"the dataset {options.old!r} has only one analysis, so there is no earlier one to compare with; "
+                f"the dataset {options.old!r} has only one analysis, so there is no earlier analysis to compare with; "
                 f"change the dataset and run `aflite refresh {new.partition}`, or name a second dataset"
             )
     else:

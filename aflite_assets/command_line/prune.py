@@ -65,7 +65,7 @@ def age(text: str) -> timedelta:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an age; write for example 30d, 12h or 2w")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an age; write an age such as 30d, 12h or 2w")
     return timedelta(**{_UNITS[match[2]]: float(match[1])})
 
 
@@ -162,7 +162,7 @@ def _named(name: str) -> tuple[str, str | None]:
     if stage and stage not in STAGES:
         raise InvalidInputError(
             f"there is no stage {stage!r}{did_you_mean(stage, STAGES)} (received {name!r}); name one of the stages "
-            f"{', '.join(STAGES)}, or give the dataset alone"
+            f"{', '.join(STAGES)}, or give only the name of the dataset"
         )
     return partition, stage or None
 

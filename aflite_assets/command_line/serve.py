@@ -244,8 +244,8 @@ def report_path(store: ResultStore, dataset: str) -> str:
     address = f"{_REPORTS}/{dataset}/{key}/report.html"
     if (damage := _damage(store.root.resolve() / address)) is not None:
         raise StoreError(
-            f"the report of {dataset!r} differs from the published one ({damage}); run `aflite refresh {dataset}` to "
-            "write the report again"
+            f"the report of {dataset!r} differs from the published report ({damage}); run `aflite refresh {dataset}` "
+            "to write the report again"
         )
     return address
 

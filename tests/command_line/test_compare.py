@@ -50,7 +50,7 @@ def test_what_cannot_be_compared_is_named(
 ) -> None:
     name = made_vectors["name"]
     assert main(["compare", name]) == 1
-    assert f"{name!r} has only one analysis, so there is no earlier one to compare with" in capsys.readouterr().err
+    assert f"{name!r} has only one analysis, so there is no earlier analysis to compare with" in capsys.readouterr().err
     assert main(["compare", name, "marked_digits"]) == 1
     assert "has no analysis in" in capsys.readouterr().err
     assert main(["compare", name, str(tmp_path)]) == 1

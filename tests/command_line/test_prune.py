@@ -120,5 +120,5 @@ def test_kernels_of_older_sources_go(store: ResultStore, capsys: pytest.CaptureF
 def test_ages() -> None:
     assert (age("30d"), age("1.5h"), age("2w")) == (timedelta(30), timedelta(minutes=90), timedelta(14))
     for text in ("30", "d", "-1d", "1m"):
-        with pytest.raises(argparse.ArgumentTypeError, match="is not an age; write for example 30d, 12h or 2w"):
+        with pytest.raises(argparse.ArgumentTypeError, match="is not an age; write an age such as 30d, 12h or 2w"):
             age(text)

@@ -319,4 +319,6 @@ def test_a_report_that_was_edited_is_not_opened(
     monkeypatch.setenv("AFLITE_HOME", str(root.parent))
     (root / REPORT).write_text("<h1>retort</h1>")
     assert main(["open", "digits"]) == 1
-    assert "'digits' differs from the published one (the content of report.html has changed" in capsys.readouterr().err
+    assert (
+        "'digits' differs from the published report (the content of report.html has changed" in capsys.readouterr().err
+    )

@@ -40,7 +40,7 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
     """Return the numbers of evaluator_models: mean accuracy in [0, 1] over the finished seeds, by train set.
 
     The numbers are for the grid's first evaluator, on the first test set with the dataset's own classes; `accuracy.of`
-    names both.
+    names the evaluator and the test set.
     """
     cells = pq.read_table(result.file("cells.parquet")).to_pylist()
     done = [cell for cell in cells if cell["status"] == "done" and cell["evaluator"] == cells[0]["evaluator"]]

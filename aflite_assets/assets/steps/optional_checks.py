@@ -32,8 +32,7 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
             if not context.has_partition_key:
                 raise dg.Failure(
                     "no dataset is selected, because Dagster offers no choice of a dataset when a check runs alone; "
-                    f"materialise {name} for the dataset instead, which reuses results that are up to date and runs "
-                    "the checks",
+                    f"materialise {name} for the dataset to run the checks (results that are up to date are reused)",
                     allow_retries=False,
                 )
             result = compute(context, **resources)

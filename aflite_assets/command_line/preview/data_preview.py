@@ -209,7 +209,7 @@ def _sample(
 ) -> tuple[CurveSizes | None, int | None, Examples]:
     """Return the planned samples of the train rows, and the size of the sample to plan for.
 
-    This is the largest sample that meets the size settings. If none does, it is the largest sample, and planning fails.
+    The plan is for the largest sample that meets the size settings. If no sample meets the settings, planning fails.
     """
     if spec.sample is None:
         return None, None, raw

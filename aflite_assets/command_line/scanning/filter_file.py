@@ -19,8 +19,8 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
     """
     if read.bare is None or read.bare.source is None:
         raise DataError(
-            "`--filter-file` works only for a table of preferences or questions without a dataset file; leave it out, "
-            "or add `representations` and `filter` to the existing dataset file"
+            "`--filter-file` works only for a table of preferences or questions without a dataset file; leave the "
+            "option out, or add `representations` and `filter` to the existing dataset file"
         )
     if path.suffix not in (".yaml", ".yml") or not NAME.fullmatch(path.stem):
         raise DataError(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class ScanInput:
     """Rows to scan, sentences on how columns were interpreted, and columns declared as irrelevant.
 
-    `bare`: the file if it has no YAML file. `dataset`: the dataset otherwise.
+    `bare`: the data file, if FILE is not a dataset. `dataset`: the dataset otherwise.
     """
 
     rows: ScanRows

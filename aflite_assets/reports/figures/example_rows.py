@@ -52,7 +52,7 @@ def _shown_text(column: str, text: str) -> str:
 def shown_examples(
     examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Draw random train rows of one side, taking classes in turn to include small classes; `most`: 0 for the default."""
+    """Draw random train rows of one side, taking classes in turn to include small ones; `most`: 0 for the default."""
     side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
     labels = side["label"].to_numpy()
     shuffled = np.random.default_rng(seed).permutation(len(labels))

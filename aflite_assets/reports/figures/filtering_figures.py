@@ -158,14 +158,14 @@ def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: floa
 
 
 def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
-    """Draw the learning curves that chose the warm-up rows; their sizes double."""
+    """Draw the learning curves used to choose the number of warm-up rows; sample sizes double."""
     curves = {name: list(of_one) for name, of_one in groupby(points, attrgetter("representation"))}
     alt = "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
     return _learning_curves(curves, alt + listed(list(curves)), logarithmic=True)
 
 
 def sample_picture(points: Sequence[SamplePoint]) -> Picture:
-    """Draw the curve that chose the sample of the train rows."""
+    """Draw the learning curve used to choose the sample of the train rows."""
     chosen = next(one.rows for one in points if one.chosen)
     alt = f"Accuracy on held-back train rows by the rows of the sample trained on, with the {chosen:,} chosen"
     return _learning_curves({"sample": points}, alt, logarithmic=False)

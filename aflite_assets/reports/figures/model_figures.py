@@ -46,7 +46,7 @@ def _complete(falls: Sequence[Fall]) -> list[Fall]:
 
 
 def _overview(analysis: Analysis, representation: str, most_across: int) -> Picture:
-    """Draw one panel per test set with one line per evaluator, and on it a dot with its interval per train set."""
+    """Draw one panel per test set with one line per evaluator, and one dot with an interval per train set."""
     test_sets, plain = analysis.facts.test_sets, analysis.facts.plain_evaluators
     found = [
         one

@@ -269,7 +269,7 @@ def _short(text: str | None) -> str:
 
 
 class _RowValues:
-    """Maker of the JSON values of rows: `classes` are names, and `words` are the cues of removal by filtering."""
+    """Converter of rows to JSON values: `classes` are class names, and `words` are word cues of the removed rows."""
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, rows: pa.Table) -> None:
         facts, self._rows = analysis.facts, rows

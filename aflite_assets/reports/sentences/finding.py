@@ -139,9 +139,7 @@ class FindingWords:
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
     def carriers(self) -> str:
-        """Return how many rows of the class and of the others carry the first cue, and its other names; "" without a
-        cue.
-        """
+        """Return a sentence on the shares of the class and of other rows with the first cue, and on its other names."""
         if not self.cues:
             return ""
         cue = self.cues[0]

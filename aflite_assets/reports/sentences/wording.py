@@ -127,5 +127,5 @@ def train_set_meaning(name: str) -> str:
 
 
 def stop_text(stop_reason: str) -> str:
-    """Return why filtering stopped."""
+    """Return a phrase on the reason why filtering stopped."""
     return STOP_REASONS.get(stop_reason.lower().split(".")[-1], stop_reason)

@@ -93,9 +93,7 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
 
 
 def paper_table(table: PublishedTable) -> Table:
-    """Return the values as printed in the paper, with the deviation over seeds if there is one, below the source and
-    the caption.
-    """
+    """Return a table of values as printed in the paper, with any deviation over seeds, and with source and caption."""
     return Table(
         "published",
         f"{table.source}: {table.caption}",

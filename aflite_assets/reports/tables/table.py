@@ -18,8 +18,8 @@ Values = Mapping[str, object]
 class TableCell:
     """One cell of a table, as text.
 
-    `text` is read first, then `small`. `value`: the number that it is sorted by; None for other cells. `kind`: what the
-    cell holds; for a missing result, the reason why it is missing. `strong` and `shaded` highlight it on the page.
+    `text` is read first, then `small`. `value`: the number that it is sorted by; None for other cells. `kind`: the kind
+    of content, or the reason for a missing result. `strong` and `shaded` highlight it on the page.
     """
 
     text: str

@@ -3,9 +3,9 @@
 Libraries were compared on texts of up to 60 words with 200 planted copies, each with one word changed. The figures
 below are CPU seconds and copies found; no method reported other rows. Results among 2,000 texts: min-hashes of this
 module 0.06 s and 170 copies; datasketch 2.0 with 16 hashes 0.7 s and 105, with 128 hashes 0.8 s and 146; cleanlab's
-Datalab on TF-IDF 0.4 s and 199. Results among 10,000 texts, in the same order: 0.4 s and 159, 3.3 s and 90, 4.3 s and
-140, 4.6 s and 193. Datalab finds more copies, but compares all pairs of rows in a dense matrix, so its cost grows with
-the square of the number of rows.
+Datalab on TF-IDF 0.4 s and 199. Results among 10,000 texts: min-hashes 0.4 s and 159 copies; datasketch with 16 hashes
+3.3 s and 90, with 128 hashes 4.3 s and 140; Datalab 4.6 s and 193. Datalab finds more copies, but compares all pairs of
+rows in a dense matrix, so its cost grows with the square of the number of rows.
 """
 
 from collections.abc import Hashable, Sequence

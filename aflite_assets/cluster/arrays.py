@@ -19,7 +19,7 @@ class MappedArray:
     shape: tuple[int, ...]
 
     def get(self) -> np.ndarray:
-        """Return the map, read-only."""
+        """Return the memory map, which is read-only."""
         return np.memmap(self.path, mode="r", offset=self.offset, dtype=self.dtype, shape=self.shape)
 
 

@@ -73,7 +73,7 @@ class Cluster(Protocol):
         ...
 
     def share(self, value: object) -> Shared:
-        """Send a value to each node on its first request."""
+        """Send a value to each node when the node first requests the value."""
         ...
 
 

@@ -169,7 +169,7 @@ class RayCluster:
 
 @dataclass
 class _RayWorkers:
-    """Actors that hold the same work. A lost actor is abandoned, and another one is started instead."""
+    """Actors that hold the same work. A lost actor is abandoned, and another actor is started instead."""
 
     ray: Any
     make: Callable[[], Work]

@@ -32,7 +32,7 @@ class RunReference:
 
     @property
     def url(self) -> str | None:
-        """The run's page, or None if no server is known that shows it."""
+        """The address of the run's page, or None if no server shows the run."""
         return f"{self.server}/{self.fragment}" if self.server else None
 
     @property

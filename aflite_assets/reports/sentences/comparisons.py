@@ -100,9 +100,9 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
 def adversary_sentences(analysis: Analysis) -> Iterator[str]:
     """Return, for each adversary and evaluator, whether a weak adversary makes rows harder for a strong evaluator.
 
-    The question is from section 4.2 of the ICML 2020 paper. An adversary is the ensemble of linear classifiers on a
-    representation. Its strength is the share of pool rows that the ensemble predicted correctly in the first pass.
-    Returns an empty list if the dataset has one representation or there are no results.
+    This question is examined in section 4.2 of the ICML 2020 paper. An adversary is the ensemble of linear classifiers
+    on a representation. The strength of an adversary is the share of pool rows that the ensemble predicted correctly in
+    the first pass. Returns an empty list if the dataset has one representation or there are no results.
     """
     facts = analysis.facts
     for one in facts.filterings if len(facts.filterings) > 1 else ():

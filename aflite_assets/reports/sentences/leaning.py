@@ -26,7 +26,7 @@ _UNTOLD: dict[WhyUntold, str] = {
 def untold_text(one: PropertyLeaning) -> str:
     """Return the reason why it cannot be decided whether models lean on a property, and advice.
 
-    The text has no full stop, and is "" if it can be decided.
+    Returns "" if the leaning can be decided; other texts have no full stop.
     """
     if one.why is None:
         return ""

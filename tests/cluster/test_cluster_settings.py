@@ -17,7 +17,7 @@ def test_addresses(address: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"kind": "dask"}, r"kind is 'dask'; give one of local, ray"),
+        ({"kind": "dask"}, r"kind` is 'dask', which is not a known kind; give one of local, ray"),
         ({"address": "auto"}, r"address` is 'auto', but `compute_cluster.kind` is 'local'; set `kind` to 'ray'"),
         ({"kind": "ray", "address": "10.0.0.1"}, r"address` is '10.0.0.1', which is not an address; give 'auto'"),
         ({"kind": "ray", "workers": 0}, r"workers` is 0; give a number of at least 1, or leave"),

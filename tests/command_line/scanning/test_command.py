@@ -216,7 +216,7 @@ def test_a_folder_of_images_with_metadata(scan: Scan, tmp_path: Path) -> None:
         ),
         (["--group", "author"], "'reviews.csv' has no column 'author'"),
         (["--encoding", "utf-16"], "utf-16"),
-        (["--html", "/no/such/folder/page.html"], "--html '/no/such/folder/page.html' cannot be written"),
+        (["--html", "/no/such/folder/page.html"], "`--html` is '/no/such/folder/page.html', which cannot be written"),
     ],
 )
 def test_mistakes_are_named_and_end_with_2(options: list[str], message: str, scan: Scan, tmp_path: Path) -> None:

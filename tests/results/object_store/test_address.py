@@ -58,7 +58,7 @@ def test_passwords_are_refused_and_not_repeated() -> None:
         with pytest.raises(InvalidInputError, match="AFLITE_STORE has a query or a fragment; write s3://") as refused:
             parse_address(query, named="AFLITE_STORE")
         assert "hunter2" not in str(refused.value)
-    with pytest.raises(InvalidInputError, match="endpoint_url of the result store has a user") as refused:
+    with pytest.raises(InvalidInputError, match="endpoint_url of the result store contains a user") as refused:
         parse_address("s3://results", named="x", endpoint_url="http://me:hunter2@127.0.0.1:9000")
     assert "hunter2" not in str(refused.value)
     with pytest.raises(

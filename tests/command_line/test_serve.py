@@ -307,7 +307,10 @@ def test_a_dataset_without_a_report_is_named_with_those_that_have_one(
     monkeypatch.setenv("AFLITE_HOME", str(root.parent))
     assert main(["open", name]) == 1
     said = capsys.readouterr().err
-    assert f"{name!r} has no report in {root}; make one: aflite refresh {name}; reports there are: digits" in said
+    assert (
+        f"{name!r} has no report in {root}; run `aflite refresh {name}` to write the report; reports there are: digits"
+        in said
+    )
 
 
 def test_a_report_that_was_edited_is_not_opened(
@@ -316,4 +319,6 @@ def test_a_report_that_was_edited_is_not_opened(
     monkeypatch.setenv("AFLITE_HOME", str(root.parent))
     (root / REPORT).write_text("<h1>retort</h1>")
     assert main(["open", "digits"]) == 1
-    assert "'digits' is not what was published: the content of report.html has changed" in capsys.readouterr().err
+    assert (
+        "'digits' differs from the published report (the content of report.html has changed" in capsys.readouterr().err
+    )

@@ -121,7 +121,10 @@ def test_a_tag_limits_the_seconds_of_a_step(materialize: Materialize, monkeypatc
 
 @pytest.mark.parametrize("given", ["soon", "0", "-1", "inf", "nan"])
 def test_a_limit_that_is_none_is_refused(materialize: Materialize, given: str) -> None:
-    expected = f"the run's tag aflite/max_runtime_seconds is {given!r}; give a number of seconds over 0"
+    expected = (
+        f"the run tag `aflite/max_runtime_seconds` is {given!r}, but a time limit is a positive number of seconds; "
+        "correct the tag"
+    )
     assert description(materialize(aflite__max_runtime_seconds=given)) == expected
 
 

@@ -204,5 +204,5 @@ def test_scatter_columns_are_for_features(images: dict[str, Any]) -> None:
 def test_weak_models_that_cannot_read_the_data_are_refused(images: dict[str, Any]) -> None:
     spec = parse_spec({**images, "forgettables": {"bow": {"model": {"kind": "siamese_bag"}}}})
     data = preview_data(spec)
-    with pytest.raises(ModelError, match=r"^forgettables\.bow\.model: "):
+    with pytest.raises(ModelError, match=r"^`forgettables\.bow\.model`: "):
         preview_plan(spec, data, preview_challenges(spec, data))

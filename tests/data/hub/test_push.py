@@ -173,4 +173,4 @@ def test_an_id_without_an_owner_is_wrong_usage(capsys: pytest.CaptureFixture[str
 
     with pytest.raises(SystemExit, match="2"):
         main(["push", "frogs", "frogs"])
-    assert "'frogs' is no id of the hub; write OWNER/NAME" in capsys.readouterr().err
+    assert "'frogs' is not a repository id of the hub; write OWNER/NAME" in capsys.readouterr().err

@@ -50,7 +50,7 @@ from aflite_assets.analysis.rules.leaning import (
     Pointed,
     PropertyLeaning,
     broken_tie,
-    constructed_test,
+    constructed_loss,
     leaning,
     property_skill,
 )
@@ -250,8 +250,8 @@ def _on_constructed(one: TiedProperty, draw: Draw, judges: Sequence[_Model]) -> 
         rows = challenge.rows
         for model in judges if challenge.collected == "constructed" and len(rows) >= FEWEST_ROWS else ():
             fall, right = _fall(model, draw.test, rows), _right([model], rows)
-            test = constructed_test(natural, _pointed(one, rows), right, (fall.difference, fall.p_value))
-            found += [] if test is None else [test[1]]
+            lost = constructed_loss(natural, _pointed(one, rows), right, (fall.difference, fall.p_value))
+            found += [] if lost is None else [lost.p_value]
     return found
 
 

@@ -1,7 +1,7 @@
 """The one table of what mends which kind of cue. `aflite scan` advises by it, and `fixing` acts by it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD, CONVERSION
@@ -99,6 +99,12 @@ def advised(result: ScanFacts) -> frozenset[int]:
     artefacts = {cue.number for cue in result.artefacts}
     told = (cue for cue in result.artefacts if cue.explained_by not in artefacts)
     return frozenset(cue.number for cue in told if remedies_in(result, cue))
+
+
+def effect_of(result: ScanFacts, cues: Sequence[Cue]) -> str:
+    """Return what `aflite fix` does for these cues by default, such as "leaves out the column", or ""."""
+    first = [remedies_in(result, cue)[:1] for cue in cues]
+    return "; ".join(dict.fromkeys(_SENTENCES[remedy] for remedies in first for remedy in remedies))
 
 
 def advice(result: ScanFacts, cue: Cue, command: str) -> str:

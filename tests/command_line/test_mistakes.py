@@ -367,7 +367,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         )),
         "smallest group|groups are taken whole|largest group",
     ),
-    "warm-up of everything": (_set("warmup.size", 1.0), r"warmup\.size is 1\.0, which leaves 0 of 90 train"),
+    "warm-up of everything": (_set("warmup.size", 1.0), r"`warmup\.size` is 1\.0, which leaves 0 of 90 train"),
     "hold out everything": (_set("holdout", {"dev": 90}), r"holdout\.dev is 90, .*, but train has only 90"),
     # Splits
     "no train split": (
@@ -402,14 +402,14 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _annotations([{"row": 3, "vote": "neutrl"}]), "'neutrl'.*did you mean 'neutral'",
     ),
     "votes about other rows": (_annotations([{"row": 9999, "vote": "neutral"}]), "9999"),
-    "challenge set of other labels": (_challenge(), r"but the dataset .* lacks \['other'\]; set map to give"),
+    "challenge set of other labels": (_challenge(), r"but the dataset .* lacks \['other'\]; set `map` to give"),
     "map that lacks a label": (
         _challenge(map={"entailment": "entailment", "neutral": "other"}),
-        r"challenge set 'hard': map lacks the dataset's labels \['contradiction'\]",
+        r"challenge set 'hard': `map` lacks the dataset's labels \['contradiction'\]",
     ),
     "map to an unknown label": (
         _challenge(map={"entailment": "entailment", "neutral": "othr", "contradiction": "other"}),
-        "map counts 'neutral' as 'othr', which is not a label of the set .*did you mean 'other'",
+        "`map` counts 'neutral' as 'othr', which is not a label of the set .*did you mean 'other'",
     ),
     "missing category": (
         _challenge(category="heuristic", map=dict.fromkeys(LABELS, "other")), "no column 'heuristic'",

@@ -145,7 +145,9 @@ def test_splits_may_be_treated_one_by_one(tmp_path: Path, store: ResultStore) ->
 def test_groups_too_large_for_the_warm_up_are_named(tmp_path: Path, store: ResultStore) -> None:
     spec = _grouped(tmp_path, group_size=100, warmup={"size": 50})
     raw = load_examples(run_stage("raw_dataset", spec, store=store).result.path)
-    with pytest.raises(DataError, match=r"warmup.size 50 gives 0 rows of 0 classes, .* because groups are taken whole"):
+    with pytest.raises(
+        DataError, match=r"`warmup.size` 50 gives 0 rows of 0 classes, .* because groups are taken whole"
+    ):
         _check_plan(WarmupSplitSettings.of(spec), raw, np.zeros(0, np.int64), needed=True)
 
 
@@ -155,7 +157,7 @@ def test_removal_by_groups_is_checked_before_anything_is_trained(tmp_path: Path,
             {"slice_size": 2},
             r"the largest group has 3 rows, more than filter\.slice_size 2, and filter\.remove is groups",
         ),
-        ({}, r"filter\.remove is groups, but the dataset has none; set columns\.group, or remove: rows"),
+        ({}, r"`filter\.remove` is groups, but the dataset has no groups; set `columns\.group`, or `remove: rows`"),
     ):
         spec = _grouped(tmp_path, filter={"remove": "groups", "train_size": 30, "slice_size": 10, **settings})
         if not settings:
@@ -191,7 +193,9 @@ def test_a_challenge_set_that_the_spec_no_longer_names_is_refused(tmp_path: Path
     source = {"format": "parquet", "splits": {"test": str(tmp_path / "dev.parquet")}}
     challenge = {"source": source, "columns": columns, "labels": ["a", "b", "c"], "unlabelled": [-1]}
     run_pipeline(_grouped(tmp_path, challenge_sets={"odd": challenge}), store=store)
-    with pytest.raises(DataError, match=r"challenge_sets holds \['odd'\], but the spec names \[\]; materialise"):
+    with pytest.raises(
+        DataError, match=r"challenge_sets holds \['odd'\], but the dataset's file names \[\]; materialise"
+    ):
         run_stage("analysis", _grouped(tmp_path), store=store)
 
 

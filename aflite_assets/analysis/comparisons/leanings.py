@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,9 @@ def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
             found = _on(of, [natural, *_of_own_classes(data, of)])
     elsewhere = [] if of.of.reason is None else _on_constructed(data, of, natural)
     tests, own_p = len(elsewhere) + (found.p_value is not None), found.p_value
-    p_value, evaluator, test_set, points = min(elsewhere, default=(1.0, of.evaluator, None, None))
+    p_value, evaluator, test_set, lost = min(
+        elsewhere, default=(1.0, of.evaluator, None, None), key=itemgetter(0, 1, 2)
+    )
     own: dict[str, Any] = {"carriers": found.carriers, "evaluator": evaluator, "p_value": None, "why": why}
     if own_p is not None and own_p <= p_value:
         assert found.pull is not None  # or there would be no p-value
@@ -91,7 +94,9 @@ def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
         own |= {"pull": found.pull.difference, "untied": found.untied.difference}
         return record_of(PropertyLeaning, of.of, found.pull, **own)
     if elsewhere:
-        own |= {"fallen_on": test_set, "fall": points, "p_value": min(1.0, tests * p_value), "why": None}
+        assert lost is not None  # a set gave the p-value
+        own |= {"fallen_on": test_set, "fall": lost.points, "fall_of": lost.of, "why": None}
+        own |= {"p_value": min(1.0, tests * p_value)}
     return record_of(PropertyLeaning, of.of, **own)
 
 
@@ -99,9 +104,11 @@ def _natural_set(data: BenchmarkData, of: LeaningInputs) -> TestSet | None:
     return headline_set(one for one in data.test_sets if one.name in of.pointed)
 
 
-def _on_constructed(data: BenchmarkData, of: LeaningInputs, natural: TestSet) -> list[tuple[float, str, str, float]]:
+def _on_constructed(
+    data: BenchmarkData, of: LeaningInputs, natural: TestSet
+) -> Sequence[tuple[float, str, str | None, rules.ConstructedLoss | None]]:
     """Return p-values of reliance on the property on constructed challenge sets that break the tie, with evaluator, set
-    and points.
+    and loss.
 
     The maker of such a set removed or reversed the property, as an edit of the rows would. Every evaluator that can
     judge is tested, because one may ignore or not see a property that others rely on.
@@ -113,8 +120,8 @@ def _on_constructed(data: BenchmarkData, of: LeaningInputs, natural: TestSet) ->
             continue
         there = one.labels, of.pointed[one.name], one.groups
         right = trained_right(data, fall.evaluator, "full", "", one)
-        if (test := rules.constructed_test(here, there, right, (fall.fall, fall.p_value))) is not None:
-            found.append((test[1], fall.evaluator, fall.test_set, test[0]))
+        if (lost := rules.constructed_loss(here, there, right, (fall.fall, fall.p_value))) is not None:
+            found.append((lost.p_value, fall.evaluator, fall.test_set, lost))
     return found
 
 

@@ -154,13 +154,28 @@ def broken_tie(test_set: str, natural: Pointed, challenge: Pointed, right: Seque
     return BrokenTie(test_set, *tie_strengths(natural, challenge), loss)
 
 
-def constructed_test(
+LossOf = Literal["set", "contradicting rows"]
+"""Rows that lose accuracy: a whole challenge set compared with natural rows, or the rows of the set whose value points
+to a class other than their own, compared with rows of the same class whose value points to it.
+"""
+
+
+@dataclass(frozen=True)
+class ConstructedLoss:
+    """The `points` that models lose on a challenge set made without a property, and the p-value of no loss."""
+
+    points: float
+    p_value: float
+    of: LossOf
+
+
+def constructed_loss(
     natural: Pointed, challenge: Pointed, right: Sequence[np.ndarray], fall: tuple[float, float]
-) -> tuple[float, float] | None:
-    """Return the points that models lose on a challenge set made without a property, and the p-value of no loss.
+) -> ConstructedLoss | None:
+    """Return the loss of models on a challenge set made without a property.
 
     If rows of the set have values that point to a class, the loss is that of rows that contradict them (`broken_tie`);
-    otherwise it is the `fall` of accuracy, in points with its p-value. A loss under `LEAST_NAMED` counts as none.
+    otherwise it is the `fall` of accuracy, in points with its p-value. A loss under `LEAST_NAMED` has the p-value 1.
     Return None if the tie is not significantly broken: such a set shows nothing about the property.
     """
     broken_p = tie_strengths(natural, challenge)[2]
@@ -168,7 +183,8 @@ def constructed_test(
         return None
     tie = broken_tie("", natural, challenge, right)
     points, p_value = fall if tie is None else (tie.loss.difference, _one_sided(tie.loss))
-    return points, max(broken_p, p_value) if points >= LEAST_NAMED else 1.0
+    p_value = max(broken_p, p_value) if points >= LEAST_NAMED else 1.0
+    return ConstructedLoss(points, p_value, "set" if tie is None else "contradicting rows")
 
 
 def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, float]:
@@ -227,9 +243,10 @@ class PropertyLeaning:
 
     Fields from `kind` to `overlap` are as in `Candidate`. Fields from `carriers` to `untied` are as in `Leaning`, in
     points. `fallen_on`: the constructed challenge set that shows most significantly that `evaluator` leans on the
-    property; `fall`: how many points it loses there. `p_value` is for no leaning; `adjusted_p` is adjusted for all
-    candidates (Holm). Fields from `broken_on` to `broken_p` hold the most significant `BrokenTie` of all that were
-    tested; its p-value is adjusted for these. Fields about the broken tie are None if none is significant.
+    property; `fall`: how many points it loses there, and `fall_of`: on which rows. `p_value` is for no leaning;
+    `adjusted_p` is adjusted for all candidates (Holm). Fields from `broken_on` to `broken_p` hold the most significant
+    `BrokenTie` of all that were tested; its p-value is adjusted for these. Fields about the broken tie are None if none
+    is significant.
     """
 
     kind: str
@@ -247,6 +264,7 @@ class PropertyLeaning:
     untied: float | None = None
     fallen_on: str | None = None
     fall: float | None = None
+    fall_of: LossOf | None = None
     p_value: float | None = None
     adjusted_p: float | None = None
     why: WhyUntold | None = None

@@ -11,7 +11,7 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.reports.sentences.leaning import cue_leaning, is_about
+from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_about
 from aflite_assets.reports.sentences.verdict import VerdictWords, mending
 from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.scan.cues import Cue, State
@@ -222,11 +222,11 @@ class FindingWords:
                 f"rows of other classes that carry it get the cue's class {signed_points(one.pull)} points too "
                 f"often, but {signed_points(one.untied)} after training on rows in which the two are independent"
             )
-        lost = one.loss if one.loss is not None else one.fall
-        where = one.fallen_on or one.broken_on
-        if lost is None or where is None:
-            return "it tells its answers"
-        return f"that costs {signed_points(lost)} points on “{short(where, _LONGEST)}”"
+        if one.broken_on is not None and one.loss is not None:
+            return (
+                f"that costs {signed_points(one.loss)} points where it misleads on “{short(one.broken_on, _LONGEST)}”"
+            )
+        return constructed_loss_text(one) if one.fallen_on is not None else "it tells its answers"
 
     def _accuracy(self, test_set: str, of_labels: float) -> str:
         """Return the accuracy in the chart, in per cent, or the mean over gold labels if there is none."""

@@ -11,6 +11,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.finding import FindingWords, Tone, cues_of, tells_without_question, tone_of
 from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
 from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.remedies import effect_of
 from aflite_assets.scan.sentences import blind_sentence
 from aflite_assets.text import count, listed, one_line, short
 from aflite_assets.wording import counted, truncate
@@ -150,8 +151,7 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     if tone == "judge" and tells_without_question(analysis):
         return f"aflite scan {name}.yaml"
-    numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable[:_MOST_CUES])
-    fix = f"aflite fix {name}.yaml {numbers} --to NEW_FOLDER" if numbers else ""
+    fix = _fix_command(analysis, mendable[:_MOST_CUES])
     load = 'load_dataset("<dataset folder>", "filtered")'
     if verdict.shortcut:
         return fix or (load if verdict.evidence.effect == "helps" else "")
@@ -161,6 +161,16 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     if verdict.code == "artefact_tells" or tone == "judge":
         return fix
     return {"helps_no_shortcut_named": load, "cannot_tell": f"aflite refresh {name}"}.get(verdict.code, "")
+
+
+def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
+    """Return the command that writes a mended copy, with a comment on what it does; "" without a cue."""
+    if not mendable or analysis.scan is None:
+        return ""
+    numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
+    effect = effect_of(analysis.scan, mendable)
+    command = f"aflite fix {analysis.facts.name}.yaml {numbers} --to NEW_FOLDER"
+    return f"{command}   # {effect}, in a copy" if effect else command
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
@@ -190,9 +200,9 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     yield from (Limit(one_line(note)) for note in facts.notes)
     failed = [check for check in analysis.checks if check.outcome == "failed" and check.name not in _FINDINGS]
     failed.sort(key=lambda check: check.about == "filter" and not touched)
-    yield from (Limit(_failed(check, touched=touched), "checks") for check in failed[:_MOST_FAILED])
-    if len(failed) > _MOST_FAILED:
-        yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed.", "checks")
+    shown = failed[:_MOST_FAILED]
+    beside = [check for check in shown if check.about == "filter" and not touched]
+    yield from (Limit(_failed(check, touched=touched), "checks") for check in shown if check not in beside)
     suspected = max((one.suspected_labels for one in facts.filterings), default=0)
     if suspected >= FEWEST_SUSPECTS:
         yield Limit(
@@ -232,6 +242,11 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
         yield Limit(
             f"Accuracies are means over {counted(fewest, 'training')} of “{evaluator}” per train set{passed}.", "models"
         )
+    yield from (Limit(_failed(check, touched=touched), "checks") for check in beside)
+    if len(failed) > _MOST_FAILED:
+        told = any(check.outcome == "failed" and check.name in _FINDINGS for check in analysis.checks)
+        besides = ", besides those that are about the finding" if told else ""
+        yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed{besides}.", "checks")
 
 
 def _failed(check: CheckOutcome, *, touched: bool) -> str:

@@ -3,16 +3,20 @@
 There are four answers: models lean on it; models are not shown to lean on it; it cannot be told; it was not tested.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning, WhyUntold
 from aflite_assets.scan.cues import Cue as SurfaceCue
-from aflite_assets.text import count, listed
+from aflite_assets.text import count, listed, short, signed_points
 from aflite_assets.wording import counted
 
 LEANS = "Models lean on it."
 NOT_SHOWN = "Models are not shown to lean on it."
 NOT_TESTED = "It was not tested whether models lean on it."
+
+_LONGEST = 40
+"""Most characters of a name."""
 
 _UNTOLD: dict[WhyUntold, str] = {
     "few rows without the tie": "too few train rows remain once its tie to the classes is removed. Add train rows that "
@@ -43,10 +47,17 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
     """Return True if models were tested for leaning on this cue, or on the attribute or column that it is of."""
     if one.kind in ("attribute", "column"):
         return one.name in {each.source for each in cue.properties}
-    if one.kind in ("word", "topic word"):
-        word = f"the word '{one.word}' ({one.name})"
-        return word in {each.name for each in (*cue.properties, *cue.same_properties)}
+    if one.kind in ("word", "topic word", "length"):
+        return _scan_name(one) in {each.name for each in (*cue.properties, *cue.same_properties)}
     return cue.name == one.name
+
+
+def _scan_name(one: PropertyLeaning) -> str:
+    """Return the name that the scan gives to a word, or to a length, whatever its bounds."""
+    if one.kind != "length":
+        return f"the word '{one.word}' ({one.name})"
+    apart = re.fullmatch(r"difference in (\w+), (.+) less (.+)", one.name)
+    return f"{apart[1]} of {apart[2]} less those of {apart[3]}" if apart else one.name.removeprefix("number of ")
 
 
 def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
@@ -74,3 +85,16 @@ def leanings_line(tested: Sequence[PropertyLeaning]) -> str:
     if untold := len(tested) - leant - not_shown:
         said.append(f"for {count(untold)} it cannot be told")
     return f"Of {counted(len(tested), 'candidate')}, {'; '.join(said)}"
+
+
+def constructed_loss_text(one: PropertyLeaning) -> str:
+    """Return a clause on the accuracy that models lose on the constructed challenge set, which must have shown it.
+
+    Such as "“svm” falls by 35.3 points on “clean”, where it is not tied to the class".
+    """
+    points, where = signed_points(one.fall or 0.0), f"on “{short(one.fallen_on or '', _LONGEST)}”"
+    if one.fall_of == "contradicting rows":
+        return (
+            f"{where}, “{one.evaluator}” is right {points} points less often where it misleads than where it does not"
+        )
+    return f"“{one.evaluator}” falls by {points} points {where}, where it is not tied to the class"

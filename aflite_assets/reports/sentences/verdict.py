@@ -17,7 +17,7 @@ from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.sentences.falls import LONGEST, MOST_NAMED, alike_text, falls_text
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, numbered_cue
-from aflite_assets.reports.sentences.leaning import cue_leaning, is_about, untold_text
+from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_about, untold_text
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.scan.cues import Cue as SurfaceCue
@@ -102,8 +102,7 @@ def leaning_text(one: PropertyLeaning) -> str:
         text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
         text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
     if one.fallen_on is not None and one.fall is not None:
-        where = f"on “{short(one.fallen_on, LONGEST)}”, where it is not tied to the class"
-        return f"{text}: {where}, it costs “{one.evaluator}” {signed_points(one.fall)} points"
+        return f"{text}: {constructed_loss_text(one)}"
     if one.broken_on is None or one.loss is None:
         return text
     return f"{text}. On “{short(one.broken_on, LONGEST)}” it misleads, which costs {signed_points(one.loss)} points"
@@ -441,13 +440,15 @@ class VerdictWords:
         if self.effect == "mixed":
             where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], MOST_NAMED)
             return f"{self.all_rows()}, unless rows like those of {where} are what matters to you."
-        tests, how = "the filtered test rows", f"how much a model leans on {self.leant_on()}"
+        test = f" To see how much a model leans on {self.leant_on()}, test it on the filtered test rows too."
+        test = test if self.has_filtered_test_rows else ""
         if self.effect == "harms":
-            return f"{self.all_rows()}{f'; {tests} show {how}' if self.has_filtered_test_rows else ''}."
-        lead = f"{tests} to see {how}" if self.has_filtered_test_rows else "all rows"
+            return f"{self.all_rows()}.{test}"
         if self.comparisons:
-            return f"{lead}; nothing is shown about training."
-        return f"{lead}. Training cannot be judged: {undecided_text(self.analysis)}."
+            return f"{self.all_rows()}, since the filtered rows are not shown to be better.{test}"
+        return (
+            f"{self.all_rows()}. Whether other rows are better cannot be judged: {undecided_text(self.analysis)}.{test}"
+        )
 
     def leant_on(self) -> str:
         """Name what filtered test rows show; a property is called the shortcut only if it was found to be one."""

@@ -211,7 +211,8 @@ def _leaning_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
     misleads = f"misleads on {short(one.broken_on, _LONGEST)}" if one.broken_on else ""
     why = [{"declared": "declared irrelevant", "artefact": "artefact by nature", None: misleads}[one.reason]]
     if one.fallen_on is not None and one.fall is not None:
-        why.append(f"costs {signed_points(one.fall)} points on {short(one.fallen_on, _LONGEST)}")
+        where = "where it misleads, on" if one.fall_of == "contradicting rows" else "on"
+        why.append(f"{signed_points(-one.fall)} points {where} {short(one.fallen_on, _LONGEST)}")
     return TableCell("leans: shortcut" if one.shortcut else "leans", tuple(filter(None, why)), kind="text")
 
 

@@ -156,7 +156,9 @@ def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | Non
     except DataError as error:
         raise type(error)(f"challenge set {name!r}: {error}") from error
     if challenge.split not in tables:
-        raise DataError(f"challenge set {name!r} has no split {challenge.split!r} (it has {sorted(tables)}); set split")
+        raise DataError(
+            f"challenge set {name!r} has no split {challenge.split!r} (it has {sorted(tables)}); set `split`"
+        )
     return tables
 
 
@@ -208,7 +210,10 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
         seen = repeated_rows(examples, [raw.in_split("train")])
         unseen = np.flatnonzero(~np.isin(examples.questions, examples.questions[seen]))
         if not len(unseen):
-            raise DataError(f"challenge set {name!r}: all its questions are also in train; name another file or split")
+            raise DataError(
+                f"challenge set {name!r}: all questions of the set are also among the train rows; name another "
+                f"file or split"
+            )
         rows = Examples(rows_at(examples.table, unseen), examples.label_names)
     try:
         places = chosen_questions(rows, balanced_by=challenge.balanced_by, against=challenge.against, seed=seed)
@@ -267,7 +272,7 @@ def _with_categories(name: str, categories: tuple[str, ...], examples: Examples)
             raise DataError(
                 f"challenge set {name!r}: category {category!r} has {values} different values in {len(categorised)} "
                 f"rows, too many for a table; name a column of at most {MOST_CATEGORIES} values, or name it in "
-                "columns.attributes"
+                "`columns.attributes`"
             )
     return categorised
 
@@ -282,7 +287,7 @@ def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
         for column in ("text", "text_pair"):
             if (column in raw.table.column_names) != (column in examples.table.column_names):
                 raise DataError(
-                    f"challenge set {name!r} and the dataset do not both have {column}; set columns.{column}"
+                    f"challenge set {name!r} and the dataset do not both have {column}; set `columns.{column}`"
                 )
     if raw.modality == "features" and examples.features.shape[1] != raw.features.shape[1]:
         raise DataError(

@@ -51,7 +51,7 @@ def build_fine_tune(
     split = challenge.fine_tune
     assert split is not None
     if split not in tables:
-        raise DataError(f"challenge set {name!r} has no split {split!r} (it has {sorted(tables)}); set fine_tune")
+        raise DataError(f"challenge set {name!r} has no split {split!r} (it has {sorted(tables)}); set `fine_tune`")
     try:
         built = build_raw_table(
             {split: tables[split]},

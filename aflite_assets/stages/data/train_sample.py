@@ -120,16 +120,16 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
     held_back = drawn(train, sizes.held_back, seed=[seed, _STREAM, 0])
     if len(held_back) < sizes.held_back / 2:
         raise DataError(
-            f"sample: {sizes.held_back} rows should be held back, but whole groups give {len(held_back)}; group by "
+            f"`sample`: {sizes.held_back} rows should be held back, but whole groups give {len(held_back)}; group by "
             "a column of "
-            "smaller groups, or leave sample out"
+            "smaller groups, or leave out `sample`"
         )
     grown = list(_grown(rows_left(train, held_back), sizes.samples, seed))
     if len(grown) < 2:
         raise DataError(
-            f"sample: samples of {list(sizes.samples)} rows are planned, but whole groups give "
-            f"{[len(one) for one in grown]}, so too few samples differ and have two classes; raise sample.start and "
-            "sample.step, or group by a column of smaller "
+            f"`sample`: samples of {list(sizes.samples)} rows are planned, but whole groups give "
+            f"{[len(one) for one in grown]}, so too few samples differ and have two classes; raise `sample.start` and "
+            "`sample.step`, or group by a column of smaller "
             "groups"
         )
     return NestedSamples(train.row_ids[held_back], tuple(np.sort(one.row_ids) for one in grown))

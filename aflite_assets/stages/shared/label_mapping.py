@@ -64,7 +64,7 @@ def _check_names(where: str, own: tuple[str, ...], dataset_labels: tuple[str, ..
     if strange:
         raise DataError(
             f"{where} has labels {_some(own)}, but the dataset ({_some(dataset_labels)}) lacks {_some(strange)}; "
-            "set map to give, for each label of the dataset, the label of the set it counts as, or null (or name "
+            "set `map` to give, for each label of the dataset, the label of the set it counts as, or null (or name "
             "the set's classes like the "
             "dataset's, by labels: {name: value in the source})"
         )
@@ -76,18 +76,18 @@ def _check_map(
     for label, target in given.items():
         if label not in dataset_labels:
             raise DataError(
-                f"{where}: map names {label!r}, which is not a label of the dataset ({_some(dataset_labels)})"
+                f"{where}: `map` names {label!r}, which is not a label of the dataset ({_some(dataset_labels)})"
                 f"{did_you_mean(label, dataset_labels)}"
             )
         if target is not None and target not in own:
             raise DataError(
-                f"{where}: map counts {label!r} as {target!r}, which is not a label of the set ({_some(own)})"
+                f"{where}: `map` counts {label!r} as {target!r}, which is not a label of the set ({_some(own)})"
                 f"{did_you_mean(target, own)}"
             )
     missing = [label for label in dataset_labels if label not in given]
     if missing:
         raise DataError(
-            f"{where}: map lacks the dataset's labels {_some(missing)}; "
+            f"{where}: `map` lacks the dataset's labels {_some(missing)}; "
             f"add each with a label of the set ({_some(own)}), or with null if no label of the set matches"
         )
 

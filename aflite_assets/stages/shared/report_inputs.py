@@ -141,12 +141,12 @@ def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
     """Raise a DataError if the dataset lacks the feature columns `chosen` for the scatter plot."""
     if raw.modality != "features":
         raise DataError(
-            f"report.scatter_features is for datasets of features, and these rows are {raw.modality}; drop it"
+            f"`report.scatter_features` is for datasets of features, but these rows are {raw.modality}; leave it out"
         )
     width = raw.features.shape[1]
     if max(chosen) >= width:
         raise DataError(
-            f"report.scatter_features is {list(chosen)}, but the rows have {width} features; choose two of 0 to "
+            f"`report.scatter_features` is {list(chosen)}, but the rows have {width} features; choose two of 0 to "
             f"{width - 1}"
         )
 
@@ -183,7 +183,7 @@ def read_removal_cues(
     found = {}
     for name, table in read_by_representation(result, "cues").items():
         counted = _counted_elsewhere(read_cues(table), challenges or {})
-        found[name] = tuple(replace(cue, name=_own_name(cue.kind, cue.name, named)) for cue in counted)
+        found[name] = tuple(replace(cue, name=own_name(cue.kind, cue.name, named)) for cue in counted)
     return found
 
 
@@ -230,8 +230,11 @@ text".
 """
 
 
-def _own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
-    """Return the name of a cue with the source's names of columns; attributes already have them."""
+def own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
+    """Return the name of a cue or property with the source's names of columns; attributes already have them.
+
+    `kind`, `name`: those of a `Cue` of `bias_evidence`, or of a `Candidate` of `leaning_sets`.
+    """
     if kind == "attribute":
         return name
     return _TEXT.sub(lambda found: named(found[0]), name) if kind == "length" else named(name)
@@ -247,7 +250,7 @@ def _own_columns(table: pa.Table, named: Callable[[str], str]) -> pa.Table:
         return table.set_column(names.index("column"), "column", pa.array(values, pa.string()))
     if {"kind", "name", "value"} <= set(names):
         pairs = zip(table["kind"].to_pylist(), table["name"].to_pylist(), strict=True)
-        values = [_own_name(kind, name, named) for kind, name in pairs]
+        values = [own_name(kind, name, named) for kind, name in pairs]
         return table.set_column(names.index("name"), "name", pa.array(values, pa.string()))
     headings = [named(name) if name in ("text", "text_pair") else name for name in names]
     return table.rename_columns(headings) if "text" in names and len(set(headings)) == len(headings) else table

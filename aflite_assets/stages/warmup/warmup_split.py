@@ -163,7 +163,7 @@ def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: NestedSamp
         try:
             _check_plan(settings, raw, spent, needed=True)
         except DataError as error:
-            raise DataError(f"warmup.size auto may spend {len(spent)} rows, and then {error}") from error
+            raise DataError(f"with `warmup.size: auto`, {len(spent)} rows may be spent; then {error}") from error
     return WarmupDraw(spent, raw.select(spent).labels, len(spent), samples)
 
 
@@ -220,14 +220,16 @@ def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray
             else (", because groups are taken whole; raise it, or group by a column of smaller groups")
         )
         raise DataError(
-            f"warmup.size {settings.warmup.size} gives {len(drawn)} rows of {len(np.unique(drawn.labels))} classes, "
+            f"`warmup.size` {settings.warmup.size} gives {len(drawn)} rows of {len(np.unique(drawn.labels))} classes, "
             f"but training an encoder needs at least two classes{why}"
         )
     rest = without_rows(raw, warmup)
     splits = rest.table["split"].to_numpy(zero_copy_only=False)
     pool = in_pool(settings.filter, splits)
     if len(np.unique(rest.labels[pool])) < 2:
-        raise DataError(f"after {len(drawn)} warm-up rows the {pool.sum()} rows left have one class; lower warmup.size")
+        raise DataError(
+            f"after {len(drawn)} warm-up rows the {pool.sum()} rows left have one class; lower `warmup.size`"
+        )
     train = int((splits == "train").sum())
     for name in settings.representations:
         of_one = settings.filter.of_representation(name)
@@ -238,18 +240,20 @@ def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray
 def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
     if groups is None:
         if settings.remove == "groups":
-            raise DataError("filter.remove is groups, but the dataset has none; set columns.group, or remove: rows")
+            raise DataError(
+                "`filter.remove` is groups, but the dataset has no groups; set `columns.group`, or `remove: rows`"
+            )
         return
     sizes = np.unique(groups, return_counts=True)[1]
     if sizes.min() > settings.train_size:
         raise DataError(
             f"the smallest group has {sizes.min()} rows, more than filter.train_size {settings.train_size}; "
-            "raise train_size or group by another column"
+            "raise `train_size` or group by another column"
         )
     if settings.remove == "groups" and sizes.max() > settings.slice_size:
         raise DataError(
             f"the largest group has {sizes.max()} rows, more than filter.slice_size {settings.slice_size}, and "
-            "filter.remove is groups; raise slice_size, group by another column, or set remove: rows"
+            "`filter.remove` is groups; raise `slice_size`, group by another column, or set `remove: rows`"
         )
 
 
@@ -266,9 +270,10 @@ def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResul
     problems = sample_misfits(spec, [chosen, *spec.sample.sizes], facts["rows"], classes=len(facts["label_names"]))
     if chosen in problems:
         larger = next((size for size in spec.sample.sizes if size > chosen and size not in problems), None)
-        instead = "" if larger is None else f", or set sample.start to {larger}"
+        instead = "" if larger is None else f", or set `sample.start` to {larger}"
         raise DataError(
-            f"train_sample chose {chosen} rows, for which the sizes are wrong: {problems[chosen].rstrip('.')}{instead}"
+            f"`train_sample` chose a sample of {chosen} rows, but other sizes in the file do not fit it: "
+            f"{problems[chosen].rstrip('.')}{instead}"
         )
 
 

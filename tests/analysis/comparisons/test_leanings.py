@@ -63,7 +63,7 @@ def test_a_declared_property_that_a_constructed_set_lacks_is_leant_on_if_models_
     (found,) = property_leanings(replace(planted, test_sets=(natural, clean), leanings=(one,)))
     falls = {each.evaluator: each for each in challenge_falls(replace(planted, test_sets=(natural, clean)))}
     assert falls[found.evaluator].named
-    assert (found.fallen_on, found.fall) == (clean.name, falls[found.evaluator].fall)
+    assert (found.fallen_on, found.fall, found.fall_of) == (clean.name, falls[found.evaluator].fall, "set")
     assert (found.carriers, found.pull, found.leans, found.shortcut) == (0, None, True, True)
     kept = replace(one, pointed={natural.name: natural.labels, clean.name: clean.labels})
     (few,) = property_leanings(replace(planted, test_sets=(natural, clean), leanings=(kept,)))

@@ -5,9 +5,10 @@ import pytest
 
 from aflite_assets.analysis.rules.leaning import (
     NOWHERE,
+    ConstructedLoss,
     Leaning,
     broken_tie,
-    constructed_test,
+    constructed_loss,
     leaning,
     property_skill,
     pull_weights,
@@ -115,14 +116,15 @@ def test_a_constructed_set_tells_only_where_it_surely_breaks_the_tie() -> None:
     _, there, reversed_ = drawn(4, agrees=0.2)
     natural, nothing = (labels, pointed, None), np.full(ROWS, NOWHERE)
     right = [there == np.where(np.arange(ROWS) % 2 == 0, reversed_, there)] * 3
-    lost = constructed_test(natural, (there, reversed_, None), right, (0.0, 1.0))
+    lost = constructed_loss(natural, (there, reversed_, None), right, (0.0, 1.0))
     assert lost is not None
-    assert lost[0] == pytest.approx(50, abs=6)
-    assert lost[1] < 1e-6
-    taken_out = constructed_test(natural, (there, nothing, None), right, (5.0, 0.01))
-    assert taken_out == (5.0, 0.01)
-    assert constructed_test(natural, (there, nothing, None), right, (4.99, 0.01)) == (4.99, 1.0)
-    assert constructed_test(natural, natural, right, (30.0, 0.0)) is None
+    assert lost.points == pytest.approx(50, abs=6)
+    assert (lost.p_value < 1e-6, lost.of) == (True, "contradicting rows")
+    taken_out = constructed_loss(natural, (there, nothing, None), right, (5.0, 0.01))
+    assert taken_out == ConstructedLoss(5.0, 0.01, "set")
+    small = constructed_loss(natural, (there, nothing, None), right, (4.99, 0.01))
+    assert small == ConstructedLoss(4.99, 1.0, "set")
+    assert constructed_loss(natural, natural, right, (30.0, 0.0)) is None
 
 
 def test_ties_are_compared_between_groups_of_rows() -> None:

@@ -183,7 +183,7 @@ def test_a_missing_challenge_set_is_left_out_only_where_it_may_be(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("chosen", "message"),
-    [([0, 99], r"report\.scatter_features is \[0, 99\], but the rows have 10 features; choose two of 0 to 9")],
+    [([0, 99], r"`report\.scatter_features` is \[0, 99\], but the rows have 10 features; choose two of 0 to 9")],
 )
 def test_scatter_columns_that_are_not_there_are_refused(
     circles_content: dict[str, Any], chosen: list[int], message: str

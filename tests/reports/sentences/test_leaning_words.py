@@ -43,6 +43,20 @@ def test_a_cue_of_the_scan_has_one_of_four_answers(leanings: tuple[PropertyLeani
 
 
 @pytest.mark.parametrize(
+    ("kind", "name", "word", "scanned"),
+    [
+        ("topic word", "caption", "two", "the word 'two' (caption)"),
+        ("length", "number of words of caption", "", "words of caption"),
+        ("length", "difference in words, claim less evidence", "", "words of claim less those of evidence"),
+    ],
+)
+def test_a_word_and_a_length_are_known_by_the_scans_name(kind: str, name: str, word: str, scanned: str) -> None:
+    cue = replace(DESK, name=f"{scanned}, more", properties=(CueProperty("any", scanned, ""),))
+    assert cue_leaning(cue, [replace(TESTED, kind=kind, name=name, word=word)]) == LEANS
+    assert cue_leaning(cue, [replace(TESTED, kind=kind, name=f"{name}s", word=word)]) == NOT_TESTED
+
+
+@pytest.mark.parametrize(
     ("why", "carriers", "start"),
     [
         (None, 400, ""),

@@ -50,8 +50,12 @@ def test_a_leaning_says_how_it_was_shown_and_why_it_is_no_part_of_the_task() -> 
     )
     fallen = replace(PLACE, reason="declared", pull=None, untied=None, fallen_on="clean", fall=35.26)
     assert leaning_text(fallen) == (
-        "models lean on the attribute place, declared irrelevant: on “clean”, where it is not tied to the class, "
-        "it costs “svm” 35.3 points"
+        "models lean on the attribute place, declared irrelevant: “svm” falls by 35.3 points on “clean”, where it is "
+        "not tied to the class"
+    )
+    assert leaning_text(replace(fallen, fall_of="contradicting rows")) == (
+        "models lean on the attribute place, declared irrelevant: on “clean”, “svm” is right 35.3 points less often "
+        "where it misleads than where it does not"
     )
 
 

@@ -32,5 +32,7 @@ def test_a_leaning_shown_on_a_constructed_set_says_what_it_costs_there(planted: 
     one = replace(leaning_inputs(planted), pointed=pointed)
     data = replace(planted, test_sets=(natural, clean), leanings=(one,))
     (found,) = analyse(data).of(LEANINGS)
-    costs = f"costs {found.fall:.1f} points on hans"
+    assert found.fall is not None
+    where = "where it misleads, on" if found.fall_of == "contradicting rows" else "on"
+    costs = f"\N{MINUS SIGN}{found.fall:.1f} points {where} hans"
     assert _last_cells(data) == [(found.evaluator, "leans: shortcut", "declared irrelevant", costs)]

@@ -274,7 +274,7 @@ def test_a_set_without_a_map_that_fits_is_refused_before_it_is_published(tmp_pat
     _write(tmp_path, "odd", ["yes", "no", "no"])
     spec = parse_spec(_content(tmp_path, odd={"required": False}))
     run_stage("raw_dataset", spec, store=store)
-    with pytest.raises(DataError, match=r"challenge set 'odd' has labels \['no', 'yes'\].*set map to give"):
+    with pytest.raises(DataError, match=r"challenge set 'odd' has labels \['no', 'yes'\].*set `map` to give"):
         run_stage("challenge_sets", spec, store=store)
 
 

@@ -146,7 +146,7 @@ def test_fewer_rows_than_the_file_allows_are_refused_and_publish_nothing(
     feature_files: Callable[..., dict[str, Any]], store: ResultStore
 ) -> None:
     spec = parse_spec(feature_files() | {"least_rows": {"train": 121, "test": 40}})
-    message = "split train has 120 rows, but least_rows says 121; see whether its files were written to their ends, or"
+    message = "split train has 120 rows, but `least_rows` is 121; see whether its files were written to their ends, or"
     with pytest.raises(DataError, match=message):
         run_stage("raw_dataset", spec, store=store)
     assert store.current_key("raw_dataset", spec.name) is None

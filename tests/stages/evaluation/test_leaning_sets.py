@@ -14,6 +14,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import SpecError
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.evaluation.analysis.special_sets import read_leanings
 from aflite_assets.stages.evaluation.leaning_sets import TRAININGS
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.shared.model_families import leaning_evaluator
@@ -114,3 +115,12 @@ def test_the_evaluator_is_of_another_make_than_the_filter(circles_content: dict[
 def test_a_declared_name_must_be_known(name: str, said: str) -> None:
     with pytest.raises(SpecError, match=said):
         parse_spec({**PAIRS, "irrelevant": [name]})
+
+
+def test_candidates_of_texts_are_read_with_the_sources_names_of_columns(store: ResultStore) -> None:
+    result = made(PAIRS, store)["leaning_sets"]
+    stored = {one["name"] for one in table(result, "candidates").to_pylist() if one["kind"] in ("word", "length")}
+    named = {"text": "premise", "text_pair": "claim"}
+    read = {one.of.name for one in read_leanings(result, (), (), lambda name: named.get(name, name))}
+    assert stored
+    assert read >= {one.replace("text_pair", "claim").replace("text", "premise") for one in stored}

@@ -52,7 +52,7 @@ def test_a_subset_of_many_labels_is_a_class_mask() -> None:
 def test_a_label_that_the_dataset_lacks_needs_a_map() -> None:
     message = (
         "challenge set 'hans' has labels ['entailment', 'non-entailment'], but the dataset (['entailment', "
-        "'neutral', 'contradiction']) lacks ['non-entailment']; set map to give, for each label of the dataset, the "
+        "'neutral', 'contradiction']) lacks ['non-entailment']; set `map` to give, for each label of the dataset, the "
         "label of the set it counts as, or null"
     )
     with pytest.raises(DataError, match=re.escape(message)):
@@ -61,7 +61,7 @@ def test_a_label_that_the_dataset_lacks_needs_a_map() -> None:
 
 def test_long_lists_of_labels_are_cut() -> None:
     many = tuple(f"c{number}" for number in range(50))
-    with pytest.raises(DataError, match=re.escape("'c9', ... 50 in all]; set map")):
+    with pytest.raises(DataError, match=re.escape("'c9', ... 50 in all]; set `map`")):
         _map(many)
 
 
@@ -81,17 +81,18 @@ def test_a_map_says_what_counts_as_what(mapping: dict[str, str | None], numbers:
     [
         (
             {"entailment": "yes", "contradiction": "no"},
-            "challenge set 'hans': map lacks the dataset's labels ['neutral']; "
+            "challenge set 'hans': `map` lacks the dataset's labels ['neutral']; "
             "add each with a label of the set (['no', 'yes']), or with null if no label of the set matches",
         ),
         (
             {"entailmnt": "yes", "neutral": "no", "contradiction": "no"},
-            "challenge set 'hans': map names 'entailmnt', which is not a label of the dataset (['entailment', "
+            "challenge set 'hans': `map` names 'entailmnt', which is not a label of the dataset (['entailment', "
             "'neutral', 'contradiction']); did you mean 'entailment'?",
         ),
         (
             {"entailment": "yess", "neutral": "no", "contradiction": "no"},
-            "challenge set 'hans': map counts 'entailment' as 'yess', which is not a label of the set (['no', 'yes']); "
+            "challenge set 'hans': `map` counts 'entailment' as 'yess', which is not a label of the set (['no', "
+            "'yes']); "
             "did you mean 'yes'?",
         ),
         (

@@ -15,7 +15,7 @@ from tests.small_datasets import template_pairs
 def test_warmup_rows() -> None:
     assert warmup_rows(WarmupSpec(size=0.1), 500, needed=True) == 50
     assert warmup_rows(WarmupSpec(size=0.1), 500, needed=False) == 0
-    with pytest.raises(DataError, match=r"warmup.size is 499, which leaves 1 of 500 train rows"):
+    with pytest.raises(DataError, match=r"`warmup.size` is 499, which leaves 1 of 500 train rows"):
         warmup_rows(WarmupSpec(size=499), 500, needed=True)
 
 
@@ -103,4 +103,6 @@ def test_with_auto_every_number_of_warmup_rows_has_to_fit() -> None:
         10_000: "filter.target_size is 7,901, more than the 7,900 train rows to filter; set at most 7,900, or a "
         "share such as 0.5"
     }
-    assert _misfits([1_000], warmup="auto")[1_000].startswith("warmup.size is auto, but a learning curve of 3 classes")
+    assert _misfits([1_000], warmup="auto")[1_000].startswith(
+        "`warmup.size` is auto, and a learning curve of 3 classes"
+    )

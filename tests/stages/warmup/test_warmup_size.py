@@ -133,7 +133,7 @@ def test_sizes_tried(rows: int, classes: int, samples: tuple[int, ...], held_bac
 @pytest.mark.parametrize(("rows", "classes", "needed"), [(1_999, 2, 2_000), (14_000, 150, 15_000)])
 def test_too_few_rows_for_a_curve_are_named(rows: int, classes: int, needed: int) -> None:
     message = (
-        f"a learning curve of {classes} classes needs {needed} train rows, but there are {rows}; set warmup.size to"
+        f"a learning curve of {classes} classes needs {needed} train rows, but there are {rows}; set `warmup.size` to"
     )
     with pytest.raises(DataError, match=message):
         curve_sizes(rows, classes=classes)
@@ -244,7 +244,8 @@ def test_sizes_that_would_fail_are_refused_before_anything_is_trained(
     monkeypatch.setattr(train, "train_classifier", lambda *args, **options: pytest.fail("trained"))
     spec = _spec(filter={"target_size": 400})
     message = (
-        r"warmup\.size auto may spend 420 rows, and then filter\.train_size must be below target_size, 415 rows of the "
+        r"with `warmup\.size: auto`, 420 rows may be spent; then filter\.train_size must be below target_size, "
+        r"415 rows of the "
         r"pool; received 420"
     )
     with pytest.raises(DataError, match=message):
@@ -252,7 +253,7 @@ def test_sizes_that_would_fail_are_refused_before_anything_is_trained(
 
 
 def test_too_small_a_dataset_is_refused(store: ResultStore) -> None:
-    with pytest.raises(DataError, match=r"needs 2000 train rows, but there are 900; set warmup\.size to a share"):
+    with pytest.raises(DataError, match=r"needs 2000 train rows, but there are 900; set `warmup\.size` to a share"):
         _split(_spec(limit={"train": 900}), store)
 
 

@@ -2,7 +2,8 @@
 leaning.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from typing import get_args
 
@@ -26,6 +27,7 @@ from aflite_assets.stages.evaluation.analysis.rows import class_probability
 from aflite_assets.stages.shared import published
 from aflite_assets.stages.shared.evaluator_roles import is_apart
 from aflite_assets.stages.shared.published import MINORITIES
+from aflite_assets.stages.shared.report_inputs import own_name
 
 THRESHOLDS = np.linspace(0, 1, 101)
 """Thresholds on the probability of a class: 0, and 0.01 to 1."""
@@ -175,17 +177,26 @@ def overlap(
 
 
 def read_leanings(
-    result: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet]
+    result: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], named: Callable[[str], str] = str
 ) -> tuple[LeaningInputs, ...]:
-    """Return every candidate of `leaning_sets` with its predictions and values; `cells` are those of the whole grid."""
+    """Return every candidate of `leaning_sets` with its predictions and values.
+
+    `cells`: those of the whole grid. `named`: a function that returns the source's name of a column of the raw table.
+    """
     found = inputs.CANDIDATES.from_arrow(pq.read_table(result.file("candidates.parquet")))
     pointed, sets = (pq.read_table(result.file(f"{name}.parquet")) for name in ("pointed", "train_sets"))
     by_row, evaluator = [one for one in tested if one.unit == "row"], result.summary["evaluator"]
     drawn, read = set(sets["candidate"].unique().to_pylist()), []
     for one in found:
         known = _pointed(pointed, one.candidate, by_row), _predicted(one.candidate, cells, by_row)
+        if one.kind in _OF_TEXTS:
+            one = replace(one, name=own_name(one.kind, one.name, named))
         read.append(LeaningInputs(one, evaluator, *known, too_few_rows=one.candidate not in drawn))
     return tuple(read)
+
+
+_OF_TEXTS = ("word", "topic word", "length")
+"""Kinds of candidates whose names hold the raw table's names of text columns."""
 
 
 def _pointed(table: pa.Table, candidate: int, tested: Sequence[TestSet]) -> Mapping[str, np.ndarray]:

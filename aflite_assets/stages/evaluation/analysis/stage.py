@@ -155,7 +155,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         forgettables=special_sets.read_forgettables(
             inputs.forgettable_sets, models, cells, phases, by_row, raw, settings.minorities
         ),
-        leanings=special_sets.read_leanings(inputs.leaning_sets, cells, tests.asked),
+        leanings=special_sets.read_leanings(inputs.leaning_sets, cells, tests.asked, source.named),
         scan=read_scan(inputs.cue_scan),
         data_maps=rows.data_maps(models, raw, filtered),
         planted=report_inputs.read_planted(evidence),

@@ -1,4 +1,4 @@
-"""Seeded draws of rows that keep class shares and never split a group: limits, warm-up rows and controls."""
+"""Seeded random draws of rows that keep class shares and never split a group."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from aflite_assets.errors import DataError, InvalidInputError
 
 
 def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> int:
-    """Return a count unchanged, or a share of `rows` rounded to a whole number. `kind` names these rows in messages.
+    """Return a count unchanged, or convert a share of `rows` to a whole number; `kind` describes the rows in messages.
 
     Raises:
-        DataError: a count above `rows`, or a share that rounds to no row.
+        DataError: the count is larger than `rows`, or the share rounds to 0 rows.
     """
     size = count if isinstance(count, int) else round(count * rows)
     if size > rows:
@@ -27,11 +27,11 @@ def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> in
 def stratified_sample(
     labels: np.ndarray, groups: np.ndarray | None, size: int, *, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw `size` rows, in whole groups, with the class shares of all rows.
+    """Draw `size` rows in whole groups, keeping the class shares of all rows.
 
-    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. Class quotas are set by largest remainder. Groups are
-    taken in random order while every class stays within its quota, and then while the total does. So with groups the
-    draw may be smaller than `size`, and classes may miss their quotas if whole groups cannot meet them.
+    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. The quota of each class is computed by the largest
+    remainder method. Groups are drawn in random order, first within the quotas and then within the total. With groups,
+    the draw may therefore be smaller than `size`, and classes may miss their quotas.
 
     Returns the row numbers, ascending int64.
 
@@ -51,7 +51,8 @@ def stratified_sample(
 def class_quotas(counts: np.ndarray, size: int) -> np.ndarray:
     """Split `size` over classes in proportion to `counts` (int64).
 
-    Remaining places go to the largest remainders; among equal ones, in class order.
+    Rows that remain after rounding down go to the classes with the largest remainders, and among equal remainders to
+    the first classes.
     """
     quota, remainder = np.divmod(counts * size, max(counts.sum(), 1))
     extra = np.argsort(-remainder, kind="stable")[: size - quota.sum()]

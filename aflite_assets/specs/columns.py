@@ -53,7 +53,7 @@ class ColumnsSpec(StrictSpec):
         return self
 
     def _check_label_copies(self) -> None:
-        """Refuse a name that is not an input, because it would have no effect without anyone noticing."""
+        """Refuse names in `allow_label_copies` that are not inputs, because they would silently have no effect."""
         inputs = (*as_tuple(self.text or ()), *as_tuple(self.text_pair or ()))
         if isinstance(self.features, tuple):
             inputs = self.features
@@ -73,7 +73,7 @@ class ColumnsSpec(StrictSpec):
                 )
 
     def _check_inputs_differ(self) -> None:
-        """Refuse a label among the inputs, which would predict itself, and a column given twice."""
+        """Refuse the label column as an input, because the label would predict itself, and refuse repeated columns."""
         inputs = [
             (field, column)
             for field in ("text", "text_pair", "image", "features")
@@ -95,16 +95,16 @@ class ColumnsSpec(StrictSpec):
 
 
 def subset_name(source: SourceSpec) -> str | None:
-    """Return the attribute that names the part of the data a question belongs to, or None if the source has none."""
+    """Return the name of the attribute that holds each question's subset, or None if the source has no subsets."""
     if isinstance(source, PreferenceSource):
         return "subset"
     return source.subset if isinstance(source, MultipleChoiceSource) else None
 
 
 def text_names(source: SourceSpec, columns: ColumnsSpec) -> dict[str, str]:
-    """Return the source's names of the columns `text` and `text_pair` of a raw table, as far as it has names for them.
+    """Return how the source calls the raw table's columns `text` and `text_pair`; names that it lacks are left out.
 
-    For multiple choice, answers in several columns are called "answer".
+    If a multiple choice source has several columns of answers, their name is "answer".
     """
     if isinstance(source, MultipleChoiceSource):
         answers = as_tuple(source.answers or "answer")

@@ -1,4 +1,6 @@
-"""`DatasetSpec`, the model of a dataset's YAML file. Models and sources are in other files; YAML is read in `yaml`."""
+"""`DatasetSpec`, the model of a dataset's YAML file. The models of its fields are in the other modules; `yaml` reads
+the file.
+"""
 
 import re
 from pathlib import Path
@@ -69,9 +71,10 @@ PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class AnnotationsSpec(TableFormat):
-    """Single annotators' labels from separate files, matched to the dataset's rows by named columns.
+    """Individual annotators' labels from separate files, matched to the dataset's rows by the values of given columns.
 
-    Several rows for one row of the dataset are several annotators. Rows without a match are left out.
+    If several rows of the files match one row of the dataset, each is one annotator's label. Rows of the files without
+    a match are ignored.
     """
 
     files: Files
@@ -85,7 +88,7 @@ class AnnotationsSpec(TableFormat):
     )
 
     def paths(self) -> list[Path]:
-        """Return the files, in their order."""
+        """Return the annotation files, in the given order."""
         return [Path(name) for name in as_tuple(self.files)]
 
 
@@ -146,7 +149,7 @@ class ChallengeSpec(ChosenQuestions):
 
 
 class DatasetSpec(StrictSpec):
-    """One dataset, from its source to the models that judge it."""
+    """One dataset: its source, its filter settings, and the models that evaluate it."""
 
     name: Name
     title: str = Field("", max_length=200)
@@ -255,7 +258,7 @@ class DatasetSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _whole_questions(cls, values: object) -> object:
-        """Remove the answers of one question together unless the file says otherwise, and expand a preset."""
+        """Expand a preset, and set the default that all answers to a question are removed together."""
         if not isinstance(values, dict):
             return values
         values = with_paper_preset(values)
@@ -334,7 +337,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def filterings(self) -> dict[str, str]:
-        """Return every filtered set's name with its representation: the filter's own, then those for comparison."""
+        """Map the name of every filtered set to its representation; the sets of `filter.compare` come last."""
         own = {name: name for name in self.representations}
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 
@@ -417,7 +420,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Names of the attributes that rows have: those in `columns`, or those that the source itself provides."""
+        """Names of the rows' attributes: those in `columns.attributes`, or by default the source's own attributes."""
         implied: tuple[str, ...] = getattr(self.source, "attributes", ())
         return self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
 

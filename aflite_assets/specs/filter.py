@@ -42,7 +42,7 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
-    """Return the name of a representation's filtered set by another ranking than the filter's own."""
+    """Return the name of the filtered set that another ranking than the filter's own gives for a representation."""
     return f"{representation}_by_{rank}"
 
 
@@ -51,12 +51,12 @@ _OVER_GUESSING, _ROUNDING = 0.6, 1e-9
 
 
 def advised_threshold(guessed: float) -> float:
-    """Return the threshold to set where always predicting the largest class is right on this share of the rows."""
+    """Return the recommended threshold for data whose largest class makes up this share of the rows."""
     return min(math.ceil(100 * (guessed + _OVER_GUESSING * (1 - guessed)) - _ROUNDING) / 100, 1.0)
 
 
 class FilterChanges(StrictSpec):
-    """Settings of the filter for a single representation; a field that is not given keeps the value for all."""
+    """Settings of the filter for a single representation; fields that are not given have the values set for all."""
 
     target_size: Count | None = None
     train_size: Count | None = None
@@ -72,7 +72,7 @@ class FilterChanges(StrictSpec):
 
 
 class FilterSpec(StrictSpec):
-    """AFLite's settings. The target is in train rows; other shares are of the pool, which is the set of rows that are
+    """AFLite's settings. `target_size` refers to train rows; other shares refer to the pool, the set of rows that are
     filtered.
     """
 
@@ -160,14 +160,14 @@ class FilterSpec(StrictSpec):
 
     @property
     def quarantined_splits(self) -> frozenset[str]:
-        """The splits whose suspected rows are removed before filtering."""
+        """Splits from which rows with suspected label errors are removed before filtering."""
         decision = self.suspected_label_errors
         decisions = decision if isinstance(decision, dict) else {"train": decision}
         return frozenset(split for split, one in decisions.items() if one == "quarantine")
 
     @property
     def asks_whether_learnt(self) -> bool:
-        """Whether nothing is removed if the first pass's classifiers learnt nothing."""
+        """Whether the filter removes nothing if the classifiers of its first pass learnt nothing."""
         return self.stop_at_chance is not False
 
     @property
@@ -184,7 +184,7 @@ class FilterSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, values: object) -> object:
-        """Write out the settings of a preset; settings given in addition to it are kept."""
+        """Add the settings of a preset; settings that the file gives explicitly take precedence."""
         if not isinstance(values, dict) or values.get("preset") != "paper":
             return values
         by_words = _PAPER_BY_WORDS if values.get("rank") == "vocabulary" else {}
@@ -254,7 +254,7 @@ class FilterSpec(StrictSpec):
             )
 
     def ranked_by(self, rank: Ranking) -> Self:
-        """Return the same filter with only one ranking."""
+        """Return a copy of the filter with `rank` as its only ranking."""
         return self.model_copy(update={"rank": rank, "compare": ()})
 
     @model_validator(mode="after")
@@ -267,7 +267,7 @@ class FilterSpec(StrictSpec):
         return self
 
     def evaluation_rows_of(self, split: str) -> EvaluationRows:
-        """Return how the rows of one split other than train are treated."""
+        """Return the value of `evaluation_rows` for one split other than train."""
         return (
             self.evaluation_rows.get(split, "pooled")
             if isinstance(self.evaluation_rows, dict)

@@ -1,6 +1,6 @@
-"""Settings of forgettable rows and of minority statistics in a dataset's YAML file (Yaghoobzadeh et al. 2021).
+"""Settings of forgettable rows and minority statistics (Yaghoobzadeh et al. 2021) in a dataset's YAML file.
 
-`recipes` describes training on such rows; `models.training.forgetting` counts what is forgotten.
+`recipes` describes training on forgettable rows; `models.training.forgetting` counts the events of forgetting.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ForgettablesSpec(StrictSpec):
-    """A weak model: the rows that it forgets, or never learns, in training are used (section 3)."""
+    """A weak model whose forgettable rows are used: rows that it forgets or never learns during training."""
 
     model: Annotated[NeuralModelSpec, Field(discriminator="kind")] | None = Field(
         None, description="a weak model, trained on full for this alone"
@@ -56,13 +56,15 @@ class ForgettablesSpec(StrictSpec):
         return self
 
     def training_seeds(self, *, seed: int, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the seeds of the trainings; `seed` is the dataset's, and `seeds` are the evaluators'."""
+        """Return the seeds with which the weak model is trained; `seed` is the dataset's seed, and `seeds` are the
+        evaluators' seeds.
+        """
         if self.seeds is not None:
             return self.seeds
         return (seed,) if self.evaluator is None else seeds[:1]
 
     def settings(self, evaluators: Mapping[str, EvaluatorSpec]) -> NeuralModelSpec:
-        """Return the settings of the weak model that is trained."""
+        """Return the settings of the weak model."""
         if self.model is not None:
             return self.model
         assert self.evaluator is not None
@@ -72,9 +74,7 @@ class ForgettablesSpec(StrictSpec):
 
 
 class MinoritiesSpec(StrictSpec):
-    """Classes whose rows have a high overlap or a negation more often than other rows, for the paper's Tables 2 and
-    3.
-    """
+    """The classes that are associated with word overlap and with negation, and the words of negation."""
 
     positive: str = Field(description="the class that goes with overlapping texts, such as entailment")
     negative: str = Field(description="the class that goes with words of negation, such as contradiction")
@@ -93,7 +93,8 @@ def check_forgettables(
     """Refuse evaluators that cannot serve as weak models.
 
     Raises:
-        ValueError: an evaluator is unknown, has no epochs, or stops early; or it is not trained with a given seed.
+        ValueError: an evaluator is unknown, has no epochs, uses early stopping, or is not trained with a requested
+            seed.
     """
     for name, settings in forgettables.items():
         if settings.evaluator is not None:

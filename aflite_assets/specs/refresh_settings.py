@@ -1,5 +1,5 @@
-"""The field `refresh` of a dataset's YAML file: whether and when a refresh acts on changes. The field is not part of
-any key.
+"""The field `refresh` of a dataset's YAML file: whether and when a refresh processes changes. Keys of results do not
+depend on this field.
 """
 
 import re
@@ -17,7 +17,7 @@ _RANDOM = re.compile(r"\b[rR]\b")
 
 
 class RefreshSpec(StrictSpec):
-    """The times at which a refresh acts on changes."""
+    """Settings that determine when a refresh processes changes."""
 
     start: bool = Field(
         False, description="whether a refresh also makes what was never made; default: a person makes it the first time"
@@ -40,9 +40,7 @@ class RefreshSpec(StrictSpec):
         return self
 
     def last_time(self, now: datetime) -> datetime | None:
-        """Return the last time at or before `now` (with a time zone) that matches `cron`, in UTC; None without
-        `cron`.
-        """
+        """Return the last time at or before `now` that matches `cron`, in UTC; return None if `cron` is not set."""
         if self.cron is None:
             return None
         from croniter import croniter
@@ -54,7 +52,7 @@ class RefreshSpec(StrictSpec):
         return previous.astimezone(UTC)
 
     def next_time(self, now: datetime) -> datetime | None:
-        """Return the first time after `now` (with a time zone) that matches `cron`, in UTC; None without `cron`."""
+        """Return the first time after `now` that matches `cron`, in UTC; return None if `cron` is not set."""
         if self.cron is None:
             return None
         from croniter import croniter

@@ -1,7 +1,6 @@
-"""Settings of samples: the sample that is filtered instead of all train rows, and the questions that a test set keeps.
+"""Settings of two selections: the sample to filter instead of all train rows, and the questions kept in a test set.
 
-The sample is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1; the choice is made in
-`analysis.inputs`.
+The sample is drawn as in Algorithm 1 of Mishra and Sachdeva 2020 (SustaiNLP). `analysis.inputs` selects the questions.
 """
 
 from typing import Annotated, Literal, Self
@@ -20,7 +19,7 @@ AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refus
 
 
 class ChosenQuestions(StrictSpec):
-    """The questions or pairs that a test set keeps, by the form of their answers."""
+    """Rules for the questions or pairs kept in a test set, based on surface measures of their answers."""
 
     balanced_by: tuple[AnswerMeasure, ...] = Field(
         (),
@@ -41,10 +40,10 @@ class ChosenQuestions(StrictSpec):
         return self
 
     def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:
-        """Refuse a choice among rows of the dataset's own `split` if the filter also chooses among them.
+        """Refuse a selection of questions from a split of the dataset that the filter also selects from.
 
         Raises:
-            ValueError: the filter chooses among them.
+            ValueError: the filter also selects from this split.
         """
         if not (self.balanced_by or self.against):
             return
@@ -58,7 +57,7 @@ class ChosenQuestions(StrictSpec):
 
 
 class SampleSpec(StrictSpec):
-    """A random sample of the train rows, grown until a model trained on it stops improving (Algorithm 1)."""
+    """A random sample of the train rows, enlarged until a model trained on it stops improving."""
 
     start: int = Field(5_000, ge=2, description="rows of the first sample")
     step: int = Field(5_000, ge=1, description="rows that are added each time")
@@ -75,7 +74,7 @@ class SampleSpec(StrictSpec):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of rows of every sample that may be tried, ascending."""
+        """Numbers of rows of all samples that may be tried, in ascending order."""
         return tuple(range(self.start, self.most + 1, self.step))
 
     @model_validator(mode="after")
@@ -104,10 +103,10 @@ class SampleSpec(StrictSpec):
 
 
 def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
-    """Refuse filter sizes that no sample can meet, however many of its rows the warm-up leaves.
+    """Refuse sizes in `filter` that are too large even for the largest sample.
 
     Raises:
-        ValueError: a number of rows is larger than the largest sample, or than its target size allows.
+        ValueError: a number of rows is larger than the largest sample, or larger than the target size allows.
     """
     most, target = sample.sizes[-1], filtering.target_size
     if isinstance(target, int) and target > most:

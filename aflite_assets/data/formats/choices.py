@@ -1,6 +1,6 @@
-"""Multiple choice: from a table of questions, or of answers, to one row per right or wrong answer.
+"""Conversion of multiple choice data, given as a table of questions or of answers, to one row per answer.
 
-The rows themselves are made in `answers`. How models are scored by question is in `analysis.scores.questions`.
+`answers` creates the rows, and `analysis.scores.questions` computes scores by question.
 """
 
 import string
@@ -36,8 +36,8 @@ def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) 
     """Return one row per answer: the columns of `answers.answer_table`, then the table's other columns.
 
     Raises:
-        DataError: a column is missing, a question or answer is empty, a question has no right or no wrong answer, or
-            `right` holds a value that identifies no answer.
+        DataError: a column is missing, a question or answer is empty, a question has no right or no wrong answer, or a
+            value of `right` matches no answer.
     """
     with naming_lines(tables):
         tables = _with_fields(source, tables)
@@ -46,7 +46,7 @@ def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) 
 
 
 def answer_rows(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, list[int]]:
-    """Return, by split, the source's row (from 0) of each row of `choice_tables`, in their order.
+    """Return, by split, the number (from 0) of the source row behind each row of `choice_tables`.
 
     Raises:
         DataError: as in `choice_tables`.
@@ -62,7 +62,7 @@ def _columns(source: MultipleChoiceSource) -> list[tuple[str, str]]:
 
 
 def _with_fields(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """Return the tables with one column for every field that the source names as column.field."""
+    """Return the tables with an added column for every setting of the form `column.field` in the source."""
     return {split: _with_named_fields(source, table) for split, table in tables.items()}
 
 
@@ -139,7 +139,7 @@ def _by_lists(split: str, source: MultipleChoiceSource, table: pa.Table) -> Answ
 
 
 def _filled(values: Iterable[object]) -> list[str]:
-    """Return the non-empty texts among values that are texts or lists of texts."""
+    """Return all texts in the values, which are texts or lists of texts, except empty texts."""
     flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
     return [text for text in map(plain_text, flat) if text.strip()]
 
@@ -174,13 +174,13 @@ def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
 
 
 def _said(value: object) -> list[str]:
-    """Return the values that identify right answers: one value, or every value of a list."""
+    """Return the texts in a cell of `right`: one text for a single value, or one per value of a list."""
     values = value if isinstance(value, list) and value else [None if isinstance(value, list) else value]
     return [plain_text(one).strip() for one in values]
 
 
 def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[dict[int, str]]:
-    """Return each question's non-empty answers, by their position from 0."""
+    """Return the non-empty answers of each question, by their position (from 0) in the question."""
     names = _answer_columns(source)
     if len(names) == 1:
         lists = [[plain_text(value) for value in row or ()] for row in table[names[0]].to_pylist()]
@@ -194,7 +194,7 @@ def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[
 
 
 def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[str, list[list[str]]]) -> int:
-    """Return whether `right` counts from 0 or 1; a 0, or a value equal to the number of answers, decides it."""
+    """Return 0 or 1, the number of the first answer in `right`, inferred from the smallest and largest numbers."""
     rows = [pair for split in offered for pair in zip(offered[split], named[split], strict=True)]
     pairs = [(answers, one) for answers, said in rows for one in said]
     numbers = [(int(said), max(answers) + 1) for answers, said in pairs if said.isdecimal()]
@@ -211,8 +211,8 @@ def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[st
 def _place_of(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, first: int
 ) -> int:
-    """Return the position of the right answer: by its column's name, else by its number, letter or text if these
-    agree.
+    """Return the position of the right answer, identified by the name of its column, or else by its number, letter or
+    text.
     """
     names = _answer_columns(source)
     if len(names) > 1 and said in names and names.index(said) in answers:
@@ -239,7 +239,7 @@ def _place_of(
 def _place_by_name(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, names: Sequence[object]
 ) -> int:
-    """Return the position of the right answer, which has the given name."""
+    """Return the position of the answer with the given name in the column `names`."""
     own = [plain_text(name).strip() for name in names]
     if own.count(said) == 1 and own.index(said) in answers:
         return own.index(said)

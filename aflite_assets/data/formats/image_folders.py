@@ -1,4 +1,4 @@
-"""Folders of image files as tables: one folder per class, or one flat folder with a label file. No image is decoded
+"""Reading of image folders as tables, either with one subfolder per class or with a label file. No image is decoded
 here.
 """
 
@@ -20,11 +20,12 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
     """Return the images of one split: `image` (path and sha256), `label`, and `path` relative to the folder, sorted by
     path.
 
-    Files whose name starts with a dot and files without an image's ending are ignored. If `rows` is given, only the
-    first images of each class are returned, `rows` in total or one per class, without their hashes.
+    Hidden files and files without the suffix of an image are ignored. If `rows` is given, only the first images of each
+    class are returned, without hashes: at most `rows` in total, but at least one per class.
 
     Raises:
-        DataError: there are no images, images are outside the class folders, or the label file does not fit them.
+        DataError: there are no images, images are outside of the class folders, or the label file does not match the
+            images.
     """
     folder = Path(place.folder if isinstance(place, LabelledFolder) else place)
     paths = image_paths(folder)
@@ -54,10 +55,10 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
 def image_paths(folder: Path) -> list[Path]:
     """Return the images below a folder, relative to it and sorted; hidden files and folders are ignored.
 
-    macOS leaves a hidden `._name.jpg`, which is not an image, beside each `name.jpg`; notebooks leave hidden folders.
+    For example, macOS creates a hidden file `._name.jpg`, which is not an image, next to each `name.jpg`.
 
     Raises:
-        DataError: a folder in it is a link, which would be skipped.
+        DataError: the folder contains a link to a folder, whose images would be skipped.
     """
     paths = []
     for path in sorted(folder.rglob("*")):
@@ -139,14 +140,14 @@ def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[t
 
 
 def _is_wordy(parts: list[str]) -> bool:
-    """Return True if the label is followed by anything but boxes: a box is four numbers, and the next box begins with
-    the label again.
+    """Return True if the label is followed by anything other than bounding boxes. A box has four numbers, and further
+    boxes repeat the label.
     """
     return any(part != parts[1] and not re.fullmatch(r"-?[0-9.]+", part) for part in parts[2:])
 
 
 def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:
-    """Refuse a list with only labels if the order of file names is unclear: some would put img10 before img2."""
+    """Refuse a list of labels without names if the order of the image files is ambiguous, as with img10 and img2."""
     natural = sorted(
         paths,
         key=lambda path: [

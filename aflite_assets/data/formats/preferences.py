@@ -1,4 +1,4 @@
-"""Preferences: from a table of chosen and rejected answers to one row per right or wrong answer."""
+"""Conversion of preference data, a table of chosen and rejected answers, to one row per answer."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ _NUMBERED = re.compile(r"_?\d+\Z")
 
 @dataclass(frozen=True)
 class PreferenceColumns:
-    """The columns of a table by their meaning; None or empty for a meaning that no column has."""
+    """The names of a table's columns by their role; None or empty if no column has the role."""
 
     prompt: str | None
     chosen: str
@@ -67,18 +67,18 @@ class PreferenceColumns:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The columns whose texts become the texts of the rows."""
+        """Columns whose texts become the texts of the rows."""
         return (*([] if self.prompt is None else [self.prompt]), self.chosen, *self.rejected)
 
 
 def preference_tables(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """Return one row per answer: the columns of `answers.answer_table`, its links, and the attributes of the source.
 
-    Answers of a tie, and answers equal to a chosen one, get labels of `answers.DROPPED`.
+    Answers of ties, and rejected answers equal to a chosen answer, get one of the labels in `answers.DROPPED`.
 
     Raises:
-        DataError: a column is missing, layouts are mixed, an answer is missing or an empty conversation, a margin is
-            not a number, or no pair of a split has two different answers.
+        DataError: a column or an answer is missing, a conversation is empty, layouts are mixed, a margin is not a
+            number, or no pair of a split has two different answers.
     """
     with naming_lines(tables):
         columns = columns_of(source, tables)
@@ -89,7 +89,7 @@ def preference_tables(source: PreferenceSource, tables: Mapping[str, pa.Table]) 
 
 
 def how_read(tables: Mapping[str, pa.Table]) -> str:
-    """Return a sentence on how the columns of preferences were interpreted; "" for tables that are not preferences."""
+    """Return a sentence about how the columns of preference data were interpreted; return "" for other sources."""
     noted = {(table.schema.metadata or {}).get(_LAYOUT, b"").decode() for table in tables.values()}
     return " ".join(sorted(noted))
 
@@ -104,7 +104,7 @@ def _how_read(columns: PreferenceColumns, layout: Layout) -> str:
 
 
 def preference_rows(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> dict[str, list[int]]:
-    """Return by split the row of the source's table (from 0) of each row of `preference_tables`, in their order.
+    """Return, by split, the number (from 0) of the source row behind each row of `preference_tables`.
 
     Raises:
         DataError: as in `preference_tables`.
@@ -114,7 +114,7 @@ def preference_rows(source: PreferenceSource, tables: Mapping[str, pa.Table]) ->
 
 
 def layout_read(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Layout:
-    """Return how the answers are written.
+    """Return the layout of the answers.
 
     Raises:
         DataError: as `preference_tables`.
@@ -124,10 +124,10 @@ def layout_read(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Lay
 
 
 def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> PreferenceColumns:
-    """Return the columns that the source names, and the columns with usual names that all tables have.
+    """Return the columns named in the source and, for other roles, the columns with usual names that all tables have.
 
     Raises:
-        DataError: a named column is missing, or there is no column of chosen or of rejected answers.
+        DataError: a named column is missing, or no column contains the chosen or the rejected answers.
     """
     shared = [name for name in next(iter(tables.values())).column_names if _everywhere(name, tables)]
     found = {field: _given(getattr(source, field), field, tables) or _usual(field, shared) for field in NAMES}
@@ -162,7 +162,7 @@ def _given(names: str | tuple[str, ...] | None, field: str, tables: Mapping[str,
 
 
 def plain_name(name: str) -> str:
-    """Return a column's name in lower case with underscores for all other characters, as usual names are written."""
+    """Return a column's name in lower case, with underscores in place of characters other than letters and digits."""
     return re.sub(r"\W+", "_", name.strip().lower()).strip("_")
 
 
@@ -179,7 +179,7 @@ def _usual(field: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Read:
-    """The answers of one table, the prompt of each of its rows, and the layout of the answers."""
+    """The answers of one table, the prompt of each table row, and the layout of the answers."""
 
     answers: Answers
     prompts: list[str]
@@ -295,7 +295,7 @@ def _ties(split: str, column: pa.ChunkedArray, name: str) -> list[bool]:
 
 
 def _apart(answers: Sequence[Value], layout: Layout) -> tuple[str, list[str]]:
-    """Return the common beginning of conversations as a prompt ("" for texts), and the rest of each answer."""
+    """Split conversations into their common beginning, which is the prompt ("" for texts), and the rest of each."""
     if layout == "texts":
         if not all(isinstance(one, str) for one in answers):
             raise UnreadableError("a list of messages instead of a text")
@@ -316,7 +316,7 @@ def _prompt(value: object) -> str:
 
 
 def _labelled(chosen: Sequence[str], rejected: Sequence[str], *, tie: bool) -> list[tuple[str, str]]:
-    """Return every answer with its label; of equal answers, the chosen one is used if another answer is left."""
+    """Return every answer with its label; a rejected answer that equals a chosen one is labelled as equal."""
     if tie:
         return [(text, TIE) for text in (*chosen, *rejected)]
     equal = [text in chosen for text in rejected]

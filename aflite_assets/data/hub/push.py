@@ -1,4 +1,4 @@
-"""Upload of a published folder to a dataset repository of the hub: what is checked, sent and refused."""
+"""Upload of a published folder to a dataset repository on the hub, with checks of the repository and the token."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -22,31 +22,32 @@ _NOT_OURS = {".gitattributes", CARD}
 
 @dataclass(frozen=True)
 class Pushed:
-    """The address of the pushed folder: the repository's page, and the commit."""
+    """The result of a push: the address of the repository's page, and the commit."""
 
     page: str
     commit: str
 
 
 def folder_files(folder: Path, published: Iterable[str]) -> dict[str, int]:
-    """Return the bytes of each file to send, by path, the card first: the card and the tables that were `published`.
+    """Return the content of each file to upload, by path: the dataset card, then the tables in `published`.
 
-    Not sent are the manifest, which contains paths of this machine, and files added to the folder later.
+    The manifest is left out because it contains paths of this machine, and so are files that were added to the folder
+    later.
     """
     names = [CARD, *sorted(name for name in published if name.startswith(_TABLES))]
     return {name: (folder / name).stat().st_size for name in names}
 
 
 def push_folder(folder: Path, files: Iterable[str], hub_id: str, *, public: bool, message: str) -> Pushed:
-    """Send `files` of a folder (`folder_files`) to a dataset repository, in one commit.
+    """Upload the files from `folder_files` to a dataset repository in one commit.
 
-    The repository is created (private unless `public`), or the content of an earlier push is replaced.
+    A new repository is private unless `public` is set; in an existing one, the files of the earlier push are replaced.
 
-    The token is the one that `huggingface_hub` finds: HF_TOKEN, or that of `hf auth login`.
+    The token is HF_TOKEN or the token that `hf auth login` stored.
 
     Raises:
-        DataError: there is no token or it does not allow writing, the repository has another visibility or holds files
-            that no push made, or the hub refuses the folder.
+        DataError: there is no token with write access, the repository has another visibility or contains files that no
+            push created, or the hub refuses the upload.
         MissingDataError: the hub cannot be reached.
     """
     from huggingface_hub import HfApi
@@ -82,10 +83,10 @@ def _require_token(place: RepoRef) -> None:
 
 
 def _is_there(place: RepoRef, *, public: bool) -> bool:
-    """Return True if the repository exists; refuse one that does not look like the result of a push.
+    """Return True if the repository exists; refuse a repository that does not look like the result of a push.
 
     Raises:
-        DataError: it has another visibility, or files that no push made.
+        DataError: the repository has another visibility, or contains files that no push created.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
@@ -118,7 +119,7 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
 
 
 def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
-    """Return the result of `call`; errors of writing get a message here, all others in `call_hub`.
+    """Return the result of `call`; translate errors that are specific to writing, and leave other errors to `call_hub`.
 
     Raises:
         DataError: the token does not allow writing.

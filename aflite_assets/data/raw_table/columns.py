@@ -1,6 +1,6 @@
-"""Conversion of a source's columns to the raw table's: texts, images, source ids, group numbers, attributes.
+"""Conversion of a source's columns to columns of the raw table: texts, images, source ids and attributes.
 
-Feature vectors are in `feature_columns`, labels in `labels`, single annotators' labels in `annotators`.
+`feature_columns`, `labels` and `annotators` convert the other columns.
 """
 
 import hashlib
@@ -32,11 +32,11 @@ _NAME_LENGTH = 80
 
 
 def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
-    """Refuse a table that lacks a column named in the spec, has it twice, or holds an invalid value in it.
+    """Refuse a table in which a column named in the spec is missing, occurs twice, or contains an invalid value.
 
     Raises:
-        DataError: names the field, the column and the most similar existing column; or the row of a text that is too
-            long or not UTF-8; or the column of lists where one value is expected.
+        DataError: a column is missing or occurs twice, a text is too long or not UTF-8, or a column contains lists
+            instead of single values.
     """
     known = Counter(table.column_names)
     headed = any(file["format"] in ("csv", "tsv") and file["header"] for file in files_of(table))
@@ -60,8 +60,8 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
 def require_column(place: str, known: Mapping[str, int], column: str, *, field: str, headed: bool = False) -> None:
     """Refuse a table that lacks the column named by a field of the spec.
 
-    `place` names the table; `known` counts how often each column name occurs in it; `headed` is True if the names are
-    the first line of a csv or tsv file.
+    `place` names the table; `known` contains the table's column names with their counts; `headed` is True if the first
+    line of a csv or tsv file contains the names.
 
     Raises:
         DataError: the column is missing or occurs twice.
@@ -91,7 +91,7 @@ def _column_list(names: Iterable[str]) -> str:
 
 
 def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
-    """Yield every column name in a spec with the field that gives it."""
+    """Yield every column name in a spec, with the name of its field."""
     named = []
     for field in _NAMING_FIELDS:
         value = getattr(columns, field)
@@ -101,12 +101,11 @@ def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
 
 
 def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str, pa.Array | pa.ChunkedArray]:
-    """Return each row's input, of one kind: `features` (list<float32>), `image`, or `text` with an optional
-    `text_pair`.
+    """Return the input columns: `features` (list<float32>), or `image`, or `text` with an optional `text_pair`.
 
     Raises:
-        DataError: a text or image is missing or too large, or features are ragged, not numbers, or not finite as
-            float32.
+        DataError: a text or image is missing or too large, or features differ in length, are not numbers, or are not
+            finite as float32.
     """
     if columns.features is not None:
         return {"features": list_column(feature_matrix(split, table, columns.features))}
@@ -117,10 +116,10 @@ def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str
 
 
 def attribute_column(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
-    """Return a column that only reports use, as text; a missing value is "(empty)".
+    """Return an attribute column as text; missing values become "(empty)".
 
     Raises:
-        DataError: its values cannot be written as text.
+        DataError: the values cannot be converted to text.
     """
     try:
         return pa.array([NO_VALUE if value is None else value for value in as_texts(column)], pa.string())
@@ -153,14 +152,12 @@ def _twice(value: str, first: int, again: int) -> str:
 
 
 def content_ids(inputs: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """Return a hash of each row's inputs, 16 hexadecimal digits; equal inputs have equal hashes. Only one row is in
-    memory at a time.
-    """
+    """Return a hash of each row's inputs with 16 hexadecimal digits. Only one row is in memory at a time."""
     return pa.array([digest.hex()[:16] for digest in _digests(inputs)], pa.string())
 
 
 def content_digests(inputs: Mapping[str, pa.Array | pa.ChunkedArray]) -> Iterator[bytes]:
-    """Return each row's SHA-256 over its whole input, from the columns that `input_columns` returns."""
+    """Return the SHA-256 of each row's complete input, given the columns that `input_columns` returns."""
     columns = inputs.values()
     return _digests([one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([one]) for one in columns])
 
@@ -242,7 +239,7 @@ def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
 
 
 def _image_content(sha256: Any, content: Any, path: Any) -> bytes | pa.Buffer:
-    """Return the hash if it is known, else the bytes, or the path of a file that was not hashed."""
+    """Return the image's hash if it is known, else its bytes, or else the path of its file."""
     if sha256.as_py():
         return sha256.as_buffer()
     return content.as_buffer() if content.is_valid else path.as_buffer()

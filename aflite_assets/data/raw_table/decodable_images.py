@@ -1,4 +1,4 @@
-"""Rows whose image cannot be decoded: they are dropped, counted and named, up to a share that the spec allows."""
+"""Removal of rows whose image cannot be decoded, up to a share that the spec allows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ NAMED_IMAGES = 20
 
 @dataclass(frozen=True)
 class UndecodableImages:
-    """Undecodable images of one split: their number, their share of the split, and the first ones."""
+    """Undecodable images of one split: their number, their share, and the ids of the first of them."""
 
     rows: int
     share: float
@@ -30,7 +30,7 @@ class UndecodableImages:
 
 @dataclass(frozen=True)
 class DecodableExamples:
-    """The rows whose image can be decoded, and the dropped rows by split; a split without any has no entry."""
+    """The rows whose image can be decoded, and the dropped rows by split; splits without dropped rows have no entry."""
 
     examples: Examples
     dropped: Mapping[str, UndecodableImages]
@@ -45,8 +45,8 @@ def drop_undecodable(
 ) -> DecodableExamples:
     """Drop the rows whose image cannot be decoded; rows with other inputs are unchanged.
 
-    At most `largest_share` of each split's images, in [0, 1), may fail. `complete=False` means that these are only the
-    first rows: then nothing is refused.
+    At most `largest_share` of each split's images, in [0, 1), may fail. `complete=False` means that `examples` contains
+    only the first rows, so nothing is refused.
 
     Raises:
         DataError: too many of a split's images fail, or only one class is left in train.

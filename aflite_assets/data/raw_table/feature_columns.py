@@ -1,4 +1,6 @@
-"""Feature vectors from a source's columns, as one finite float32 matrix. Other inputs are in `columns`."""
+"""Conversion of a source's columns to feature vectors, as one finite float32 matrix. `columns` converts other
+inputs.
+"""
 
 import re
 
@@ -18,8 +20,8 @@ _REMEDY = "name one column of lists of numbers, or a list of number columns"
 def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) -> np.ndarray:
     """Return the features, rows x width float32, with every number finite.
 
-    `names` is either one column of lists (any of Arrow's list types, all of one length), or one column per feature.
-    True and false are 1 and 0. Columns per feature may hold numbers written as text, as in csv; lists may not.
+    `names` is either one column of lists (any of Arrow's list types, all of one length), or one column per feature. The
+    values true and false become 1 and 0. In columns per feature, but not in lists, numbers may be written as text.
 
     Raises:
         DataError: values are not numbers, lists differ in length, or a row has a number that is missing, NaN, or beyond
@@ -109,7 +111,7 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
 
 
 def _looks_listed(column: pa.ChunkedArray) -> bool:
-    """Return True if a text column's first value is a list as JSON or Python writes it."""
+    """Return True if the first value of a text column looks like a list in JSON or Python."""
     return is_text(column.type) and len(column) > 0 and str(column[0].as_py()).lstrip().startswith(("[", "("))
 
 
@@ -119,7 +121,7 @@ def _float32(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _common_width(split: str, column: pa.ChunkedArray) -> int:
-    """Return the length that all rows' lists share; a missing list has no length."""
+    """Return the length that the lists of all rows share; a missing list has the length 0."""
     widths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
     width = int(widths[0])
     other = np.flatnonzero(widths != width)
@@ -156,7 +158,7 @@ def _require_finite(split: str, table: pa.Table, names: str | tuple[str, ...], m
 
 
 def _column(names: str | tuple[str, ...], column: int) -> str:
-    """Return a feature's column by its name, or by its number in the column of lists."""
+    """Return a feature's description: the name of its column, or its number in the column of lists."""
     return f"column {quoted(names[column], _NAME_LENGTH)}" if isinstance(names, tuple) else f"column {column} (from 0)"
 
 

@@ -26,15 +26,15 @@ LabelNames = tuple[str, ...] | Mapping[str, LabelValue | tuple[LabelValue, ...]]
 
 @dataclass(frozen=True)
 class Labels:
-    """Class numbers (int64) by split, -1 for unlabelled rows, and the classes' names in their order."""
+    """Class numbers (int64) by split, with -1 for unlabelled rows, and the names of the classes in class order."""
 
     numbers: Mapping[str, np.ndarray]
     names: tuple[str, ...]
 
 
 def label_text(value: LabelValue | float) -> str | None:
-    """Return a label as text, the form in which labels are compared: 1, 1.0, "1" and "1.0" are all "1", and empty ones
-    are None.
+    """Return a label in the form in which labels are compared: 1, 1.0, "1" and "1.0" all become "1", and empty labels
+    become None.
     """
     text = as_text(value)
     whole = None if text is None else _WHOLE_WITH_FRACTION.fullmatch(text)
@@ -56,14 +56,14 @@ def class_names(names: LabelNames) -> tuple[str, ...]:
 
 
 def class_of(names: LabelNames) -> dict[str, int]:
-    """Return the class number for every text that represents a class in the source; a mapped null is left out.
+    """Map every text that represents a class in the source to the class number; null is left out.
 
-    For a list of names, these texts are the names and, if none of them is a whole number, also their positions "0",
-    "1", ... For a mapping, they are the mapped values; the names themselves count only if they are mapped too. The
-    booleans "True" and "False" represent the classes named true and false; else yes and no (in any case); else 1 and 0.
+    For a list of names, the texts are the names and, if no name is a whole number, also the positions "0", "1", ... For
+    a mapping, the texts are the mapped values. The texts "True" and "False" represent the classes true and false, or
+    else yes and no, or else 1 and 0, in upper or lower case.
 
     Raises:
-        DataError: two classes claim the same value.
+        DataError: two classes are represented by the same value.
     """
     return {text: number for text, number in _with_booleans(_claims(names)).items() if text is not None}
 
@@ -73,14 +73,14 @@ def read_labels(
 ) -> Labels:
     """Convert the label values of all splits to class numbers.
 
-    Values are compared by `label_text`, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the
-    known values are the texts of `class_of`, and null if it is mapped. Without `names`, the classes are the values
-    found: first whole numbers in numerical order, then texts in alphabetical order.
+    Values are compared in the form of `label_text`, so 1, 1.0 and "1" are the same label; empty values are null. With
+    `names`, the allowed values are the texts in `class_of`, and null if it is mapped. Without `names`, the classes are
+    the values in the data: whole numbers in numerical order, then texts in alphabetical order.
 
     Raises:
-        DataError: a column does not hold single values, a value is neither a class nor one of `unlabelled` or is both,
-            or two classes claim a value; without `names`, also over `MOST_CLASSES` values, or a value that is not
-            printable as a name.
+        DataError: a column does not contain single values, a value is neither a class nor in `unlabelled` or is both,
+            two classes have the same value, or, without `names`, there are over `MOST_CLASSES` values or unprintable
+            values.
     """
     for split, column in columns.items():
         _require_single_values(split, column.type)
@@ -100,8 +100,8 @@ def read_labels(
 
 
 def one_class_text(labels: np.ndarray, names: tuple[str, ...]) -> str:
-    """Return a text that says which one class all rows have and how many rows there are. `labels`: class numbers, all
-    the same.
+    """Return a text with the name of the only class and the number of rows. `labels`: class numbers, which are all
+    equal.
     """
     only = f"{shown(names[int(labels[0])])} in {counted(len(labels))}"
     return f"has only the class {only}, and filtering needs at least two classes"
@@ -151,7 +151,7 @@ def _found_names(counts: Counter[str | None]) -> tuple[str, ...]:
 
 
 def _refuse_unlike_names(names: tuple[str, ...]) -> None:
-    """Refuse values in the data that are too unlike each other to be classes."""
+    """Refuse values in the data that do not look like the classes of one dataset."""
     words = [name for name in names if not _is_whole(name)]
     alike = Counter(name.strip().casefold() for name in names).most_common(1)
     if alike and alike[0][1] > 1:

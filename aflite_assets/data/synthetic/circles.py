@@ -1,4 +1,4 @@
-"""Circles with planted artifacts, drawn from a seed, as tables in the form of those read from files."""
+"""Generation of circles with planted artifacts, as tables like those that are read from files."""
 
 import numpy as np
 import pyarrow as pa
@@ -62,10 +62,10 @@ def _yes_no(flags: np.ndarray) -> pa.Array:
 
 
 def list_column(matrix: np.ndarray) -> pa.Array:
-    """Return a rows x width matrix as one list<float32> column.
+    """Convert a matrix of rows x width to one list<float32> column.
 
     Raises:
-        DataError: the matrix holds more numbers than such a column can.
+        DataError: the matrix has more numbers than such a column can contain.
     """
     if matrix.size > _LIST_VALUES:
         raise DataError(

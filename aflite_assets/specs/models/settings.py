@@ -27,13 +27,13 @@ With that value they are left out of keys, so that results that were made before
 
 
 class StrictSpec(BaseModel):
-    """Base of all spec models: unknown keys are refused, and values never change."""
+    """Base class of all spec models, which refuse unknown keys and are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
     @model_serializer(mode="wrap")
     def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Leave out the later settings that change nothing."""
+        """Leave out settings that were added later and have their default values, so that older keys stay valid."""
         values = serialize(self)
         for (model, field), neutral in LATER_SETTINGS.items():
             if any(base.__name__ == model for base in type(self).__mro__) and getattr(self, field) == neutral:
@@ -55,7 +55,7 @@ FeatureColumns = Annotated[
 
 
 class EarlyStoppingSpec(StrictSpec):
-    """When to stop before the last epoch; the weights of the best epoch are kept."""
+    """Settings of early stopping; the weights of the best epoch are kept."""
 
     patience: int = Field(1, ge=1, description="epochs in a row without a higher accuracy on the held-back rows")
     split: SplitName | None = Field(
@@ -65,7 +65,7 @@ class EarlyStoppingSpec(StrictSpec):
 
 
 class TrainingSpec(StrictSpec):
-    """How a neural model is trained, whatever its kind."""
+    """Training settings that all kinds of neural models share."""
 
     epochs: int = Field(3, ge=1, le=10_000, description="passes over the train rows")
     batch_size: int = Field(32, ge=1, description="rows per optimiser step")
@@ -91,7 +91,7 @@ class TrainingSpec(StrictSpec):
 
     @property
     def rows_per_item(self) -> int:
-        """Number of rows that are presented together: the two answers of a pair, or one row."""
+        """Number of rows per training item: 2 for pairs of answers, otherwise 1."""
         return 2 if self.loss == "bradley_terry" else 1
 
     @model_validator(mode="after")
@@ -109,9 +109,7 @@ class TrainingSpec(StrictSpec):
         return self
 
     def for_rows(self, n_rows: int) -> Self:
-        """Return the settings for training on a given number of rows, with all fields that depend on this number filled
-        in.
-        """
+        """Return the settings with all fields filled in that depend on the number of train rows."""
         return self
 
     @model_validator(mode="after")
@@ -137,7 +135,7 @@ class TextModelSpec(TrainingSpec):
 
 
 class SmallTransformerSpec(TrainingSpec):
-    """A small BERT and its word-piece tokenizer, both made from the texts it is trained on, without any download."""
+    """A small BERT that is trained from scratch with its own word-piece tokenizer, without any download."""
 
     kind: Literal["small_transformer"]
     vocabulary: int = Field(4_000, ge=100, le=100_000, description="word pieces at most")
@@ -205,14 +203,14 @@ class WordsSpec(TrainingSpec):
     warmup_share: float = Field(0.0, ge=0, lt=1, description="share of the steps spent raising the rate")
 
     def for_rows(self, n_rows: int) -> Self:
-        """Fill in the batch size for the given number of rows if the file names none."""
+        """Fill in the batch size for this number of train rows if the file does not set it."""
         if self.batch_size:
             return self
         return self.model_copy(update={"batch_size": 256 if n_rows >= LARGE_BATCH_ROWS else 32})
 
 
 class SiameseSpec(WordsSpec):
-    """Settings of both siamese models, which read each text separately."""
+    """Settings that both siamese models share; they encode each text separately."""
 
     train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
     vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
@@ -225,7 +223,7 @@ class SiameseSpec(WordsSpec):
 
 
 class WordOverlapSpec(WordsSpec):
-    """Logistic regression on seven features of how much of the second text occurs in the first (Clark et al. 2019)."""
+    """Logistic regression on seven features of the word overlap between the two texts (Clark et al. 2019)."""
 
     kind: Literal["word_overlap"]
     vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
@@ -245,7 +243,7 @@ class SiameseBagSpec(SiameseSpec):
 
 
 class SiameseLstmSpec(SiameseSpec):
-    """A siamese LSTM: a text is represented by the maximum, over its words, of the top layer's outputs."""
+    """A siamese LSTM: a text is represented by the top layer's outputs, max-pooled over its words."""
 
     kind: Literal["siamese_lstm"]
     width: int = Field(200, ge=8, le=4096, description="hidden units of each direction")
@@ -254,7 +252,7 @@ class SiameseLstmSpec(SiameseSpec):
 
 
 class RandAugmentSpec(StrictSpec):
-    """Random operations on train images (Cubuk et al. 2019), with the same number and strength for every image."""
+    """Settings of RandAugment: random operations on train images (Cubuk et al. 2019)."""
 
     operations: int = Field(2, ge=1, le=10, description="applied to each image, one after another (the paper's N)")
     magnitude: int = Field(
@@ -324,17 +322,17 @@ class ImageModelSpec(TrainingSpec):
 
 
 class UntrainedSpec(StrictSpec):
-    """A representation without a model, which needs no warm-up rows."""
+    """Base class of representations that need no training and therefore no warm-up rows."""
 
 
 class IdentityEncoderSpec(UntrainedSpec):
-    """The dataset's own feature columns, unchanged; needs no warm-up rows."""
+    """A representation that consists of the dataset's own feature columns, unchanged."""
 
     kind: Literal["identity"]
 
 
 class SurfaceEncoderSpec(UntrainedSpec):
-    """The surface properties of each row that the scan reads, such as lengths, signs and blanks, without a model."""
+    """A representation that consists of surface properties of each row, such as lengths, punctuation and blanks."""
 
     kind: Literal["surface"]
     inputs: TextInputs | None = Field(
@@ -343,7 +341,7 @@ class SurfaceEncoderSpec(UntrainedSpec):
 
 
 class ClassicalSpec(StrictSpec):
-    """Base of models without randomness, which are the same for every seed and have no epochs."""
+    """Base class of models that have no epochs and are the same for every seed."""
 
 
 class LinearModelSpec(ClassicalSpec):
@@ -366,8 +364,8 @@ class RbfSvmSpec(ClassicalSpec):
 
 
 class MaxPpmiSpec(ClassicalSpec):
-    """Logistic regression on the largest positive pointwise mutual information between each class and a word of the
-    row.
+    """Logistic regression on one feature per class: the largest positive pointwise mutual information (PPMI) between
+    the class and any word of the row.
     """
 
     kind: Literal["max_ppmi"]
@@ -377,7 +375,7 @@ class MaxPpmiSpec(ClassicalSpec):
 
 
 class FineTuneStage(StrictSpec):
-    """Rows for the next stage of training; a field that is left out is as in the starting evaluator."""
+    """One further stage of training; fields that are not given have the values of the evaluator in `start`."""
 
     rows: Name | None = Field(None, description="a challenge set with fine_tune, whose rows of that split these are")
     forgettables: Name | None = Field(
@@ -424,7 +422,7 @@ class FineTuneStage(StrictSpec):
 
 
 class FineTunedSpec(StrictSpec):
-    """Another evaluator, trained in the same way and then on further sets of rows in turn.
+    """An evaluator that is first trained like another evaluator and then on further sets of rows, one after the other.
 
     The rows may come from challenge sets (ICML 2020, Table 2). The rows may also be forgettable rows (Yaghoobzadeh et
     al. 2021, section 3).

@@ -102,11 +102,11 @@ def _natural_set(data: BenchmarkData, of: LeaningInputs) -> TestSet | None:
 
 
 def _on_constructed(data: BenchmarkData, of: LeaningInputs, natural: TestSet) -> list[tuple[float, str, str, float]]:
-    """Return tests of reliance on the property, on constructed challenge sets in which the property does not predict
-    the label: p-value, evaluator, test set and lost points.
+    """Test reliance on the property on constructed challenge sets in which the tie to the label is broken. Return
+    p-value, evaluator, test set and lost points of each test.
 
-    In such a set, the authors removed or reversed the property. Every evaluator that can judge filtering is tested,
-    because some evaluators may ignore a property that others rely on.
+    In a constructed challenge set, the authors removed or reversed the property. Every evaluator that can judge
+    filtering is tested, because some evaluators may ignore a property that others rely on.
     """
     sets = {one.name: one for one in _of_own_classes(data, of) if one.collected == "constructed"}
     here, found = (natural.labels, of.pointed[natural.name], natural.groups), []

@@ -1,3 +1,3 @@
-"""The numbers of a report, computed from stored predictions and evidence: scores, differences and verdicts. Sentences
-and figures are not made here.
+"""The numbers of a report, computed from stored predictions and evidence: scores, differences and verdicts. The
+sentences and figures of a report are made in `reports`.
 """

@@ -1,4 +1,4 @@
-"""Facts about a dataset that are in no tidy table: names, settings and notes, with conversion to and from JSON."""
+"""Facts about a dataset that are not in a tidy table: names, settings and notes."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -107,8 +107,8 @@ class DatasetFacts(DatasetRecord):
     `text_columns`: the source's column name for each text column of the raw table (`text`, `text_pair`). `right_label`:
     the class of right answers, or None if rows are not answers. `split_questions`: the number of questions by split,
     empty if rows are not answers. `sample_rows`: number of rows in the filtered sample; `sample_stop`: the rule that
-    chose it. `sample_rows` and `sample_stop` are None if all train rows were filtered. `phases`: evaluators that
-    continue training with rows of weak models. `untrained_weak_models`: why each weak model was not trained.
+    chose this number. `sample_rows` and `sample_stop` are None if all train rows were filtered. `phases`: evaluators
+    that continue training with rows of weak models. `untrained_weak_models`: why each weak model was not trained.
     `trained_alone`: evaluators that were trained on forgettable rows alone.
     """
 

@@ -16,10 +16,10 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 class IterationRow:
     """One published iteration of filtering.
 
-    `rows_in`, `removed`: numbers of pool rows that entered the iteration and that it removed; `train_*`: the same for
-    train rows; `scored_*`: the same for rows that are scored but never trained on. `cutoff`: lowest score of a removed
-    row, or None if no row was removed, as in the last iteration. `representation_bias`: mean predictability of the
-    pool's rows, in [0, 1].
+    `rows_in`, `removed`: numbers of rows of the pool that entered the iteration and that were removed. `train_*`,
+    `scored_*`: the same numbers for train rows, and for rows that are scored but never trained on. `cutoff`: lowest
+    score of a removed row, or None if no row was removed, as in the last iteration. `representation_bias`: mean
+    predictability of the pool's rows, in [0, 1].
     """
 
     representation: str
@@ -35,7 +35,9 @@ class IterationRow:
 
     @classmethod
     def of(cls, representation: str, row: Mapping[str, object]) -> Self:
-        """Build the record from a line of the published table of iterations; other columns are ignored."""
+        """Build the record from a line of the published table of iterations; columns that are not fields of the record
+        are ignored.
+        """
         make: Callable[..., Self] = cls
         columns = (field.name for field in fields(cls) if field.name != "representation")
         return make(representation, **{column: row[column] for column in columns})
@@ -46,7 +48,7 @@ class FilterRow(IterationRow):
     """One iteration of filtering, and the accuracy that guessing the largest class would reach.
 
     `largest_class`: share of the largest class among the pool's rows, in [0, 1]. `guessing_deviation`: standard
-    deviation of the accuracy of random guesses that are right with this probability.
+    deviation of the accuracy of random guesses that are right with the probability `largest_class`.
     """
 
     rows_never_held_out: int
@@ -166,8 +168,8 @@ def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[P
 
 @dataclass(frozen=True)
 class ClassRemoval:
-    """Numbers of one class's train rows that entered the filter and that were removed, and the class's share of the
-    train rows before and after.
+    """Numbers of train rows of one class that entered the filter and that were removed, and the class's share of all
+    train rows before and after filtering.
     """
 
     label: int
@@ -189,8 +191,8 @@ def removed_by_class(filtered: FilteredSet, classes: int) -> tuple[ClassRemoval,
 
 @dataclass(frozen=True)
 class FilterOutcome:
-    """Numbers of train rows before and after one filtering, why the filter stopped, and the representation bias before
-    and after.
+    """Numbers of train rows before and after filtering, the reason why the filter stopped, and the representation bias
+    of the first and last pass.
 
     `train_rows` entered the filter, and `kept_rows` of them were kept. `runs`, `kept_jaccard`: as in `FilteredSet`.
     `bias`: the representation bias of the first and of the last pass. `largest_class`: as in `FilterRow`, for the last

@@ -44,8 +44,8 @@ class WeakModelAccuracy:
 
 @dataclass(frozen=True)
 class ForgettableClass:
-    """Numbers of one class's rows: rows that a weak model was trained on, rows that it forgot (`forgettable`), and rows
-    in its forgettable set (`taken`).
+    """Numbers of rows of one class: rows that a weak model was trained on, rows that the model forgot (`forgettable`),
+    and rows in the model's forgettable set (`taken`).
     """
 
     weak_model: str
@@ -57,8 +57,8 @@ class ForgettableClass:
 
 @dataclass(frozen=True)
 class ForgettingEvents:
-    """Number and share of the rows that a weak model forgot so many times (`events`); "never_learnt" stands for rows
-    that were never predicted right.
+    """Number and share of the rows that a weak model forgot a certain number of times (`events`, or "never_learnt" for
+    rows that were never predicted right).
     """
 
     weak_model: str
@@ -89,9 +89,7 @@ class Minority:
 
 @dataclass(frozen=True)
 class PhaseAverage:
-    """One evaluator's average accuracy, in [0, 1]: the mean of its mean over splits and its mean over challenge
-    sets.
-    """
+    """Average accuracy of one evaluator, in [0, 1]: (mean over splits + mean over challenge sets) / 2."""
 
     evaluator: str
     accuracy: float
@@ -137,8 +135,8 @@ def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
 
 
 def minorities(data: BenchmarkData) -> Iterator[Minority]:
-    """Yield the means over all rows once, and the means over every set; the random set is the one drawn for the first
-    seed.
+    """Yield the means over all rows and the means over each set of rows; of random sets, only the set drawn for the
+    first seed is used.
     """
     forgettables = data.forgettables
     sets = {None: "all", "random": "random", "forgettable": "forgettable", "never_learnt": "never learnt"}
@@ -166,8 +164,8 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
 
 
 def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
-    """Yield the average accuracy of each second phase and of each evaluator that one starts from, if there are both
-    natural and challenge sets.
+    """Yield the average accuracy of each second phase and of each evaluator that a second phase starts from. There must
+    be both natural and challenge sets.
     """
     forgettables = data.forgettables
     kinds = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]

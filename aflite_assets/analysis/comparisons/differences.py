@@ -111,9 +111,9 @@ def claim_on(
 ) -> Claim:
     """Compare the trainings of two sides on a part of a test set.
 
-    There is no interval unless both sides have a training and the part has a row. The mean over gold labels (with at
-    least `FEWEST_ROWS` rows) is computed for challenge sets of rows only, because natural sets are drawn like the train
-    rows and questions have no labels.
+    There is no interval unless both sides have a training and the part has a row. A mean over gold labels is computed
+    only for challenge sets of rows, because natural sets are drawn like the train rows and questions have no labels.
+    Labels with fewer than `FEWEST_ROWS` rows are left out of the mean.
     """
     rows, family, chosen = int(part.mask.sum()), "deciding" if deciding else family_of(part), part.mask
     if not first or not second or not rows:
@@ -161,8 +161,8 @@ def deciding_lack(data: BenchmarkData) -> Lack | None:
     """Return why no comparison can decide whether filtering helps, or None if at least one can.
 
     Deciding comparisons use whole challenge sets that were not collected adversarially. The evaluators of deciding
-    comparisons learnt something and belong to another model family than the filter. All of this is known before any
-    model is trained on filtered rows.
+    comparisons learnt something and belong to another model family than the filter. Whether a comparison is deciding is
+    known before any model is trained on filtered rows.
     """
     challenges = [one for one in data.test_sets if one.challenge]
     if not challenges:
@@ -189,9 +189,9 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     and test set.
 
     Natural test sets are compared on all rows and on filtered rows, challenge sets as a whole and by `compared_parts`.
-    Two kinds of comparison use whole sets only and get no verdict. `filtered` is compared with `random`, which has
-    other class shares; `weighted` is compared with the unweighted rows and with the control. All representations are
-    judged together (`verdicts.judge`).
+    Two kinds of comparison use only whole test sets and get no verdict: `filtered` with `random`, which has other class
+    shares, and `weighted` with its own rows unweighted or with the control. All representations are judged together
+    (`verdicts.judge`).
     """
     found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
@@ -225,8 +225,8 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
 
 
 def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
-    """Map each compared pair of train sets to the reason why the comparison gets no verdict, or to None for a set and
-    its control.
+    """Map each compared pair of train sets to the reason why the comparison gets no verdict; the reason is None for a
+    set and its control.
     """
     pairs: dict[tuple[str, str], Bar | None] = {
         (name, against): None if against == control_of(name, names) else "not the control"

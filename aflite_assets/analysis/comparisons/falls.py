@@ -63,10 +63,10 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     """Return one fall per evaluator, on the filtered natural test set "test", else "validation", else the first
     filtered set.
 
-    A fall begins with the model trained on `full`, tested on all rows and then on the filtered rows alone (the effect
-    of the choice of test rows). The next steps are models tested on the filtered rows and trained on `random` (fewer
-    train rows), on `random_matched` (class sizes), and on `filtered` (which train rows). Return an empty list if no
-    natural test set was filtered.
+    A fall begins with the model trained on `full`, which is tested on all rows and then on only the filtered rows
+    (choice of test rows). It continues with models trained on `random` (fewer train rows), `random_matched` (class
+    sizes) and `filtered` (which train rows), which are tested on the filtered rows. Return an empty list if no natural
+    test set was filtered.
     """
     return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
 
@@ -75,7 +75,7 @@ def challenge_steps(data: BenchmarkData, representation: str) -> tuple[Fall, ...
     """Return one fall per evaluator on all rows of the first challenge set, with the steps of `falls` except the choice
     of test rows.
 
-    Return an empty list if there is no challenge set. Models that rely on a shortcut fail on challenge sets.
+    Return an empty list if there is no challenge set. A model that relies on a shortcut fails on challenge sets.
     """
     return _falls_on(data, representation, next((one for one in data.test_sets if one.challenge), None))
 
@@ -123,7 +123,7 @@ class ChallengeFall:
     """The fall in accuracy of an evaluator trained on `full`, from natural rows to a challenge set; columns:
     docs/analysis.md.
 
-    Accuracies are means over gold labels, in [0, 1]; `fall` and its 95 % interval are in points.
+    The accuracies are averaged over gold labels, in [0, 1]; `fall` and its 95 % interval are in points.
     """
 
     evaluator: str

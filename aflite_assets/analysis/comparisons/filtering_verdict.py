@@ -55,8 +55,8 @@ class StatedDifference:
 
 @dataclass(frozen=True)
 class AgainstAllRows:
-    """Training on `filtered` compared with training on `full`, for the evaluator of the first comparison. The fields
-    are judged separately.
+    """Training on `filtered` compared with training on `full`, for the evaluator of the first comparison. Each field is
+    judged by itself, without adjustment for the others.
 
     `side`: the verdict on the test set of the first comparison. `best`: the challenge set on which `filtered` beats its
     control and beats `full` most significantly, with the difference in points. `worse`: the other challenge sets on
@@ -75,10 +75,10 @@ class FilteringVerdict:
     """The verdict on the dataset for one filtering, with the numbers that support the verdict.
 
     `moved_class`: the class whose share of the train rows changed most, with its shares before and after, in [0, 1];
-    None if no share changed by 5 points. `giveaway`: among the cues of the removed rows that nearly always go with one
-    class, the most frequent cue. `on_natural`: `filtered` compared with `full`, on the natural test set that the
-    report's summary uses. `on_first`, `on_first_full`: `filtered` compared with its control and with `full`, on the
-    challenge set of the first deciding comparison. `on_first` and `on_first_full` are None without a result;
+    None if no share changed by 5 points. `giveaway`: the most frequent cue of the removed rows among the cues that
+    nearly always occur in rows of one class. `on_natural`: `filtered` compared with `full`, on the natural test set
+    that the report's summary uses. `on_first`, `on_first_full`: `filtered` compared with its control and with `full`,
+    on the challenge set of the first deciding comparison. `on_first` and `on_first_full` are None without a result;
     `against_all_rows` is None without a deciding comparison.
     """
 
@@ -160,7 +160,7 @@ class _Trained:
         return StatedDifference(self.evaluator, against, test.name, claim.estimate, lacks, by_label)
 
     def judged(self, against: str, *test_sets: str) -> list[tuple[str, CrossedInterval, Side | None]]:
-        """Compare both train sets on these test sets, judged together; test sets without a result are left out."""
+        """Compare both train sets on the named test sets, judged together; test sets without a result are left out."""
         tests = [one for one in self.data.test_sets if one.name in test_sets]
         claims = [claim_on(*self.sides(against, test), test, whole_set(test)) for test in tests]
         verdicts = judge(claims, smallest_effect=self.data.smallest_effect)

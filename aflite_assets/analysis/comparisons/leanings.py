@@ -112,8 +112,8 @@ def _on_constructed(
     """Return tests of reliance on the property, on constructed challenge sets in which the property does not predict
     the label: p-value, evaluator, test set and loss.
 
-    In such a set, the authors removed or reversed the property. Every evaluator that can judge filtering is tested,
-    because some evaluators may ignore a property that others rely on.
+    In a constructed challenge set, the authors removed or reversed the property. Every evaluator that can judge
+    filtering is tested, because some evaluators may ignore a property that others rely on.
     """
     sets = {one.name: one for one in _of_own_classes(data, of) if one.collected == "constructed"}
     here, found = (natural.labels, of.pointed[natural.name], natural.groups), []

@@ -38,8 +38,8 @@ def natural_contrast(data: BenchmarkData, place: Place, against: str, here: Test
     therefore made with the margins of each evaluator in turn, and the contrast whose interval has the lowest lower end
     is returned. Margins are computed among the classes of each test set. If the challenge set merges classes, natural
     rows seem harder than they would be with the merged classes. Return None if there is no natural set, a side is not
-    trained, or the evaluator itself has no margins. Strata with natural rows must also hold at least `LEAST_OVERLAP` of
-    the challenge set; otherwise return None.
+    trained, or the evaluator itself has no margins. Also return None if the strata that have natural rows hold less
+    than `LEAST_OVERLAP` of the challenge set.
     """
     there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
     if there is None or min(_groups(here), _groups(there)) < 2:
@@ -84,8 +84,8 @@ def _mean_margins(
 def stratum_weights(
     here_labels: np.ndarray, here_difficulty: np.ndarray, there_labels: np.ndarray, there_difficulty: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return float64 weights of challenge rows and of natural rows, each with mean 1, such that each stratum has the
-    same weight in both.
+    """Return float64 weights of challenge rows and of natural rows, each with mean 1. Each stratum has the same weight
+    in both kinds of rows.
 
     A stratum is a class and one of `BINS` bins of difficulty. The bin edges are quantiles over the class's challenge
     rows. Each class of the challenge set has the same weight, and the natural rows of a stratum share the weight of its

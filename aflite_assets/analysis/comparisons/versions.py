@@ -45,7 +45,7 @@ class MovedCue:
     """A cue that only one result has, or whose balanced accuracy, in [0, 1], has non-overlapping intervals in the two
     results.
 
-    `old` or `new` is None if the old or the new result lacks the cue.
+    `old`, `new`: the balanced accuracy in either result, or None if the result lacks the cue.
     """
 
     name: str
@@ -56,7 +56,7 @@ class MovedCue:
 
     @property
     def state(self) -> Literal["gone", "new", "weaker", "stronger"]:
-        """The change in one word."""
+        """The change of the cue, in one word."""
         if self.old is None or self.new is None:
             return "new" if self.old is None else "gone"
         return "weaker" if self.new < self.old else "stronger"
@@ -90,7 +90,7 @@ class MovedNumber:
 class MovedRow:
     """One row that one result keeps and the other removes; `old` and `new` are "kept", "removed" or "not filtered".
 
-    `text`: the row's first text, None if it has none.
+    `text`: the row's first text, or None if the row has no text.
     """
 
     representation: str
@@ -131,7 +131,7 @@ class VersionComparison:
     """Comparison of two results: their names, every number that both have, rows by filtering, and all other
     differences.
 
-    `single`: how many numbers exist in only one of the results.
+    `single`: how many accuracies exist in only one of the results.
     """
 
     old: str
@@ -233,8 +233,8 @@ def _cues_moved(old: ScanFacts | None, new: ScanFacts | None) -> Iterator[MovedC
 
 
 def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, float]]:
-    """Return the claim about one number, whether the two results are paired by row, and the mean accuracy in each
-    result.
+    """Compare one accuracy in two results. Return the claim to judge, whether the results are paired by row, and the
+    mean accuracy in each result.
     """
     known = {name: place for place, name in enumerate(old.ids)}
     there = np.array([place for place, name in enumerate(new.ids) if name in known], dtype=np.int64)
@@ -341,8 +341,8 @@ def _statuses(folder: Path) -> dict[str, dict[str, tuple[str, str, str | None, s
 
 
 def _changed(kind: Kind, old: Mapping[str, object], new: Mapping[str, object], above: str = "") -> Iterator[Changed]:
-    """Yield the differences between two mappings; a field that only one side has is one difference, even if it holds
-    many nested fields.
+    """Yield the differences between two mappings; a field that only one side has is one difference, even if the field
+    is a mapping itself.
     """
     for name in dict.fromkeys([*old, *new]):
         here, there = old.get(name), new.get(name)

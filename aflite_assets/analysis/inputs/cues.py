@@ -22,16 +22,16 @@ OF_ITS_QUESTION = "of its question"
 
 @dataclass(frozen=True)
 class Cue:
-    """A tested cue: the share of removed rows that carry the cue, and the share of random rows of the same classes that
-    do.
+    """A tested cue: the share of removed rows with the cue, and the share of random rows of the same classes with the
+    cue.
 
     `kind`: attribute, partial input (one text of a pair predicts the label), word, text length, or feature column.
-    `label_name`: the class that the cue is most associated with. `class_share`: this class's share of the rows that
-    carry the cue. `class_shares`: the shares of all classes in the dataset's order. `share_removed`, `share_expected`:
-    the share of the removed and of random rows that carry the cue and have a class that the cue is associated with. All
-    shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's method over all cues. `same_rows_as`: a more informative
-    word that occurs in nearly the same rows. `alike`: the words that name this cue in `same_rows_as`. `elsewhere`: the
-    share of rows with the cue in each challenge set.
+    `label_name`: the class that the cue is most associated with. `class_share`: the share of class `label_name` among
+    the rows with the cue. `class_shares`: the shares of all classes among these rows, in the dataset's order.
+    `share_removed`, `share_expected`: the share of the removed and of random rows that carry the cue and have a class
+    that the cue is associated with. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's method over all cues.
+    `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the words that name this cue
+    in `same_rows_as`. `elsewhere`: the share of rows with the cue in each challenge set.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -89,11 +89,11 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
 
 
 def telling(cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues that a report names, in the given order: of several words in the same rows only one, and only one
-    length.
+    """Return the cues that a report names, in the given order. Of several words in the same rows only one is kept, and
+    only one length.
 
-    Lengths nearly agree with one another, so one is enough. The length that is kept is an answer's rank in its question
-    if there is such a cue, else the first length.
+    Lengths nearly agree with one another, so one is enough. An answer's rank by length in its question is preferred to
+    other lengths; otherwise the first length is kept.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
     cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]
@@ -164,8 +164,8 @@ SIMILARITIES = TidyTable("similarities", MeanSimilarity)
 
 @dataclass(frozen=True, eq=False)
 class SimilarityBlock(MeanSimilarity):
-    """A mean similarity, the ids of some rows to show, and their pairwise `similarities` (shown x shown, float32 in
-    [-1, 1]) in the order of `row_ids`.
+    """A mean similarity, the ids of some rows to show (`row_ids`), and the pairwise `similarities` of these rows
+    (float32 in [-1, 1], in the order of `row_ids`).
     """
 
     row_ids: Sequence[int]

@@ -1,5 +1,5 @@
-"""Inputs of a report about the rows that weak models forget: weak models, their agreement, and second phases of
-training.
+"""Inputs of a report about the rows that weak models forget: numbers per weak model, agreement of weak models, and
+second phases of training.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,15 +11,16 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class WeakModelFacts:
-    """One weak model's numbers from its first seed; stored as JSON in the summary of `forgettable_sets`.
+    """Numbers about one weak model, from its first seed; stored as JSON in the summary of `forgettable_sets`.
 
     `rows`: number of rows presented in training; `forgettable`: number of rows that were forgotten or never learnt;
     `never_learnt`: number of rows never learnt; `taken`: number of rows in the forgettable set (after balancing).
-    `events`: number of rows by number of forgetting events, and number of rows never learnt. `by_class`: the numbers of
-    rows, forgettable rows and taken rows of each class. All shares are in [0, 1]: `largest_class` (share of the rows),
-    `train_accuracy` (when rows are presented), and `accuracy` (on splits that were not trained on). `margins`: for each
-    split in `accuracy` that is large enough, the share of its `largest_class`, and the interval (`low`, `high`), in
-    points, of the accuracy minus this share. `margins` is empty if the weak model is an evaluator's own training.
+    `events`: the number of rows for each number of forgetting events, and the number of rows never learnt. `by_class`:
+    the numbers of rows, forgettable rows and taken rows of each class. All shares are in [0, 1]: `largest_class` (share
+    of the rows), `train_accuracy` (when rows are presented), and `accuracy` (on splits that were not trained on).
+    `margins`: per split in `accuracy` that is large enough, the share of the split's `largest_class`, and the interval
+    (`low`, `high`), in points, of the accuracy minus that share. `margins` is empty if the weak model is an evaluator's
+    own training.
     """
 
     rows: int

@@ -21,7 +21,8 @@ class LearningCurve:
     trained on.
 
     `rows`: sizes of the train samples, ascending. `right`: number of held-back rows predicted right after training on
-    each. `largest_class`: number of held-back rows of the most frequent class, which guessing this class gets right.
+    each sample. `largest_class`: number of held-back rows of the most frequent class, which guessing this class gets
+    right.
     """
 
     representation: str
@@ -32,7 +33,7 @@ class LearningCurve:
 
     @property
     def elbow(self) -> int:
-        """The smallest sample whose accuracy is not clearly below the best one.
+        """The smallest sample whose accuracy is not clearly below the best accuracy.
 
         If an encoder gets worse with more rows, this is due to chance in training. Accuracies are therefore first
         replaced by the nearest non-decreasing values (isotonic regression). The elbow is the first size whose smoothed
@@ -71,8 +72,8 @@ class SampleCurve:
         """The size that is large enough: the last size before accuracy stopped increasing, or the largest size if
         accuracy never stopped.
 
-        The rule "flat" is that of `LearningCurve.elbow`. The rule "falls", from Algorithm 1, stops at the first size
-        that is not better than the previous size.
+        The rule "flat" is the rule of `LearningCurve.elbow`. The rule "falls", from Algorithm 1, stops at the first
+        size that is not better than the previous size.
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -171,8 +172,8 @@ Flaw = Literal["no better than guessing", "still rises", "never rises"]
 def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
     """Return why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops.
 
-    The chosen size is the elbow of a warm-up curve, or the size of a sample. An elbow, but not a sample, may be the
-    smallest size.
+    The chosen size is the elbow of a warm-up curve, or the size of a sample. An elbow may be the smallest size of its
+    curve, but the size of a sample may not.
     """
     first, last = points[0], points[-1]
     if max(point.interval_low for point in points) <= first.most_frequent_class:

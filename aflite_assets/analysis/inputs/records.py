@@ -53,9 +53,9 @@ class Cell(Training):
     """A training and its predictions; two cells of the same training are equal.
 
     `predictions` (of a done cell) has the columns `test_set` (string), `row_id` (int64) and `predicted` (int64, a class
-    number of the dataset). For top-k accuracy and for test sets with `adds_probabilities`, it also has `probabilities`
-    (list<float32> over the dataset's classes; null if the evaluator gives none) or `gold_rank` (`accuracy.with_ranks`).
-    A test set of questions has one row per question (`questions.question_predictions`).
+    number of the dataset). For top-k accuracy and for test sets with `adds_probabilities`, `predictions` also has
+    `probabilities` (list<float32> over the dataset's classes; null if the evaluator gives none) or `gold_rank`
+    (`accuracy.with_ranks`). A test set of questions has one row per question (`questions.question_predictions`).
     """
 
     predictions: pa.Table | None = None
@@ -89,7 +89,7 @@ class TestSet:
     `kept[representation]`: bool mask of the rows of a natural set that filtering kept. `own_kept[representation, train
     set]`: the same mask for the rule that made another train set (a single pass, an earlier size).
     `categories[column]`: the category of each row of a challenge set (None or empty for no category). `class_map[c]`:
-    int64, the set's class for the dataset's class `c`, or -1 for none. `class_map` is None if both have the same
+    int64, the set's class for the dataset's class `c`, or -1 for none. `class_map` is None if the set has the dataset's
     classes. `collapse`: how `class_map` is applied. With "label", the predicted class is mapped, and a class that is
     mapped to none counts as wrong. With "probability", probabilities are summed over classes that are mapped to the
     same class, and the class with the largest sum is predicted. `notes`: caveats about the set's numbers. `groups`:
@@ -124,7 +124,7 @@ class TestSet:
 
     @property
     def question_codes(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64; the group's number if `questions` is None."""
+        """Number of the question that each row answers, int64; if `questions` is None, the groups are the questions."""
         return self.groups if self.questions is None else self.questions
 
     @property
@@ -193,8 +193,8 @@ class FilteredSet:
 
 @dataclass(frozen=True)
 class ScoreBin:
-    """Numbers of train rows with a predictability from `low` up to `high`: those that entered an iteration (`rows`) and
-    those that it removed.
+    """Numbers of train rows with a predictability from `low` up to `high` that entered an iteration (`rows`) and that
+    were removed by it (`removed`).
     """
 
     representation: str
@@ -281,10 +281,10 @@ POINTED = pa.schema(
 class Candidate:
     """A property that is associated with the label on train rows.
 
-    `kind`, `name` and `word` identify the property. `reason`: why the property is no part of the task, if known: it is
-    declared in the dataset's file, or it is an artefact by nature. `values`: the property's values that predict a
-    class; `points_to`: the class that each value predicts; `rows`: the number of train rows with each value. `overlap`,
-    in [0, 1]: the share of the train rows that can be kept so that the property is not associated with any class.
+    `kind`, `name` and `word` identify the property. `reason`: why the property is no part of the task ("declared" in
+    the dataset's file, or an "artefact" by nature), or None. `values`: the property's values that predict a class;
+    `points_to`: the class that each value predicts; `rows`: the number of train rows with each value. `overlap`, in [0,
+    1]: the share of the train rows that can be kept so that the property is not associated with any class.
     """
 
     candidate: int
@@ -304,7 +304,7 @@ CANDIDATES = TidyTable("candidates", Candidate)
 
 @dataclass(frozen=True, eq=False)
 class LeaningInputs:
-    """A candidate property, with the predictions and property values for testing whether models rely on it.
+    """A candidate property, with the predictions and property values for testing whether models rely on the property.
 
     `pointed`: per test set, the class that each row's value of the property points to (int64, -1 for none); test sets
     without the property are left out. `predicted`: per train set and test set, the predictions (int64) of each finished
@@ -332,10 +332,10 @@ class Forgettables:
     `models`: the trained weak models by name; `failed`: why the other weak models were not trained, by name.
     `minorities` has the columns `weak_model` and `name` (null for the set of all rows), `seed`, `measure`, `group`,
     `rows`, `mean` and `deviation`. `phases`: the second phase of each evaluator. `cells`: training runs of second
-    phases, of the evaluators that they start from (on `full`), and on sets of forgettable rows alone. `overlap`: per
-    natural test set, the Jaccard index (float64 in [0, 1]) of the words in each row's two texts; `positive`: the class
-    number associated with a high overlap. `thresholds`: threshold curves of phases and of the evaluators they start
-    from. `learnt`: per training of a weak model, how it learnt each row.
+    phases, training runs on `full` from which second phases start, and training runs on sets of forgettable rows alone.
+    `overlap`: per natural test set, the Jaccard index (float64 in [0, 1]) of the words in each row's two texts;
+    `positive`: the class number associated with a high overlap. `thresholds`: threshold curves of second phases and of
+    the evaluators that the phases start from. `learnt`: how each training of a weak model learnt the rows.
     """
 
     models: Mapping[str, WeakModelFacts]
@@ -360,7 +360,9 @@ class Forgettables:
         return None if phase.set_name == "random" else self._phase_on(phase, "random")
 
     def rival_of(self, evaluator: str) -> str | None:
-        """Return the evaluator whose second phase set the number of rows of this evaluator's phase, or None."""
+        """Return the evaluator whose second phase determined how many rows this evaluator's second phase uses,
+        or None.
+        """
         phase = self.phases[evaluator]
         return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
 

@@ -175,8 +175,8 @@ class LengthShare:
 def length_shares(
     examples: Examples, filtered: FilteredSet, named: Callable[[str], str] = str
 ) -> Iterator[LengthShare]:
-    """Yield the bins of each text column, computed on the train rows that entered the filter; yield nothing if there
-    are no texts or no such rows.
+    """Yield the bins of each text column, computed on the train rows that entered the filter; there are no bins without
+    texts or rows.
 
     Random set i is drawn with the seed (0, i). `named`: a function that returns the source's name of a column. Raises
     DataError if a row of the filtering is not among the examples.

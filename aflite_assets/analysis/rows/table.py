@@ -75,9 +75,9 @@ _CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
 class RowTables:
     """Tables about single rows, read from their published files.
 
-    `read`: a function that returns the lines of `ROWS_FILE` for one representation. `information` has the columns
-    `INFORMATION`. `data_maps`: one table per representation and evaluator, with the columns
-    `inputs.records.DATA_MAP_COLUMNS`.
+    `read`: a function that returns the lines of `ROWS_FILE` for one representation. `information`: pointwise
+    V-information of test rows, with the columns `INFORMATION`. `data_maps`: one table per representation and evaluator,
+    with the columns `inputs.records.DATA_MAP_COLUMNS`.
     """
 
     read: Callable[[str], pa.Table]

@@ -38,8 +38,9 @@ class BiasExcess:
 
     `labels_moved`: whether permutations moved enough labels to show chance (`ChanceScores.labels_moved`).
     `probabilities`: the same excess for the predicted probability of each row's own label, as the mean over classes;
-    None if the classifier has no probabilities. With C classes, this mean exceeds 1/C exactly if mixing a little of the
-    probabilities into the class shares lowers the held-out log loss; the excess is the slope of the loss.
+    None if the classifier has no probabilities. The mean probability exceeds 1/C, for C classes, exactly if mixing a
+    little of the probabilities into the class shares lowers the held-out log loss. The excess is the slope of this
+    loss.
     """
 
     rows: Excess
@@ -49,7 +50,7 @@ class BiasExcess:
 
     @property
     def learnt(self) -> Excess:
-        """The excess that is the most sensitive to anything learnt beyond class shares."""
+        """The excess that reacts most to anything learnt beyond class shares."""
         return self.classes if self.probabilities is None else self.probabilities
 
     @property

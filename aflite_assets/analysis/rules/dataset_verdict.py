@@ -54,7 +54,7 @@ the other sets show.
 
 @dataclass(frozen=True)
 class Comparison:
-    """A deciding comparison: `filtered` with its control on a whole challenge set, for an evaluator that can judge
+    """A deciding comparison of `filtered` with its control, on a whole challenge set, by an evaluator that can judge
     filtering.
 
     `difference`: in points, with its 95 % interval, averaged over gold labels if the set has labels; None if the
@@ -111,10 +111,10 @@ class Skill:
 class VerdictEvidence:
     """The numbers that a verdict is based on.
 
-    `bias`: the starting bias over chance. `comparisons`: the deciding comparisons of this filtering, in the order in
-    which they are stated. `leanings`: the candidate properties, shortcuts first. `skill`: the skill of the best
-    evaluator, or None if no evaluator can judge. `artefacts`: names of properties that are no part of the task but
-    predict the label by themselves and can be seen in a single row; the strongest comes first.
+    `bias`: the bias at the start of filtering over chance. `comparisons`: the deciding comparisons of this filtering; a
+    report states the first comparison first. `leanings`: the candidate properties, shortcuts first. `skill`: the skill
+    of the best evaluator, or None if no evaluator can judge. `artefacts`: names of properties that are no part of the
+    task but predict the label by themselves and can be seen in a single row; the strongest comes first.
     """
 
     bias: BiasExcess | None
@@ -143,8 +143,8 @@ class VerdictEvidence:
 
     @property
     def proven_gains(self) -> tuple[Comparison, ...]:
-        """The gains on challenge sets that are declared as constructed, or in which a shortcut predicts the label
-        significantly less well than on natural rows.
+        """The gains on challenge sets that are declared as constructed, or on which the tie of a shortcut to the label
+        is significantly broken.
 
         On any other set, even a large gain is no proof: if rows were chosen because a model got them wrong, every other
         model seems better.
@@ -154,8 +154,8 @@ class VerdictEvidence:
 
     @property
     def effect(self) -> Effect | None:
-        """The effect of filtering: "helps" (proven gains, no loss), "harms" (losses, no proven gain), "mixed" (both),
-        or None.
+        """The effect of filtering: "helps" (proven gains and no loss), "harms" (losses and no proven gain), "mixed"
+        (both) or None (neither).
         """
         if self.proven_gains:
             return "mixed" if self.losses else "helps"
@@ -177,28 +177,29 @@ class DatasetVerdict:
 
 
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
-    """Return the first verdict in this list whose condition holds.
+    """Return the first of the following verdicts whose condition holds; the rules are checked in order.
 
-    1. `shortcut_found`: models lean on a property that is no part of the task. The dataset's file declares so, the
-       property is an artefact by nature, or models lose accuracy on a challenge set in which the property predicts the
-       label less well. All deciding comparisons together decide whether filtering helps, harms or does both.
-    2. `leans_on`: models lean on a property that may or may not be part of the task.
-    3. `artefact_tells`: a property that is no part of the task predicts the label by itself, in rows that were not used
-       to choose the property (`scan`), but models were not shown to lean on it.
-    4. `cannot_tell`: permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the interval
-       of the starting bias over chance is wider than 5 points and begins below 2 points.
-    5. `nothing_found`: the upper end of the interval of the starting bias over chance is under 2 points.
-    6. `class_balance_only`: in the mean over classes, the upper end of this interval is under 2 points. The bias then
-       shows only how often each class is predicted. Verdicts 5 and 6 are ruled out if the probabilities of the labels
-       exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). With classes of 95 % and 5 %, hardly
-       a prediction changes, whatever is learnt.
-    7. `cannot_tell`: nothing was significantly learnt beyond class shares.
-    8. `helps_no_shortcut_named`: a deciding comparison shows a proven gain (`proven_gains`), and none shows a loss.
-    9. `cannot_tell`: no deciding comparison had enough rows, groups or seeds.
-    10. `easy`: the best evaluator is well above chance in the mean over gold labels and does not fall on challenge
-        sets. No candidate property predicts the label nearly as well, and models lean on no property, not even on a
-        topic word.
-    11. `learnable_no_shortcut_shown`: none of the other conditions holds.
+    `shortcut_found` (rule 1): models lean on a property that is no part of the task. The dataset's file declares so,
+        the property is an artefact by nature, or models lose accuracy on a challenge set that breaks the property's tie
+        with the label. All deciding comparisons together decide whether filtering helps, harms or does both.
+    `leans_on` (rule 2): models lean on a property that may or may not be part of the task.
+    `artefact_tells` (rule 3): a property that is no part of the task predicts the label by itself, in rows that were
+        not used to choose the property (`scan`), but models were not shown to lean on it.
+    `cannot_tell` (rule 4): permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the
+        interval of the starting bias over chance is wider than 5 points and begins below 2 points.
+    `nothing_found` (rule 5): the interval of the starting bias over chance ends below 2 points.
+    `class_balance_only` (rule 6): in the mean over classes, the interval of the starting bias over chance ends below 2
+        points. The bias then shows only how often each class is predicted. Rules 5 and 6 do not apply if the
+        probabilities of the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). With
+        classes of 95 % and 5 %, hardly any prediction changes, whatever is learnt.
+    `cannot_tell` (rule 7): nothing was significantly learnt beyond class shares.
+    `helps_no_shortcut_named` (rule 8): a deciding comparison shows a proven gain (`proven_gains`), and no deciding
+        comparison shows a loss.
+    `cannot_tell` (rule 9): no deciding comparison had enough rows, groups or seeds.
+    `easy` (rule 10): the best evaluator is well above chance in the mean over gold labels and does not fall on
+        challenge sets. No candidate property predicts the label nearly as well, and models lean on no property, not
+        even on a topic word.
+    `learnable_no_shortcut_shown` (rule 11): none of the other conditions holds.
     """
     return DatasetVerdict(*_rule(evidence), evidence)
 
@@ -234,8 +235,8 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
 
 
 def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
-    """Return the quantities that are too small for a verdict on a comparison; empty if it has a verdict or no
-    result.
+    """Return the quantities that are too small for a verdict on a comparison; empty if the comparison has a verdict or
+    no result.
     """
     if comparison.difference is None or comparison.verdict.side is not None:
         return ()

@@ -1,12 +1,12 @@
 """Rules to decide whether a model leans on a property, applied to predictions of held-out rows.
 
 A value of a property points to the class that it is associated with. A model leans on the property if it predicts this
-class too often for rows of other classes with the value. Rows with a value may also resemble the class for other
-reasons. The model is therefore compared with a model trained on rows without the association. The model trained without
-the association keeps all of the pull towards the class that has other reasons, but little of the pull that comes from
-leaning. Predictions cannot show whether a property belongs to the task. A property is no part of the task if the
-dataset's file declares so, if the property is an artefact by nature, or if models lose accuracy on a challenge set
-without the association.
+class too often for rows that have the value but belong to other classes. Rows with a value may also resemble the class
+for other reasons. The model is therefore compared with a model trained on rows without the association. A pull towards
+the class that has other reasons is as large in that second model, but a pull that comes from leaning is small in it.
+Predictions cannot show whether a property belongs to the task. A property is no part of the task if the dataset's file
+declares so, if the property is an artefact by nature, or if models lose accuracy on a challenge set without the
+association.
 """
 
 from collections.abc import Sequence
@@ -40,11 +40,11 @@ Predictions = Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Leaning:
-    """The pull of predictions towards the class that a property points to; intervals are in points.
+    """The pull of predictions towards the class that a property's value points to; intervals are in points.
 
-    `pull` is computed from models trained on rows that keep the tie between property and label. Among rows of one
-    class, it is the share predicted as another class among rows whose value points to that other class (`carriers`),
-    minus the same share among the remaining rows. `untied`: the pull on models trained on rows without the tie;
+    `pull` is computed from models trained on rows that keep the tie between property and label. For rows of class A and
+    another class B, the pull is the share predicted as B among rows whose value points to B (`carriers`), minus the
+    share predicted as B among the remaining rows. `untied`: the pull on models trained on rows without the tie;
     `halved`: half of `pull`, minus `untied`. `within`: how much more often rows of a class are predicted right if their
     value points to their class. All intervals are None with fewer than `FEWEST_CARRIERS` carriers.
     """
@@ -75,11 +75,11 @@ def _one_sided(interval: CrossedInterval) -> float:
 def pull_weights(labels: np.ndarray, pointed: np.ndarray, *, to_own: bool = False) -> tuple[np.ndarray, int]:
     """Return weights of predicting each class for each row, of shape (rows, classes), and the number of carriers used.
 
-    The weighted number of predictions is a mean over pairs of a gold class k and a class c that values point to: the
-    mean of P(c predicted | k, points to c) - P(c predicted | k, points elsewhere). A pair with n1 and n0 rows of the
-    two kinds has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer Institute
-    22:719). Only pairs with different k and c are used, or with `to_own` only pairs with k = c. `pointed`: the class
-    that each row's value points to, or `NOWHERE`.
+    The weighted sum of predictions is the mean of P(c predicted | k, points to c) - P(c predicted | k, points
+    elsewhere) over pairs of a gold class k and a class c that values point to. A pair with n1 and n0 rows of the two
+    kinds has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer Institute 22:719).
+    Only pairs with different k and c are used, or with `to_own` only pairs with k = c. `pointed`: the class that each
+    row's value points to, or `NOWHERE`.
     """
     classes = int(max(labels.max(), pointed.max())) + 1
     weights, counted, total = np.zeros((len(labels), classes)), 0, 0.0
@@ -126,11 +126,11 @@ class BrokenTie:
     """A challenge set in which the tie between a property and the label is weaker than on natural rows, and the
     resulting loss of accuracy.
 
-    The strength of the tie, in points, is a mean over the classes that values point to: how much more often rows of the
-    class have a value that points to it than other rows do. `natural`, `challenge`: the strength of the tie on natural
-    rows and in the challenge set. `broken_p`: p-value of the hypothesis that the second is at least half of the first.
-    `loss`: by how many points accuracy is lower on rows whose value points to another class than on rows of the same
-    class whose value points to their own class.
+    The strength of the tie, in points, is a mean over the classes that values point to: how much more often a value
+    that points to the class occurs in rows of the class than in other rows. `natural`, `challenge`: the strength of the
+    tie on natural rows and in the challenge set. `broken_p`: p-value of the hypothesis that `challenge` is at least
+    half of `natural`. `loss`: by how many points accuracy is lower on rows whose value points to another class than on
+    rows of the same class whose value points to their own class.
     """
 
     test_set: str
@@ -195,7 +195,7 @@ def constructed_loss(
 
 def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, float]:
     """Return the strength of the tie on natural and on challenge rows, in points, and the p-value of the hypothesis
-    that it is not halved on challenge rows.
+    that the challenge rows keep at least half of the strength.
     """
     from scipy.special import ndtr
 

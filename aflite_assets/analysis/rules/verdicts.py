@@ -54,11 +54,12 @@ Bar = Literal[
 
 @dataclass(frozen=True)
 class Claim:
-    """One difference to judge. `bar`: why the difference cannot get a verdict, whatever its interval; None if it can.
+    """One difference between trainings, before it is judged. `bar`: why the difference cannot get a verdict, whatever
+    its interval; None if it can.
 
     `label_mean`: the same difference averaged over gold labels (`intervals.label_mean_interval`); None if there are no
     labels. `contrast`: by how much the difference exceeds the difference on natural rows; None if the two cannot be
-    compared. With `needs_contrast`, a gain also needs a contrast above zero.
+    compared. `needs_contrast`: whether a gain also needs a significant contrast above zero.
     """
 
     interval: CrossedInterval | None
@@ -95,9 +96,9 @@ class Verdict:
     """The verdict on one difference.
 
     `side`: "above" or "below" if a difference was found, "open" if none was found, None if the difference was not
-    judged. `why`: the reason if `side` is None, or if it is "open" for another reason than the interval. `adjusted_p`:
-    p-value in [0, 1], adjusted within the `family` (Holm). `simultaneous_low`: the interval's lower end, in points, if
-    the intervals of all deciding comparisons hold jointly at 95 % (Bonferroni).
+    judged. `why`: the reason if `side` is None, or if `side` is "open" for another reason than the interval.
+    `adjusted_p`: p-value in [0, 1], adjusted within the `family` (Holm). `simultaneous_low`: the interval's lower end,
+    in points, if the intervals of all deciding comparisons hold jointly at 95 % (Bonferroni).
     """
 
     side: Side | None
@@ -172,14 +173,14 @@ def _objection(claim: Claim, judged: CrossedInterval, adjusted_p: float, smalles
 
 
 def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:
-    """Return the quantity (rows, groups or seeds) that is too small, and about how much would make the interval of
-    `crossed_interval` `WIDEST_SAID` points wide.
+    """Return the quantity (rows, groups or seeds) that is too small, and the approximate value at which the interval of
+    `crossed_interval` is `WIDEST_SAID` points wide.
 
-    Return None if the interval excludes zero or is not wider than this. Rows (or groups, if rows belong together) are
-    too few if the interval would be too wide even without variance between trainings. The interval's width then falls
-    with the square root of the number of rows. If there are enough rows, there are too few seeds. The needed number of
-    seeds is the smallest at which the formula of `crossed_spread` gives the target width, if the variances between
-    trainings and between rows stay the same. Arguments and errors are as in `crossed_interval`.
+    Return None if the interval excludes zero or is not wider than `WIDEST_SAID` points. Rows (or groups, if rows belong
+    together) are too few if the interval would be too wide even without variance between trainings. The interval's
+    width then falls with the square root of the number of rows. If there are enough rows, there are too few seeds. The
+    needed number of seeds is the smallest at which the formula of `crossed_spread` gives the target width, if the
+    variances between trainings and between rows stay the same. Arguments and errors are as in `crossed_interval`.
     """
     interval = crossed_interval(first, second, groups)
     if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:

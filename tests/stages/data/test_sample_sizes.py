@@ -62,9 +62,9 @@ def test_a_chosen_sample_that_does_not_fit_is_refused_by_its_name(
     larger = next(size for size in range(100, 601, 100) if 0.8 * size >= chosen)
     left = round(0.8 * chosen)
     message = (
-        rf"train_sample chose {chosen} rows, for which the sizes are wrong: filter\.target_size is {chosen}, "
-        rf"more than the {left} train rows to filter; set at most {left}, or a share such as 0\.5, "
-        rf"or set sample\.start to {larger}"
+        f"`train_sample chose {chosen} rows, for which the sizes are wrong: filter.target_size` is "
+        f"{chosen}, but there are only {left} train rows to filter; set it to at most {left}, or to a "
+        f"share such as 0.5, or set sample.start to {larger}"
     )
     with pytest.raises(DataError, match=message):
         run_stage("warmup_split", spec, store=store)

@@ -112,7 +112,7 @@ class Examples:
         missing = wanted[self.row_ids[order[clipped]] != wanted] if len(order) else wanted
         if len(missing):
             raise DataError(
-                f"{len(missing)} of {len(wanted)} row ids are not in this table (first: {missing[0]}); "
-                "the row list and the table come from different versions; materialise the upstream assets again"
+                f"{len(missing)} of {len(wanted)} row ids are not in this table (first: {missing[0]}), so the ids and "
+                "the table come from different versions; materialise the upstream assets again"
             )
         return Examples(rows_at(self.table, order[clipped]), self.label_names)

@@ -55,11 +55,12 @@ def read_image(image: Mapping[str, Any]) -> bytes:
         content = Path(image["path"]).read_bytes()
     except OSError as error:
         raise MissingDataError(
-            f"image {image['path']!r} cannot be read ({error.strerror}); restore it or materialise raw_dataset again"
+            f"image {image['path']!r} cannot be read ({error.strerror}); restore the file or materialise "
+            "`raw_dataset` again"
         ) from error
     if image["sha256"] and hashlib.sha256(content).hexdigest() != image["sha256"]:
         raise UnsettledDataError(
-            f"image {image['path']!r} changed since raw_dataset was materialised; materialise raw_dataset again"
+            f"image {image['path']!r} was changed after `raw_dataset` was materialised; materialise `raw_dataset` again"
         )
     return content
 

@@ -184,14 +184,17 @@ def _require_files(source: SourceSpec) -> None:
     if isinstance(source, ImageFolderSource):
         for split, folder in zip(source.splits, source.folders(), strict=True):
             if not folder.is_dir():
-                raise MissingDataError(f"split {split!r}: folder {str(folder)!r} does not exist; correct the path")
+                raise MissingDataError(f"split {split!r}: the folder {str(folder)!r} does not exist; correct the path")
     missing = [path for path in source.files() if not path.is_file()]
     if missing and missing[0].is_dir():
         raise MissingDataError(
-            f"{str(missing[0])!r} is a folder, not a file; name a file or a list of files in the spec"
+            f"{str(missing[0])!r} is a folder, but a file is needed; name a file or a list of files in the dataset's "
+            "YAML file"
         )
     if missing:
-        raise MissingDataError(f"file {str(missing[0])!r} does not exist; correct the path in the spec")
+        raise MissingDataError(
+            f"the file {str(missing[0])!r} does not exist; correct its path in the dataset's YAML file"
+        )
 
 
 def _naming_no_files(table: pa.Table) -> pa.Table:
@@ -220,7 +223,8 @@ def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.T
         return with_files(whole, source, [(name, part.num_rows) for name, part in zip(names, tables, strict=True)])
     except pa.ArrowException as error:
         raise DataError(
-            f"split {split!r}: its files {list(names)} have different columns ({error}); give them the same columns"
+            f"split {split!r}: the files {list(names)} have incompatible columns ({error}); give all files the same "
+            "columns"
         ) from error
 
 
@@ -232,8 +236,8 @@ def _feature_table(split: str, files: FeatureFiles) -> pa.Table:
     for name, values in columns.items():
         if len(values) != len(features):
             raise DataError(
-                f"split {split!r}: {len(features)} feature rows but {len(values)} values of {name}; "
-                "the files must list the same rows in the same order"
+                f"split {split!r}: there are {len(features)} rows of features but {len(values)} values of `{name}`; "
+                "save files that contain the same rows in the same order"
             )
     return pa.table({"features": list_column(features), **columns})
 
@@ -243,13 +247,16 @@ def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
         array = open_array(name)
     except ArrayFileError as error:
         raise DataError(
-            f"split {split!r}: {name!r} is not a plain .npy file ({error}); save numbers, not objects"
+            f"split {split!r}: {name!r} is not a valid .npy file of numbers ({error}); save an array of numbers "
+            "without Python objects"
         ) from error
     if array.ndim != dimensions or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(
-            f"split {split!r}: {name!r} holds {array.ndim} dimensions of {array.dtype}; "
-            f"it must hold numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
+            f"split {split!r}: the array in {name!r} has {array.ndim} dimensions and the type {array.dtype}; save "
+            f"numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
         )
     if 0 in array.shape[1:]:  # it could claim any number of rows
-        raise DataError(f"split {split!r}: {name!r} has rows without a number in them; save rows x features")
+        raise DataError(
+            f"split {split!r}: the rows of the array in {name!r} are empty; save an array of the shape (rows, features)"
+        )
     return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -14,12 +14,13 @@ def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> in
     size = count if isinstance(count, int) else round(count * rows)
     if size > rows:
         raise DataError(
-            f"{field} is {count:,}, more than the {rows:,} {kind}; set at most {rows:,}, or a share such as 0.5"
+            f"`{field}` is {count:,}, but there are only {rows:,} {kind}; set it to at most {rows:,}, or to a share "
+            "such as 0.5"
         )
     if size < 1:
         raise DataError(
-            f"{field} is {count}, and this share of the {rows:,} {kind} rounds to 0 rows; set a share of at least "
-            f"{1 / max(rows, 1):.2g}, or a number of rows"
+            f"`{field}` is {count}, but this share of the {rows:,} {kind} rounds to 0 rows; set it to a share of at "
+            f"least {1 / max(rows, 1):.2g}, or to a number of rows"
         )
     return size
 
@@ -39,7 +40,9 @@ def stratified_sample(
         InvalidInputError: `size` is not in 0..rows.
     """
     if not 0 <= size <= len(labels):
-        raise InvalidInputError(f"cannot draw {size} of {len(labels)} rows; give a number from 0 to {len(labels)}")
+        raise InvalidInputError(
+            f"`size` is {size}, but only {len(labels)} rows can be drawn; give a number from 0 to {len(labels)}"
+        )
     quota = class_quotas(np.bincount(labels, minlength=1) if len(labels) else np.zeros(1, int), size)
     if groups is None:
         order = rng.permutation(len(labels))

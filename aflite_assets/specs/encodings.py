@@ -47,8 +47,11 @@ def known_encoding(name: str) -> str:
     module = aliases.get(plain.replace(".", "_"), plain).removesuffix("_sig")
     known = module.replace("_", "-")
     if known not in ENCODINGS:
-        near = did_you_mean(name.strip().lower()[:_LONGEST], ENCODINGS) or "; name the one that the file was saved in:"
-        raise ValueError(f"{truncate(name, _LONGEST)!r} is no text encoding that is read here{near} {_COMMON}")
+        near = (
+            did_you_mean(name.strip().lower()[:_LONGEST], ENCODINGS)
+            or "; name the encoding in which the file was saved:"
+        )
+        raise ValueError(f"{truncate(name, _LONGEST)!r} is not a supported text encoding{near} {_COMMON}")
     return known
 
 

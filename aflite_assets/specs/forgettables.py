@@ -49,10 +49,13 @@ class ForgettablesSpec(StrictSpec):
     def _one_model(self) -> Self:
         if (self.model is None) == (self.evaluator is None):
             raise ValueError(
-                "set either `model` (a model to train) or `evaluator` (the name of an evaluator of the file)"
+                "either `model` (a model to train) or `evaluator` (the name of an evaluator) is needed; set exactly "
+                "one of them"
             )
         if self.seeds is not None and len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one training")
+            raise ValueError(
+                f"`seeds` is {list(self.seeds)}, which repeats a seed; give every training a different seed"
+            )
         return self
 
     def training_seeds(self, *, seed: int, seeds: tuple[int, ...]) -> tuple[int, ...]:
@@ -83,7 +86,7 @@ class MinoritiesSpec(StrictSpec):
     @model_validator(mode="after")
     def _two_classes(self) -> Self:
         if self.positive == self.negative:
-            raise ValueError(f"positive and negative are both {self.positive!r}; name two classes")
+            raise ValueError(f"`positive` and `negative` are both {self.positive!r}; name two different classes")
         return self
 
 
@@ -110,19 +113,22 @@ def _check_evaluator(
     evaluator = evaluators.get(named)
     if evaluator is None:
         raise ValueError(
-            f"{place}.evaluator names {named!r}, which is no evaluator; name a neural one (there are {neural})"
-            f"{did_you_mean(named, neural)}"
+            f"`{place}.evaluator` is {named!r}, which is not an evaluator; name a neural evaluator (there are "
+            f"{neural}){did_you_mean(named, neural)}"
         )
     if not isinstance(evaluator, NeuralModelSpec):
         raise ValueError(
-            f"{place}.evaluator names {named!r} of kind {evaluator.kind!r}, which has no epochs; name a neural "
-            f"one (there are {neural})"
+            f"`{place}.evaluator` is {named!r}, whose kind {evaluator.kind!r} has no epochs; name a neural evaluator "
+            f"(there are {neural})"
         )
     if evaluator.early_stopping is not None:
         raise ValueError(
-            f"{place}.evaluator names {named!r}, which stops early, so its number of epochs varies; name one "
-            "without early_stopping, or give the model itself"
+            f"`{place}.evaluator` is {named!r}, whose number of epochs varies because of `early_stopping`; name an "
+            "evaluator without `early_stopping`, or set `model` instead"
         )
     other = [seed for seed in settings.seeds or () if seed not in seeds]
     if other:
-        raise ValueError(f"{place}.seeds has {other}, but {named!r} is trained with seeds {list(seeds)} only")
+        raise ValueError(
+            f"`{place}.seeds` contains {other}, but the evaluator {named!r} is trained with the seeds {list(seeds)} "
+            "only"
+        )

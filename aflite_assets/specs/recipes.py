@@ -133,19 +133,19 @@ def _check_forgettables(place: str, stage: FineTuneStage, highest_loss: Mapping[
     assert name is not None
     if name not in highest_loss:
         raise ValueError(
-            f"{place}.forgettables names {name!r}, which forgettables lacks (it has {list(highest_loss)}); add it there"
-            f"{did_you_mean(name, list(highest_loss))}"
+            f"`{place}.forgettables` is {name!r}, but the models in `forgettables` are {list(highest_loss)}; add the "
+            f"model to `forgettables`{did_you_mean(name, list(highest_loss))}"
         )
     if stage.share is not None and stage.share not in highest_loss[name]:
         raise ValueError(
-            f"{place}.share is {stage.share}, but forgettables.{name}.highest_loss has "
-            f"{list(highest_loss[name])}; add it there, or leave share out for as many rows as are forgettable"
+            f"`{place}.share` is {stage.share}, but `forgettables.{name}.highest_loss` is {list(highest_loss[name])}; "
+            "add the share to `highest_loss`, or remove `share` to use as many rows as are forgettable"
         )
     if stage.as_many_as is not None and (stage.as_many_as == name or stage.as_many_as not in highest_loss):
         others = [one for one in highest_loss if one != name]
         raise ValueError(
-            f"{place}.as_many_as is {stage.as_many_as!r}, but it names another weak model of forgettables (there are "
-            f"{others}); name one of them, or leave as_many_as out{did_you_mean(stage.as_many_as, others)}"
+            f"`{place}.as_many_as` is {stage.as_many_as!r}, but the other models in `forgettables` are {others}; name "
+            f"one of them, or remove `as_many_as`{did_you_mean(stage.as_many_as, others)}"
         )
 
 
@@ -154,31 +154,33 @@ def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec])
     if isinstance(start, NeuralModelSpec):
         return start
     neural = [evaluator for evaluator, settings in evaluators.items() if isinstance(settings, NeuralModelSpec)]
-    remedy = f"name a neural evaluator of this spec (it has {neural})"
+    remedy = f"name a neural evaluator of this dataset (there are {neural})"
     if start is None:
-        raise ValueError(f"{place} names {name!r}, which is no evaluator; {remedy}{did_you_mean(name, neural)}")
+        raise ValueError(f"`{place}` is {name!r}, which is not an evaluator; {remedy}{did_you_mean(name, neural)}")
     if isinstance(start, FineTunedSpec):
-        raise ValueError(f"{place} names {name!r}, which is fine_tuned itself; {remedy} and list all stages here")
-    raise ValueError(f"{place} names {name!r} of kind {start.kind!r}, which cannot be trained further; {remedy}")
+        raise ValueError(
+            f"`{place}` is {name!r}, which has the kind 'fine_tuned' itself; {remedy} and list all stages here"
+        )
+    raise ValueError(f"`{place}` is {name!r}, whose kind {start.kind!r} cannot be trained further; {remedy}")
 
 
 def _check_rows(place: str, name: str, fine_tune: Mapping[str, str | None]) -> None:
     ready = [challenge_set for challenge_set, split in fine_tune.items() if split is not None]
     if name not in fine_tune:
         raise ValueError(
-            f"{place} names {name!r}, which challenge_sets lacks; name one with fine_tune (there are {ready})"
-            f"{did_you_mean(name, ready)}"
+            f"`{place}` is {name!r}, which is not in `challenge_sets`; name a challenge set with `fine_tune` (there "
+            f"are {ready}){did_you_mean(name, ready)}"
         )
     if fine_tune[name] is None:
         raise ValueError(
-            f"{place} names {name!r}, which has no rows to train on; set challenge_sets.{name}.fine_tune to a split of "
-            "its source"
+            f"`{place}` is {name!r}, which has no rows to train on; set `challenge_sets.{name}.fine_tune` to a split "
+            "of its source"
         )
 
 
 def _check_batch(place: str, stage: FineTuneStage, start: NeuralModelSpec) -> None:
     if stage.batch_size is not None and stage.batch_size % start.gradient_accumulation:
         raise ValueError(
-            f"{place}.batch_size {stage.batch_size} is no multiple of gradient_accumulation "
-            f"{start.gradient_accumulation} of the evaluator that it starts from; choose one"
+            f"`{place}.batch_size` is {stage.batch_size}, which is not a multiple of the starting evaluator's "
+            f"`gradient_accumulation` ({start.gradient_accumulation}); change one of the two"
         )

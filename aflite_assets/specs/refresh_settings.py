@@ -34,7 +34,9 @@ class RefreshSpec(StrictSpec):
         if self.timezone is not None:
             _check_timezone(self.timezone)
         if self.cron is None and self.timezone is not None:
-            raise ValueError(f"timezone is {self.timezone!r}, but cron is not set; set cron, or leave timezone out")
+            raise ValueError(
+                f"`timezone` is {self.timezone!r}, but `cron` is not set; set `cron`, or remove `timezone`"
+            )
         if self.cron is not None:
             _check_cron(self.cron)
         return self
@@ -66,7 +68,7 @@ def _check_timezone(name: str) -> None:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise ValueError(
-            f"timezone {name[:60]!r} is unknown"
+            f"`timezone` is {name[:60]!r}, which is unknown"
             + (did_you_mean(name[:60], sorted(available_timezones())) or "; give a name such as Europe/Berlin")
         ) from None
 
@@ -74,10 +76,10 @@ def _check_timezone(name: str) -> None:
 def _check_cron(cron: str) -> None:
     from croniter import CroniterError, croniter
 
-    wanted = 'give five: minute, hour, day, month, weekday, such as "0 3 * * 1" for Mondays at three'
+    wanted = 'give minute, hour, day, month and weekday, such as "0 3 * * 1" for Mondays at three'
     if len(cron.split()) != 5 or _RANDOM.search(cron):
-        raise ValueError(f"cron {cron!r} is no cron expression of five fields; {wanted}")
+        raise ValueError(f"`cron` is {cron!r}, which is not a cron expression of five fields; {wanted}")
     try:
         croniter(cron, datetime(2024, 1, 1, tzinfo=UTC)).get_next(datetime)
     except (CroniterError, ValueError) as error:
-        raise ValueError(f"cron {cron!r} names no time ({error}); {wanted}") from None
+        raise ValueError(f"`cron` is {cron!r}, which matches no time ({error}); {wanted}") from None

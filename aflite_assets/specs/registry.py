@@ -50,9 +50,9 @@ class Registry:
         if name in bundled:
             return load_spec(bundled[name])
         raise SpecError(
-            f"no dataset is named {name!r}{did_you_mean(name, [*self.specs, *bundled])} "
-            f"(known: {sorted(self.specs)}; folders searched: {[str(folder) for folder in spec_folders()]}; "
-            "`aflite list --bundled` names those that come with the project)"
+            f"no dataset is named {name!r}{did_you_mean(name, [*self.specs, *bundled])} (known: {sorted(self.specs)}; "
+            f"folders searched: {[str(folder) for folder in spec_folders()]}; `aflite list --bundled` lists the "
+            "bundled datasets)"
         )
 
     def without_file(self, names: Iterable[str]) -> list[str]:
@@ -76,7 +76,9 @@ def spec_folders() -> list[Path]:
     named = [part for part in os.environ.get("AFLITE_DATASETS", "").split(os.pathsep) if part]
     listed = os.environ.get(LIST_BUNDLED, "").strip()
     if listed not in ("", "0", "1"):
-        raise InvalidInputError(f"{LIST_BUNDLED} is {listed!r}; set it to 1 to list the bundled datasets, or to 0")
+        raise InvalidInputError(
+            f"`{LIST_BUNDLED}` is {listed!r}, but only 0 and 1 are allowed; set it to 1 to list the bundled datasets"
+        )
     bundled = [BUNDLED] if listed == "1" else []
     return list(dict.fromkeys([*(absolute_path(part, Path.cwd()) for part in named), *bundled]))
 
@@ -117,8 +119,8 @@ def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
             spec = load_spec(path)
             if spec.name in specs:
                 raise SpecError(
-                    f"{shown_path(path)}: the name {spec.name!r} is already taken by "
-                    f"{shown_path(files[spec.name])}; rename one"
+                    f"{shown_path(path)}: the name {spec.name!r} already belongs to {shown_path(files[spec.name])}; "
+                    "rename one of the two files"
                 )
         except SpecError as error:
             failures[path] = str(error)
@@ -145,8 +147,8 @@ def load_spec(path: Path) -> DatasetSpec:
     except Exception as error:
         reason = type(error).__name__
     raise SpecError(
-        f"{shown_path(path)}: reading it ended in a {reason}, which no valid file causes; simplify it (less nesting, "
-        "shorter texts and numbers, no aliases) until it can be read"
+        f"{shown_path(path)}: the file cannot be read because of a {reason}, which no valid file causes; simplify the "
+        "file (less nesting, shorter texts and numbers, no aliases)"
     )
 
 
@@ -154,14 +156,17 @@ def _load(path: Path) -> DatasetSpec:
     where = shown_path(path)
     content = read_yaml(path, environment=os.environ)
     if not isinstance(content, dict):
-        raise SpecError(f"{where}: a dataset is a mapping of keys and values, but the file {_described(content)}")
+        raise SpecError(f"{where}: the file must contain a mapping of keys and values, but it {_described(content)}")
     if not _NAME.fullmatch(path.stem):
-        raise SpecError(f"{where}: name: {NAME_RULE} ({received_text(path.stem)}: the file's name); rename the file")
+        raise SpecError(
+            f"{where}: the file's name is not a valid dataset name ({received_text(path.stem)}); rename the file "
+            f"({NAME_RULE})"
+        )
     name = content.setdefault("name", path.stem)
     if name != path.stem:
         raise SpecError(
-            f"{where}: name: must be the file's name without its ending, {path.stem!r} ({received_text(name)}); "
-            "rename the file, or leave the key out"
+            f"{where}: `name` must be the file's name without its ending, {path.stem!r} ({received_text(name)}); "
+            "rename the file, or remove `name`"
         )
     return parse_spec(absolute_paths(content, path.parent), where=where)
 
@@ -199,10 +204,13 @@ def _spec_files(folder: Path) -> list[Path]:
     try:
         return sorted(path for path in folder.iterdir() if path.suffix.lower() in (".yaml", ".yml"))
     except (FileNotFoundError, NotADirectoryError):
-        raise SpecError(f"AFLITE_DATASETS names {str(folder)!r}, which is not a folder; correct or remove it") from None
+        raise SpecError(
+            f"`AFLITE_DATASETS` contains {str(folder)!r}, which is not a folder; correct or remove it"
+        ) from None
     except OSError as error:
         raise SpecError(
-            f"AFLITE_DATASETS names {str(folder)!r}, which cannot be read ({error.strerror}); correct or remove it"
+            f"`AFLITE_DATASETS` contains {str(folder)!r}, which cannot be read ({error.strerror}); correct or remove "
+            "this path"
         ) from None
 
 

@@ -36,7 +36,9 @@ class ChosenQuestions(StrictSpec):
     def _apart(self) -> Self:
         both = sorted(set(self.balanced_by) & set(self.against))
         if both:
-            raise ValueError(f"`balanced_by` and `against` both name {both}; make a challenge set for each of the two")
+            raise ValueError(
+                f"`balanced_by` and `against` both contain {both}; make a challenge set for each of the two settings"
+            )
         return self
 
     def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:
@@ -50,9 +52,9 @@ class ChosenQuestions(StrictSpec):
         policy = "pooled" if split == "train" else filter_spec.evaluation_rows_of(split)
         if policy != "kept":
             raise ValueError(
-                f"challenge_sets.{name} chooses questions of the split {split!r} of the dataset's own source, which "
-                f"the filter takes part in ({policy}), so that they show neither help nor harm; set "
-                f"filter.evaluation_rows: {{{split}: kept}}, or name a split other than train"
+                f"`challenge_sets.{name}` selects questions from the dataset's own split {split!r}, but "
+                f"`filter.evaluation_rows` is '{policy}' for this split, so scores on the questions would be biased; "
+                f"set `filter.evaluation_rows: {{{split}: kept}}`, or name a split other than train"
             )
 
 
@@ -81,8 +83,8 @@ class SampleSpec(StrictSpec):
     def _grows(self) -> Self:
         if len(self.sizes) < 2:
             raise ValueError(
-                f"start {self.start} with step {self.step} is a single sample up to most {self.most}, with no other to "
-                f"compare it with; raise most to {self.start + self.step} or more, or lower start or step"
+                f"`start` {self.start} and `step` {self.step} give only one sample up to `most` {self.most}, but at "
+                f"least two are compared; set `most` to {self.start + self.step} or more, or lower `start` or `step`"
             )
         return self
 
@@ -91,13 +93,13 @@ class SampleSpec(StrictSpec):
         stopping = getattr(self.model, "early_stopping", None)
         if stopping is not None and stopping.split is not None:
             raise ValueError(
-                f"model.early_stopping names the split {stopping.split!r}, but the sample is chosen by train rows "
-                "alone; leave split out, and a share of the sample is held back"
+                f"`model.early_stopping.split` is {stopping.split!r}, but the size of the sample must depend on train "
+                "rows only; remove `split`, so that a share of the sample is used instead"
             )
         if self.repeats > 1 and isinstance(self.model, ClassicalModelSpec):
             raise ValueError(
-                f"repeats is {self.repeats}, but a model of kind {self.model.kind!r} is the same for every seed; leave "
-                "repeats out"
+                f"`repeats` is {self.repeats}, but a model of kind {self.model.kind!r} is the same for every seed; "
+                "remove `repeats`"
             )
         return self
 
@@ -111,8 +113,8 @@ def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
     most, target = sample.sizes[-1], filtering.target_size
     if isinstance(target, int) and target > most:
         raise ValueError(
-            f"filter.target_size is {target}, but a sample of sample.most {sample.most} rows leaves at most {most} "
-            f"rows to filter; lower target_size, or raise sample.most to more than {target}"
+            f"`filter.target_size` is {target}, but with `sample.most` {sample.most}, the filter gets at most {most} "
+            f"rows; lower `filter.target_size`, or set `sample.most` to more than {target}"
         )
     if filtering.evaluation_rows not in ("scored", "kept"):
         return  # rows of other splits may be in the pool that these sizes are of
@@ -123,7 +125,6 @@ def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
     ):
         if isinstance(size, int) and size > largest:
             raise ValueError(
-                f"filter.{name} is {size}, but of a sample of sample.most {sample.most} rows, "
-                f"filter.target_size {target} keeps at most {left}, so {name} may be at most {largest}; "
-                f"lower {name} to a share such as 0.02, or raise sample.most"
+                f"`filter.{name}` is {size}, but with `sample.most` {sample.most} and `filter.target_size` {target}, "
+                f"it may be at most {largest}; set `filter.{name}` to a share such as 0.02, or raise `sample.most`"
             )

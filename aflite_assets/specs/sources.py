@@ -44,7 +44,7 @@ class TableFormat(StrictSpec):
     def _encoded_text(self) -> Self:
         if self.format == "parquet" and self.encoding != UTF_8:
             raise ValueError(
-                f"encoding is {self.encoding}, but parquet files name their own encoding; leave encoding out"
+                f"`encoding` is '{self.encoding}', but Parquet files are always in UTF-8; remove `encoding`"
             )
         return self
 
@@ -53,16 +53,23 @@ class TableFormat(StrictSpec):
         if self.header and self.names is None:
             return self
         if self.format not in ("csv", "tsv"):
-            raise ValueError(f"header and names are for csv and tsv, but format is {self.format}; leave them out")
+            raise ValueError(
+                f"`header` and `names` are allowed for csv and tsv only, but `format` is '{self.format}'; remove "
+                "`header` and `names`"
+            )
         if self.header:
             raise ValueError(
-                f"names is {list(self.names or ())}, but the first line names the columns; set header: false if the "
-                "file has no such line, or leave names out"
+                f"`names` is {list(self.names or ())}, but the first line of the file contains the column names; "
+                "remove `names`, or set `header: false` if the file has no such line"
             )
         if self.names is None:
-            raise ValueError("header is false, so nothing names the columns; set names, one for each column")
+            raise ValueError(
+                "`header` is false, but the columns have no names; set `names` to a list with a name for each column"
+            )
         if len(set(self.names)) < len(self.names):
-            raise ValueError(f"names {list(self.names)} has a name twice; every column needs a name of its own")
+            raise ValueError(
+                f"`names` is {list(self.names)}, which contains a name twice; give every column a different name"
+            )
         return self
 
 
@@ -102,15 +109,19 @@ class HubSource(StrictSpec):
     def _pinned(self) -> Self:
         if self.revision is None and not self.newest:
             raise ValueError(
-                f"{self.id} has no revision, so it could change unnoticed; set revision to a commit of the hub's page "
-                "'Files and versions', or newest: true to take the newest at every materialisation"
+                f"`revision` of {self.id} is not set, so the dataset could change unnoticed; set `revision` to a "
+                "commit from the page 'Files and versions' on the hub, or set `newest: true` to use the newest "
+                "commit at every materialisation"
             )
         names = [name for value in self.splits.values() for name in as_tuple(value)]
         if any("." in name for name in names) and not all("." in name for name in names):
-            raise ValueError(f"splits {names} mix the hub's splits with files; use one or the other")
+            raise ValueError(
+                f"`splits` contains both splits of the hub and files ({names}); name only splits or only files"
+            )
         if self.config is not None and "." in names[0]:
             raise ValueError(
-                f"splits name files of the repository, so config {self.config!r} has no effect; leave it out"
+                f"`config` is {self.config!r}, but it has no effect because `splits` names files of the repository; "
+                "remove `config`"
             )
         return self
 
@@ -181,7 +192,8 @@ class MultipleChoiceSource(StrictSpec):
             return self
         given = [name for name in ("answers", "right", "correct", "incorrect") if getattr(self, name) is not None]
         raise ValueError(
-            f"source names {' and '.join(given) or 'no answers'}; name answers and right, or correct and incorrect"
+            f"`source` sets {' and '.join(given) or 'no answers'}; set `answers` and `right`, or `correct` and "
+            "`incorrect`, and neither of the other two"
         )
 
     @property
@@ -239,7 +251,7 @@ class PreferenceSource(StrictSpec):
     @model_validator(mode="after")
     def _both_models(self) -> Self:
         if (self.chosen_model is None) != (self.rejected_model is None):
-            raise ValueError("chosen_model and rejected_model belong together; name both columns or neither")
+            raise ValueError("only one of `chosen_model` and `rejected_model` is set; set both or neither")
         return self
 
     @property
@@ -320,7 +332,9 @@ class FeatureSource(StrictSpec):
     def _grouped_alike(self) -> Self:
         without = [split for split, files in self.splits.items() if files.groups is None]
         if 0 < len(without) < len(self.splits):
-            raise ValueError(f"groups are given for some splits, but not for {without}; give them for all or none")
+            raise ValueError(
+                f"`groups` is set for some splits, but not for {without}; set `groups` for all splits or for none"
+            )
         return self
 
     def files(self) -> list[Path]:
@@ -415,8 +429,8 @@ class DigitsSource(StrictSpec):
         mark = 0 if self.marks is None else MARK_SIZE
         if self.canvas < DIGIT_SIZE + shift + mark:
             raise ValueError(
-                f"canvas is {self.canvas}, but a digit of {DIGIT_SIZE} pixels, a shift of {shift} and a mark of {mark} "
-                f"need {DIGIT_SIZE + shift + mark}; set it to that or more"
+                f"`canvas` is {self.canvas}, but a digit of {DIGIT_SIZE} pixels, a shift of {shift} and a mark of "
+                f"{mark} need {DIGIT_SIZE + shift + mark} pixels; set `canvas` to at least {DIGIT_SIZE + shift + mark}"
             )
         return self
 

@@ -25,5 +25,5 @@ class WarmupSpec(StrictSpec):
     @model_validator(mode="after")
     def _curves_are_drawn_by_class(self) -> Self:
         if self.size == "auto" and self.draw == "random":
-            raise ValueError("draw is random, but the samples of size auto are drawn by class; leave draw out")
+            raise ValueError("`draw` is 'random', but `size` is 'auto', which draws rows by class; remove `draw`")
         return self

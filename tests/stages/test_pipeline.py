@@ -334,7 +334,7 @@ PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
         "slice of no row",
         {"filter": {"slice_size": 0.001}},
         DataError,
-        r"slice_size is 0.001, and this share of the",
+        "`slice_size` is 0.001, but this share of the",
     ),
     (
         "encoder for text",

@@ -240,6 +240,8 @@ def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store
 
 def test_more_runs_of_the_filter_than_seeds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        SpecError, match=r"filter_seeds is 2, but the 1 seeds of the evaluators cannot be divided evenly"
+        SpecError,
+        match="`filter_seeds` is 2, but 1 seeds cannot be divided evenly among so many filter runs; change "
+        "`filter_seeds` or the number of `seeds`",
     ):
         _grouped(tmp_path, filter_seeds=2)

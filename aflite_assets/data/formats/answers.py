@@ -80,7 +80,8 @@ def answer_table(
     """
     given = None if id_column is None else texts_of(table, id_column)
     if given is not None and "" in given:
-        raise bad_row(split, given.index(""), f"has no question id in column {id_column!r}; every row needs one")
+        empty = given.index("")
+        raise bad_row(split, empty, f"row {empty + 1} has no question id in column {id_column!r}; give every row an id")
     names = _question_names(split, given, answers)
     own = {
         TEXT: [prompts[row] for row in answers.rows],
@@ -133,7 +134,9 @@ def _question_names(split: str, given: Sequence[str] | None, answers: Answers) -
     for name, row, number in zip(named, answers.rows, answers.questions, strict=True):
         if rows.setdefault(name, row) != row and first[name] != number:
             raise bad_row(
-                split, row, f"has the id {quoted(name, SHOWN)} of another question; give every question its own id"
+                split,
+                row,
+                f"row {row + 1} has the id {quoted(name, SHOWN)} of another question; give every question its own id",
             )
         if first.setdefault(name, number) != number:
             several.add(name)
@@ -166,6 +169,6 @@ def plain_text(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def bad_row(split: str, row: int, what: str) -> BadRowError:
+def bad_row(split: str, row: int, message: str) -> BadRowError:
     """Return the error about one row (from 0) of a split; `message` is the text after the name of the split."""
-    return BadRowError(f"split {split!r}: row {row + 1} {what}", place=f"split {split!r}", row=row)
+    return BadRowError(f"split {split!r}: {message}", place=f"split {split!r}", row=row)

@@ -25,7 +25,7 @@ from aflite_assets.data.formats.answers import (
 from aflite_assets.data.formats.row_places import naming_lines
 from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import MultipleChoiceSource, as_tuple
-from aflite_assets.wording import did_you_mean, quoted, quoted_list
+from aflite_assets.wording import counted, did_you_mean, quoted, quoted_list
 
 _TRUE = {"1", "true", "yes", "right", "correct"}
 _FALSE = {"0", "false", "no", "wrong", "incorrect"}
@@ -87,8 +87,8 @@ def _all_answers(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
         return _by_question(source, tables)
     if source.id is None:
         raise DataError(
-            f"source.answers names one column, {source.answers!r}, so every row is one answer; name the column of "
-            "the question's id as source.id, or all columns of answers as source.answers"
+            f"`source.answers` is {source.answers!r}, a single column of texts, so every row is one answer; set "
+            "`source.id` to the column of question ids, or `source.answers` to all columns of answers"
         )
     return {split: _by_answer(split, source, table) for split, table in tables.items()}
 
@@ -111,7 +111,7 @@ def _require(split: str, table: pa.Table, source: MultipleChoiceSource) -> None:
         if name not in table.column_names:
             known = quoted_list(table.column_names, most=_MOST_SHOWN, length=SHOWN)
             raise DataError(
-                f"split {split!r} has no column {name!r} that source.{field} names (it has [{known}])"
+                f"split {split!r} has no column {name!r}, but `source.{field}` names it (the columns are [{known}])"
                 + (did_you_mean(name, table.column_names) or "; correct the spec")
             )
 
@@ -126,13 +126,16 @@ def _by_lists(split: str, source: MultipleChoiceSource, table: pa.Table) -> Answ
         for label, texts in given.items():
             if not texts:
                 names = quoted_list(fields[label], most=_MOST_SHOWN, length=SHOWN)
-                raise bad_row(split, row, f"has no {label} answer in [{names}]; fill it or drop the row")
+                raise bad_row(
+                    split, row, f"row {row + 1} has no {label} answer in [{names}]; add an answer or delete the row"
+                )
         both = set(given[RIGHT]) & set(given[WRONG])
         if both:
             raise bad_row(
                 split,
                 row,
-                f"has the answer {quoted(min(both), SHOWN)} both as right and as wrong; correct it or drop the row",
+                f"row {row + 1} has the answer {quoted(min(both), SHOWN)} both as right and as wrong; correct or "
+                "delete the row",
             )
         found.add_question(row, [(text, label) for label, texts in given.items() for text in texts])
     return found.answers
@@ -164,7 +167,8 @@ def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
                 raise bad_row(
                     split,
                     row,
-                    f"has {len(answers)} answers, which are all right; a question needs at least one wrong answer",
+                    f"row {row + 1} has {len(answers)} answers, which are all right; give every question at least one "
+                    "wrong answer",
                 )
             rows += [row] * len(answers)
             texts += list(answers.values())
@@ -189,7 +193,12 @@ def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[
     offered = [{place: text for place, text in enumerate(row) if text.strip()} for row in lists]
     for row, answers in enumerate(offered):
         if len(answers) < 2:
-            raise bad_row(split, row, f"has {len(answers)} answers in source.answers; a question needs at least two")
+            raise bad_row(
+                split,
+                row,
+                f"row {row + 1} has {counted(len(answers), 'answer')} in the columns of `source.answers`, but a "
+                "question needs at least two; add answers or delete the row",
+            )
     return offered
 
 
@@ -202,8 +211,8 @@ def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[st
     if numbers and zero == last:
         seen = "both 0 and the number of answers" if zero else "neither 0 nor the number of answers"
         raise DataError(
-            f"source.right holds numbers, including {seen}, so they may count from 0 or from 1; set "
-            "source.numbers_from to 0 or 1"
+            f"the column in `source.right` contains {seen}, so its numbers may count from 0 or from 1; set "
+            "`source.numbers_from` to 0 or 1"
         )
     return 0 if zero else 1
 
@@ -231,8 +240,8 @@ def _place_of(
     raise bad_row(
         split,
         row,
-        f"has {quoted(said, SHOWN)} as right answer, which {what} of its {len(answers)} answers; write the answer's "
-        f"column, its number from {first}, its letter or its text into column {_right_column(source)!r}",
+        f"row {row + 1} has {quoted(said, SHOWN)} as right answer, which {what} of its {len(answers)} answers; write "
+        f"the answer's column, its number from {first}, its letter or its text into column {_right_column(source)!r}",
     )
 
 
@@ -247,8 +256,8 @@ def _place_by_name(
     raise bad_row(
         split,
         row,
-        f"has {quoted(said, SHOWN)} as right answer, and the names of its answers in column {source.names!r} are "
-        f"[{shown}]; write one of them into column {_right_column(source)!r}",
+        f"row {row + 1} has {quoted(said, SHOWN)} as right answer, but the names of its answers in column "
+        f"{source.names!r} are [{shown}]; write one of these names into column {_right_column(source)!r}",
     )
 
 
@@ -262,9 +271,11 @@ def _by_answer(split: str, source: MultipleChoiceSource, table: pa.Table) -> Ans
     given = zip(texts_of(table, source.id), texts_of(table, _right_column(source)), strict=True)
     for row, (name, said) in enumerate(given):
         if not name:
-            raise bad_row(split, row, f"has no question id in column {source.id!r}; every row needs one")
+            raise bad_row(split, row, f"row {row + 1} has no question id in column {source.id!r}; give every row an id")
         if not texts[row].strip():
-            raise bad_row(split, row, f"has no answer in column {column!r}; fill it or drop the row")
+            raise bad_row(
+                split, row, f"row {row + 1} has no answer in column {column!r}; add the answer or delete the row"
+            )
         if numbers.setdefault(name, len(numbers)) == len(first_row):
             first_row.append(row)
         questions.append(numbers[name])
@@ -276,8 +287,8 @@ def _by_answer(split: str, source: MultipleChoiceSource, table: pa.Table) -> Ans
             raise bad_row(
                 split,
                 first_row[number],
-                f"begins question {quoted(name, SHOWN)} with {counts[number]} answers, and {right_ones[number]} of "
-                "them are right; a question needs at least one right and one wrong answer",
+                f"row {first_row[number] + 1} begins question {quoted(name, SHOWN)}, which has {right_ones[number]} "
+                f"right answers among {counts[number]}; add at least one right and one wrong answer",
             )
     return Answers(list(range(table.num_rows)), questions, texts, [RIGHT if one else WRONG for one in right])
 
@@ -288,9 +299,8 @@ def _is_right(split: str, source: MultipleChoiceSource, row: int, said: str) -> 
         raise bad_row(
             split,
             row,
-            f"has {quoted(said, SHOWN)} in column {_right_column(source)!r}, which means neither right nor wrong; "
-            "write "
-            "1 or 0, true or false, yes or no, right or wrong",
+            f"row {row + 1} has {quoted(said, SHOWN)} in column {_right_column(source)!r}, which means neither right "
+            "nor wrong; write 1 or 0, true or false, yes or no, right or wrong",
         )
     return plain in _TRUE
 
@@ -300,6 +310,10 @@ def _table(split: str, source: MultipleChoiceSource, table: pa.Table, answers: A
     asked = [" ".join(part for part in parts if part.strip()) for parts in zip(*columns, strict=True)]
     empty = next((row for row, text in enumerate(asked) if not text.strip()), None)
     if empty is not None:
-        raise bad_row(split, empty, f"has no question in {list(as_tuple(source.question))}; fill it or drop the row")
+        raise bad_row(
+            split,
+            empty,
+            f"row {empty + 1} has no question in {list(as_tuple(source.question))}; add the question or delete the row",
+        )
     made = answer_table(split, table, answers, prompts=asked, id_column=source.id)
     return made if source.correct is None else with_links(made)

@@ -41,11 +41,11 @@ def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
     if not isinstance(value, list):
         return [plain_text(value)]
     if not value:
-        raise UnreadableError("an empty conversation")
+        raise UnreadableError("a conversation is empty")
     if all(isinstance(one, Mapping) for one in value):
         return [_conversation(value)]
     if in_list:
-        raise UnreadableError("a list of answers with an entry that is a list of something other than messages")
+        raise UnreadableError("a list of answers contains a list whose entries are not messages")
     return [answer for one in value for answer in answers_in(one, in_list=True)]
 
 
@@ -76,7 +76,7 @@ def _conversation(messages: Sequence[Mapping[str, object]]) -> list[Message]:
     for number, message in enumerate(messages, 1):
         role, content = message.get("role"), message.get("content")
         if not isinstance(role, str) or not isinstance(content, str):
-            raise UnreadableError(f"a message ({number} of {len(messages)}) whose role or content is not a text")
+            raise UnreadableError(f"the role or content of message {number} of {len(messages)} is not a text")
         found.append(Message(role, content))
     return found
 

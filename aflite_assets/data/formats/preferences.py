@@ -134,8 +134,8 @@ def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Pref
     for field in ("chosen", "rejected"):
         if not found[field]:
             raise DataError(
-                f"no column has a name usual for the {field} answers (the columns are "
-                f"[{quoted_list(shared, most=_MOST_NAMES, length=SHOWN)}]); name it as source.{field}"
+                f"the column of the {field} answers cannot be inferred from the names of the columns "
+                f"[{quoted_list(shared, most=_MOST_NAMES, length=SHOWN)}]; set `source.{field}` to this column"
             )
     models = found["chosen_model"] and found["rejected_model"]
     single = {field: names[0] if names else None for field, names in found.items() if field != "rejected"}
@@ -155,7 +155,7 @@ def _given(names: str | tuple[str, ...] | None, field: str, tables: Mapping[str,
             if name not in table.column_names:
                 known = quoted_list(table.column_names, most=_MOST_NAMES, length=SHOWN)
                 raise DataError(
-                    f"split {split!r} has no column {name!r} that source.{field} names (it has [{known}])"
+                    f"split {split!r} has no column {name!r}, but `source.{field}` names it (the columns are [{known}])"
                     + (did_you_mean(name, table.column_names) or "; correct the spec")
                 )
     return as_tuple(names or ())
@@ -206,8 +206,8 @@ def _values(split: str, table: pa.Table, name: str, layout: Layout | None) -> li
         raise bad_row(
             split,
             min(found),
-            f"has a list of texts in column {name!r}, and other rows have a text; write all rows in one layout, or "
-            "set source.layout: texts to read every answer as plain text",
+            f"row {min(found) + 1} has a list of texts in column {name!r}, but other rows have a single text; use one "
+            "layout for all rows, or set `source.layout: texts` to read every answer as plain text",
         )
     return [found.get(row, value) for row, value in enumerate(values)]
 
@@ -219,12 +219,18 @@ def _cells(split: str, table: pa.Table, columns: PreferenceColumns, layout: Layo
         try:
             pair = answers_in(chosen[row]), [one for column in rejected for one in answers_in(column[row])]
         except UnreadableError as error:
-            raise bad_row(split, row, f"has {error}; correct it or drop the row") from error
+            raise bad_row(
+                split, row, f"row {row + 1} cannot be read because {error}; correct or delete the row"
+            ) from error
         for names, answers, kind in (((columns.chosen,), pair[0], "chosen"), (columns.rejected, pair[1], "rejected")):
             if not answers:
                 alone = "" if kind == "chosen" else ", so that there is only one answer"
                 named = quoted_list(names, most=_MOST_NAMES, length=SHOWN)
-                raise bad_row(split, row, f"has no {kind} answer in [{named}]{alone}; fill it or drop the row")
+                raise bad_row(
+                    split,
+                    row,
+                    f"row {row + 1} has no {kind} answer in [{named}]{alone}; add the answer or delete the row",
+                )
         yield pair
 
 
@@ -240,9 +246,9 @@ def _detected(cells: Mapping[str, list[Pair]]) -> Layout:
                     raise bad_row(
                         split,
                         row,
-                        f"has an answer written as {layout}, but row {first[2] + 1} of split {first[1]!r} has "
-                        f"one written as {first[0]}; write all rows in one layout, or set source.layout: texts to "
-                        "read every answer as plain text",
+                        f"row {row + 1} has an answer in the layout '{layout}', but row {first[2] + 1} of split "
+                        f"{first[1]!r} has one in the layout '{first[0]}'; use one layout for all rows, or set "
+                        "`source.layout: texts` to read every answer as plain text",
                     )
     return first[0] if first else "texts"
 
@@ -258,7 +264,11 @@ def _read_table(
             common, texts = _apart([*chosen, *rejected], layout)
             prompts.append(common or _prompt(prompt))
         except UnreadableError as error:
-            raise bad_row(split, row, f"has {error}; correct it, drop the row, or correct source.layout") from error
+            raise bad_row(
+                split,
+                row,
+                f"row {row + 1} cannot be read because {error}; correct or delete the row, or correct `source.layout`",
+            ) from error
         for right, wrong in _questions(texts[: len(chosen)], texts[len(chosen) :], several):
             labelled = _labelled(right, wrong, tie=tie)
             usable += any(label == RIGHT for _, label in labelled)
@@ -267,8 +277,8 @@ def _read_table(
         raise bad_row(
             split,
             0,
-            f"is a tie or has equal answers, as do all {len(pairs)} rows, so no row shows a preference; name the "
-            "right columns as source.chosen, source.rejected and source.margin",
+            f"all {len(pairs)} rows are ties or have equal answers, so no row shows a preference; set "
+            "`source.chosen`, `source.rejected` and `source.margin` to the right columns",
         )
     return _Read(lists.answers, prompts, layout)
 
@@ -289,7 +299,10 @@ def _ties(split: str, column: pa.ChunkedArray, name: str) -> list[bool]:
             ties.append(bool(value.strip()) and float(value) == 0)
         except ValueError as error:
             raise bad_row(
-                split, row, f"has {quoted(value, SHOWN)} in column {name!r}, which is not a number; correct it"
+                split,
+                row,
+                f"row {row + 1} has {quoted(value, SHOWN)} in column {name!r}, which is not a number; correct "
+                "this value",
             ) from error
     return ties
 
@@ -298,13 +311,13 @@ def _apart(answers: Sequence[Value], layout: Layout) -> tuple[str, list[str]]:
     """Split conversations into their common beginning, which is the prompt ("" for texts), and the rest of each."""
     if layout == "texts":
         if not all(isinstance(one, str) for one in answers):
-            raise UnreadableError("a list of messages instead of a text")
+            raise UnreadableError("an answer is a list of messages instead of a text")
         return "", [one for one in answers if isinstance(one, str)]
     conversations = [turns_of(one) if isinstance(one, str) else one for one in answers]
     if layout == "messages" and any(isinstance(one, str) for one in answers):
-        raise UnreadableError("a text instead of a list of messages")
+        raise UnreadableError("an answer is a text instead of a list of messages")
     if not all(conversations):
-        raise UnreadableError("an answer without turns that begin with Human: and Assistant:")
+        raise UnreadableError("an answer has no turns that begin with 'Human:' and 'Assistant:'")
     common = common_beginning(conversations)
     return as_text(conversations[0][:common]) if common else "", [as_text(one[common:]) for one in conversations]
 

@@ -135,9 +135,9 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
     _check_delimiter(first, delimiter)
     if names is not None and len(names) != len(first):
         raise _FileError(
-            f"names has {len(names)} names, but the first line has {len(first)} columns "
+            f"`names` has {len(names)} entries, but the first line has {len(first)} values "
             f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]",
-            "give one name for each column",
+            "give one name per column",
         )
     columns = first if names is None else list(names)
     _require_distinct(columns)
@@ -169,7 +169,7 @@ def _require_distinct(columns: Sequence[str]) -> None:
     more = f", and {len(repeated) - len(named)} more names occur twice" if len(repeated) > len(named) else ""
     empty = ", or remove the delimiter at the end of each line" if any(not name.strip() for name in repeated) else ""
     raise _FileError(
-        f"{'; '.join(named)} (counted from 1){more}", f"give every column a name of its own in the file{empty}"
+        f"{'; '.join(named)} (counted from 1){more}", f"give every column of the file a different name{empty}"
     )
 
 
@@ -276,8 +276,8 @@ def _check_delimiter(first: list[str], delimiter: str) -> None:
         setting = f"set delimiter: {json.dumps(likely[0])}"
         remedy = {"\t": f"try format: tsv, or {setting}"}.get(likely[0], setting)
         raise _FileError(
-            f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as delimiter it has one column {first[0][:200]!r}, "
-            f"which {_DELIMITERS[likely[0]]} seems to separate",
+            f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as the delimiter, the file has a single column "
+            f"{first[0][:200]!r}, but {_DELIMITERS[likely[0]]} seems to be the delimiter",
             remedy,
         )
 
@@ -308,7 +308,11 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
         raise _FileError(f"line {number} is not valid JSON ({error})", _json_remedy(number, line)) from error
     if not isinstance(row, dict):
         remedy = _json_remedy(number, line)
-        raise _FileError(f"line {number} holds {type(row).__name__}, not an object of columns", remedy)
+        raise _FileError(
+            f"line {number} contains a value of type {type(row).__name__} instead of an object with the columns as "
+            "keys",
+            remedy,
+        )
     if "\\ud" in line.lower():
         _check_pairs(number, row)
     return row
@@ -336,7 +340,9 @@ def _check_pairs(number: int, row: dict[str, Any]) -> None:
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"line {number} has half of a surrogate pair, which is not text ({error})") from error
+        raise ValueError(
+            f"line {number} contains half of a surrogate pair, which is not valid text ({error})"
+        ) from error
 
 
 def _json_column(values: list[Any]) -> pa.Array:

@@ -86,7 +86,9 @@ def joined(tables: Iterable[pa.Table], *, what: str) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise DataError(f"{what} have different columns ({error}); name files of one kind as source.splits") from error
+        raise DataError(
+            f"{what} have incompatible columns ({error}); name files with the same columns in `source.splits`"
+        ) from error
 
 
 def remember_commit(repo_id: str, revision: str, commit: str) -> None:

@@ -62,12 +62,12 @@ def in_time(call: Callable[[], Answer]) -> Answer:
         return call()
     left = look.ends - time.monotonic()
     if look.given_up or left <= 0:
-        raise TimeoutError(f"it did not answer within {look.seconds:g} s, so no further request was sent")
+        raise TimeoutError(f"the hub did not answer within {look.seconds:g} s, so no further request was sent")
     try:
         return within(left, call)
     except LateError:
         look.given_up = True
-        raise TimeoutError(f"no answer within {look.seconds:g} s") from None
+        raise TimeoutError(f"the hub did not answer within {look.seconds:g} s") from None
     except BaseException as error:  # whatever it is, it is raised; here only its kind counts
         look.given_up = no_way(error)
         raise

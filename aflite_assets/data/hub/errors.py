@@ -33,8 +33,8 @@ class RepoRef:
         token = self.token.strip() if self.token else None
         if token and not (token.isascii() and token.isprintable() and " " not in token):
             raise DataError(
-                f"{self}: the token holds spaces, line breaks or letters that a token never has; "
-                "check the variable that source.token names"
+                f"{self}: the token contains spaces, line breaks or other invalid characters; correct the environment "
+                "variable in `source.token`"
             )
         object.__setattr__(self, "token", token or None)
 

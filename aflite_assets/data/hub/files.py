@@ -60,8 +60,8 @@ class HubFile:
         except (DataError, EOFError, ValueError, pa.ArrowException, gzip.BadGzipFile, zlib.error) as error:
             reason = str(error.__cause__ or error)[:500]
             raise DataError(
-                f"{self.repository.place}: {self.path!r} at commit {self.repository.commit} cannot be read as "
-                f"{self.form.format}: {reason}; name other files as source.splits, or another revision"
+                f"{self.repository.place}: the file {self.path!r} at commit {self.repository.commit} cannot be read "
+                f"as {self.form.format}: {reason}; name other files in `source.splits`, or another `revision`"
             ) from None
 
     def _parquet(self, rows: int | None) -> Iterator[pa.Table]:
@@ -110,8 +110,8 @@ def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> Hu
     form = form_of(path)
     if form is None:
         raise DataError(
-            f"{repository.place}: {path!r} ends in none of {', '.join(_FORMATS)} (.gz may follow); name other "
-            "files, or a split of the hub, whose name has no dot"
+            f"{repository.place}: the file {path!r} has none of the suffixes {', '.join(_FORMATS)} (with or without "
+            ".gz); name other files, or name a split of the hub, which has no dot"
         )
     return HubFile(repository, path, TableFormat(format=form), columns)
 

@@ -77,9 +77,9 @@ def _require_token(place: RepoRef) -> None:
     from huggingface_hub import constants, get_token
 
     if constants.HF_HUB_OFFLINE:
-        raise DataError(f"{place}: HF_HUB_OFFLINE is set, so nothing can be pushed; unset it")
+        raise DataError(f"{place}: nothing can be pushed because `HF_HUB_OFFLINE` is set; unset this variable")
     if get_token() is None:
-        raise DataError(f"{place}: there is no token to push with; set HF_TOKEN, or log in with `hf auth login`")
+        raise DataError(f"{place}: there is no token for the push; set `HF_TOKEN`, or log in with `hf auth login`")
 
 
 def _is_there(place: RepoRef, *, public: bool) -> bool:
@@ -105,15 +105,15 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
         return False
     private, files, tags = found
     if private == public:
-        was, option = ("private", "leave --public out") if private else ("public", "add --public")
+        was, option = ("private", "remove `--public`") if private else ("public", "add `--public`")
         raise DataError(
-            f"{place} already exists and is {was}, and a push does not change this; {option}, change it on "
-            f"{place.page}/settings, or name another id"
+            f"{place} already exists and is {was}, but a push does not change the visibility; {option}, change the "
+            f"visibility on {place.page}/settings, or name another id"
         )
     if files - _NOT_OURS and TAG not in tags:
         raise DataError(
-            f"{place} holds files that `aflite push` did not make ({len(files)} files, and its card lacks the tag "
-            f"{TAG!r}); a push would delete its files in data/, so name another id"
+            f"{place} contains files that `aflite push` did not create ({len(files)} files, and its card lacks the "
+            f"tag {TAG!r}), and a push would delete the files in data/; name another id"
         )
     return True
 

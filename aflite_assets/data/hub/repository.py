@@ -85,8 +85,8 @@ class HubRepository:
         if not files:
             known = self._some_files()
             raise DataError(
-                f"{self.place}: no file matches {pattern!r} at commit {self.commit} (it has {known[:20]})"
-                + (did_you_mean(pattern, known) or "; correct source.splits")
+                f"{self.place}: no file matches {pattern!r} at commit {self.commit} (the files are {known[:20]})"
+                + (did_you_mean(pattern, known) or "; correct `source.splits`")
             )
         return files
 
@@ -173,5 +173,7 @@ def commit_on_hub(place: RepoRef, revision: str) -> str:
     ask_info = HfApi().dataset_info if place.kind == "dataset" else HfApi().model_info
     info = ask_info(place.id, revision=revision, timeout=ANSWER_SECONDS, expand=["sha"], token=place.token)
     if info.sha is None:
-        raise ConnectionError(f"{place.page} returns no commit, so the server is not a hub; check HF_ENDPOINT")
+        raise ConnectionError(
+            f"{place.page} returns no commit, so the server does not seem to be a hub; check `HF_ENDPOINT`"
+        )
     return info.sha

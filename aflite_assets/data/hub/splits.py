@@ -69,7 +69,7 @@ class HubSplits:
         script = f"{place.id.split('/')[1]}.py"
         if self.repository.has(script):
             raise DataError(
-                f"{place}: it comes with a script ({script}), and code from the hub is never run; {_CONVERTED}"
+                f"{place}: the dataset needs a script ({script}), but code from the hub is never run; {_CONVERTED}"
             )
         with TemporaryDirectory() as nowhere:
             arguments = {"path": self.repository.address.split("@")[0], "revision": self.repository.commit}
@@ -83,9 +83,8 @@ class HubSplits:
                 raise
         if builder.name not in _READERS:
             raise DataError(
-                f"{place}: its files are in the format {builder.name!r}, which is not supported (supported: "
-                f"{sorted(_READERS)}); "
-                f"{_CONVERTED}"
+                f"{place}: the files of the dataset are in the format {builder.name!r}, which is not supported "
+                f"(supported: {sorted(_READERS)}); {_CONVERTED}"
             )
         return builder
 
@@ -99,11 +98,11 @@ class HubSplits:
     def _check_config(self, known: list[str]) -> None:
         place = self.repository.place
         if self.config is None and len(known) > 1:
-            raise DataError(f"{place}: it has several configurations; set source.config to one of {known}")
+            raise DataError(f"{place}: the dataset has several configurations; set `source.config` to one of {known}")
         if self.config is not None and self.config not in known:
             raise DataError(
-                f"{place}: it has no configuration {self.config!r} (it has {known})"
-                + (did_you_mean(self.config, known) or "; correct source.config")
+                f"{place}: the dataset has no configuration {self.config!r} (the configurations are {known})"
+                + (did_you_mean(self.config, known) or "; correct `source.config`")
             )
 
     def _paths(self, split: str) -> list[str]:
@@ -111,15 +110,16 @@ class HubSplits:
         place = self.repository.place
         if split not in files:
             raise DataError(
-                f"{place}: it has no split {split!r} at commit {self.repository.commit} (it has {list(files)})"
-                + (did_you_mean(split, files) or "; correct source.splits (files and patterns have a dot)")
+                f"{place}: the dataset has no split {split!r} at commit {self.repository.commit} (the splits are "
+                f"{list(files)})"
+                + (did_you_mean(split, files) or "; correct `source.splits` (files and patterns have a dot)")
             )
         root = self.repository.address
         foreign = [name for name in files[split] if not name.startswith(root)]
         if foreign:
             raise DataError(
-                f"{place}: split {split!r} names files outside of the repository ({foreign[0]!r}); name files of "
-                "the repository"
+                f"{place}: split {split!r} contains files outside of the repository ({foreign[0]!r}); name files of "
+                "the repository in `source.splits`"
             )
         return [name.removeprefix(root) for name in files[split]]
 

@@ -157,8 +157,8 @@ def _cells(place: str, table: pa.Table, name: str) -> _Cells:
         column = plain(pc.list_flatten(column))
     if pa.types.is_nested(column.type) or is_bytes(column.type):
         raise DataError(
-            f"{place}: column {name!r} holds {shown(str(table[name].type))}, but an annotator's label is a text or a "
-            "number; name a column of labels or of lists of labels, or one column per annotator"
+            f"{place}: column {name!r} has the type {shown(str(table[name].type))}, but an annotator's label is a "
+            "text or a number; name a column of labels, a column of lists of labels, or one column per annotator"
         )
     check_texts(place, name, column, rows=rows)
     return _Cells(rows, label_texts(column))
@@ -174,11 +174,11 @@ def _refuse_unknown(
         where.setdefault(str(texts[at]), []).append(int(rows[at]))
     (value, first), *others = sorted(where.items())
     raise BadRowError(
-        f"{place}: an annotator's label {shown(value)} ({len(set(first))} rows, first: row {min(first) + 1}) is not "
-        f"a class in labels (values known: {[known[:80] for known in reader.classes][:20]})"
+        f"{place}: an annotator's label {shown(value)} ({len(set(first))} rows, first: row {min(first) + 1}) is not a "
+        f"class in `labels` (known values: {[known[:80] for known in reader.classes][:20]})"
         + (f", nor are {[other[:80] for other, _ in others[:5]]}" if others else "")
         + did_you_mean(value[:200], reader.classes)
-        + "; map it to a class in labels, or add it to unlabelled if it is no label",
+        + "; map the value to a class in `labels`, or add it to `unlabelled`",
         place=place,
         row=min(first),
     )
@@ -195,8 +195,8 @@ def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     if offsets[-1] > _LIST_VALUES:
         raise DataError(
-            f"{len(rows)} rows have {offsets[-1]} annotators' labels, over the {_LIST_VALUES} that a split can hold; "
-            "match the annotations on columns that tell rows apart"
+            f"{len(rows)} rows have {offsets[-1]} annotators' labels, but a split can contain at most {_LIST_VALUES}; "
+            "add columns to `annotations.match` that distinguish the rows"
         )
     at = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - starts, lengths)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(labels.classes[order][at], pa.int64()))
@@ -209,8 +209,8 @@ def _keys(place: str, table: pa.Table, names: tuple[str, ...]) -> list[Key | Non
         require_column(place, Counter(table.column_names), name, field="annotations.match")
         if pa.types.is_nested(plain(table[name]).type):
             raise DataError(
-                f"{place}: column {name!r} holds {shown(str(table[name].type))}, which annotations.match cannot "
-                "compare; name a column of texts or numbers"
+                f"{place}: column {name!r} has the type {shown(str(table[name].type))}, which `annotations.match` "
+                "cannot compare; name a column of texts or numbers"
             )
         check_texts(place, name, table[name])
         columns.append(as_texts(table[name]))
@@ -248,7 +248,6 @@ def _require_same_inputs(
             if not same:
                 raise DataError(
                     f"annotations: row {other_row + 1} of split {other!r} and row {row + 1} of split {split!r} have "
-                    "the same key but different inputs, so the labels in the files cannot be assigned; add a "
-                    "column to "
-                    "annotations.match that tells such rows apart"
+                    "the same key but different inputs, so the labels in the files are ambiguous; add a column to "
+                    "`annotations.match` that distinguishes such rows"
                 )

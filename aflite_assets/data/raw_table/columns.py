@@ -44,16 +44,16 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
         require_column(f"split {split!r}", known, column, field=f"columns.{field}", headed=headed)
     if all(getattr(columns, name) is None for name in _INPUTS):
         raise DataError(
-            f"columns names no input (split {split!r} has [{_column_list(table.column_names)}]); set columns.text, "
-            "image or features"
+            f"`columns` names no input (the columns of split {split!r} are [{_column_list(table.column_names)}]); set "
+            "`columns.text`, `columns.image` or `columns.features`"
         )
     for field, column in _named(columns):
         if field in ("label", "id", "group", "question", "attributes"):
             check_texts(f"split {split!r}", column, table[column])
         if field in ("label", "id", "group", "question") and pa.types.is_nested(plain(table[column]).type):
             raise DataError(
-                f"split {split!r}: column {column!r} holds {shown(str(table[column].type))}, but columns.{field} takes "
-                "one value per row; name a column of texts or numbers"
+                f"split {split!r}: column {column!r} has the type {shown(str(table[column].type))}, but "
+                f"`columns.{field}` needs one value per row; name a column of texts or numbers"
             )
 
 
@@ -67,10 +67,10 @@ def require_column(place: str, known: Mapping[str, int], column: str, *, field: 
         DataError: the column is missing or occurs twice.
     """
     if known.get(column, 0) > 1:
-        raise DataError(f"{place} has {known[column]} columns named {column!r}; rename all but one")
+        raise DataError(f"{place} has {known[column]} columns named {column!r}; rename all of these columns but one")
     if column not in known:
         raise DataError(
-            f"{place} has no column {column!r} that {field} names (it has [{_column_list(known)}])"
+            f"{place} has no column {column!r}, but `{field}` names it (the columns are [{_column_list(known)}])"
             + (did_you_mean(column, known) or _why_missing(known, headed=headed))
         )
 
@@ -124,7 +124,7 @@ def attribute_column(split: str, name: str, column: pa.ChunkedArray) -> pa.Array
     try:
         return pa.array([NO_VALUE if value is None else value for value in as_texts(column)], pa.string())
     except DataError as error:
-        raise DataError(f"split {split!r}: columns.attributes names {name!r}, but {error}") from error
+        raise DataError(f"split {split!r}: `columns.attributes` contains {name!r}, but {error}") from error
 
 
 def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
@@ -139,8 +139,8 @@ def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
         if value is None or rows.setdefault(value, row) != row:
             seen = f"is empty in row {row + 1}" if value is None else _twice(value, rows[value], row)
             raise BadRowError(
-                f"split {split!r}: column {name!r} {seen}; name a column of unique ids as columns.id, or leave "
-                "columns.id out to use hashes of the content",
+                f"split {split!r}: column {name!r} {seen}; set `columns.id` to a column of unique ids, or remove "
+                "`columns.id` to use hashes of the content",
                 place=f"split {split!r}",
                 row=row,
             )
@@ -172,8 +172,8 @@ def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> 
     column = plain(column)
     if not (is_text(column.type) or is_number(column.type) or pa.types.is_null(column.type)):
         raise DataError(
-            f"split {split!r}: column {name!r} holds {shown(str(column.type))}, but columns.{field} takes texts or "
-            "numbers; convert it in the source, or name another column"
+            f"split {split!r}: column {name!r} has the type {shown(str(column.type))}, but `columns.{field}` needs "
+            "texts or numbers; convert the column in the source, or name another column"
             + (" (lists of numbers are named as columns.features)" if is_list(column.type) else "")
         )
     missing = pc.is_null(column, nan_is_null=True)
@@ -181,8 +181,8 @@ def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> 
     if rows:
         first = pc.index(missing, True).as_py()
         raise BadRowError(
-            f"split {split!r}: column {name!r} has no text in {rows} rows (first: row {first + 1}); fill them or drop "
-            "them from the source",
+            f"split {split!r}: column {name!r} has no text in {rows} rows (first: row {first + 1}); add the texts or "
+            "delete the rows in the source",
             place=f"split {split!r}",
             row=first,
         )
@@ -198,8 +198,8 @@ def _image_column(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedA
         encoded = plain(pc.struct_field(column, "bytes"))
     if not is_bytes(encoded.type) or (column.type != IMAGE_TYPE and encoded.null_count):
         raise DataError(
-            f"split {split!r}: column {name!r} must hold an encoded image in every row, as bytes or as a struct with "
-            f"bytes, but it holds {shown(str(column.type))} with {encoded.null_count} empty rows"
+            f"split {split!r}: column {name!r} has the type {shown(str(column.type))} and {encoded.null_count} empty "
+            "rows, but every row needs an encoded image; store images as bytes or as structs with bytes"
         )
     check_sizes(f"split {split!r}", name, encoded, LARGEST_IMAGE)
     if column.type == IMAGE_TYPE:
@@ -219,8 +219,8 @@ def _require_content(split: str, name: str, images: pa.ChunkedArray) -> None:
     row = pc.index(empty, True).as_py()
     if row >= 0:
         raise BadRowError(
-            f"split {split!r}: column {name!r} has neither an image's bytes nor a path with its sha256 in row "
-            f"{row + 1}; every row needs an encoded image",
+            f"split {split!r}: row {row + 1} of column {name!r} has neither the bytes of an image nor a path with its "
+            "sha256; add the image or delete the row",
             place=f"split {split!r}",
             row=row,
         )

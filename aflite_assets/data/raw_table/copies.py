@@ -77,8 +77,8 @@ def without_copies(
     leaves = same_group | same_input
     if leaves.all():
         raise DataError(
-            f"between_splits: drop would drop all {len(train)} train rows, because each shares its group or its "
-            "input with a row of another split; set between_splits: keep, or draw a test split with holdout"
+            f"`between_splits: drop` would drop all {len(train)} train rows, because every train row shares its group "
+            "or input with a row of another split; set `between_splits: keep`, or draw a test split with `holdout`"
         )
     rows["train"] = train[~leaves]
     return rows, DroppedCopies(dropped.duplicates, dropped.conflicting, int(same_group.sum()), int(same_input.sum()))

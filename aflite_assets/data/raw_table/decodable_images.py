@@ -84,9 +84,9 @@ def _named(broken: pa.Table, *, of: int) -> UndecodableImages:
 
 def _too_many(split: str, dropped: UndecodableImages, images: int, largest_share: float) -> DataError:
     return DataError(
-        f"split {split!r}: {dropped.rows} of {images} images ({dropped.share:.2%}) cannot be decoded, more than the "
-        f"{largest_share:.2%} of undecodable_images (first: {_first_ids(dropped)}); repair them, remove them from "
-        "the source, or raise undecodable_images to drop them"
+        f"split {split!r}: {dropped.rows} of {images} images ({dropped.share:.2%}) cannot be decoded, but "
+        f"`undecodable_images` allows only {largest_share:.2%} (first: {_first_ids(dropped)}); repair these images or "
+        "remove them from the source, or raise `undecodable_images` to drop their rows"
     )
 
 
@@ -96,8 +96,8 @@ def _require_two_classes(
     if "train" in dropped and len(np.unique(train_labels)) < 2:
         left = one_class_text(train_labels, names) if len(train_labels) else "has no rows"
         raise DataError(
-            f"without the {dropped['train'].rows} images that cannot be decoded "
-            f"(first: {_first_ids(dropped['train'])}) split 'train' {left}; repair them"
+            f"without the {dropped['train'].rows} images that cannot be decoded (first: "
+            f"{_first_ids(dropped['train'])}), split 'train' {left}; repair these images"
         )
 
 

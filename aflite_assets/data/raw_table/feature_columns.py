@@ -32,8 +32,8 @@ def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) ->
             matrix = _of_columns(split, table, names) if isinstance(names, tuple) else _of_lists(split, table, names)
     except pa.ArrowException as error:
         raise DataError(
-            f"split {split!r}: columns.features {shown(names)} cannot be read as numbers ({shown(str(error))}); "
-            f"{_REMEDY}"
+            f"split {split!r}: the columns {shown(names)} in `columns.features` cannot be read as numbers "
+            f"({shown(str(error))}); {_REMEDY}"
         ) from error
     return _require_finite(split, table, names, matrix)
 
@@ -46,7 +46,8 @@ def _of_columns(split: str, table: pa.Table, names: tuple[str, ...]) -> np.ndarr
             column = _from_text(split, name, column)
         if not (is_number(column.type) or pa.types.is_null(column.type)):
             raise DataError(
-                f"split {split!r}: column {name!r} of columns.features holds {shown(str(column.type))}, not numbers; "
+                f"split {split!r}: the column {name!r} in `columns.features` has the type {shown(str(column.type))} "
+                "instead of numbers; "
                 + (f"write features: {shown(name)}, without brackets" if is_list(column.type) else _REMEDY)
             )
         matrix[:, number] = _float32(column).to_numpy()
@@ -62,8 +63,8 @@ def _from_text(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArra
     except pa.ArrowInvalid as error:
         row, value = next((row, text) for row, text in enumerate(texts.to_pylist()) if not _is_number(text))
         raise BadRowError(
-            f"split {split!r}: column {name!r} of columns.features cannot be read as numbers: row {row + 1} holds "
-            f"{shown(value)}; {_number_remedy(str(value))}",
+            f"split {split!r}: the column {name!r} in `columns.features` cannot be read as numbers, because row "
+            f"{row + 1} has the value {shown(value)}; {_number_remedy(str(value))}",
             place=f"split {split!r}",
             row=row,
         ) from error
@@ -87,8 +88,8 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
     column = plain(table[name])
     if not is_list(column.type):
         raise DataError(
-            f"split {split!r}: columns.features {name!r} cannot be read as numbers: it holds "
-            f"{shown(str(column.type))}; {_REMEDY}"
+            f"split {split!r}: the column {name!r} in `columns.features` has the type {shown(str(column.type))} "
+            f"instead of lists of numbers; {_REMEDY}"
             + (
                 " (a list written as text is not parsed: store it as a list, or as columns)"
                 if _looks_listed(column)
@@ -102,8 +103,8 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
         values = plain(pa.chunked_array([chunk.flatten()]))
         if not (is_number(values.type) or pa.types.is_null(values.type)):
             raise DataError(
-                f"split {split!r}: columns.features {name!r} cannot be read as numbers: it holds lists of "
-                f"{shown(str(values.type))}; {_REMEDY}"
+                f"split {split!r}: the column {name!r} in `columns.features` contains lists of "
+                f"{shown(str(values.type))} instead of lists of numbers; {_REMEDY}"
             )
         matrix[start : start + len(chunk)] = _float32(values).to_numpy().reshape(len(chunk), width)
         start += len(chunk)
@@ -127,13 +128,13 @@ def _common_width(split: str, column: pa.ChunkedArray) -> int:
     other = np.flatnonzero(widths != width)
     if len(other):
         raise BadRowError(
-            f"split {split!r}: row 1 has {width} features, but row {other[0] + 1} has {widths[other[0]]}; "
-            "every row must have the same number",
+            f"split {split!r}: row 1 has {width} features, but row {other[0] + 1} has {widths[other[0]]}; give every "
+            "row the same number of features",
             place=f"split {split!r}",
             row=other[0],
         )
     if width == 0:
-        raise DataError(f"split {split!r}: the rows have no features; every row needs at least one")
+        raise DataError(f"split {split!r}: the rows have no features; give every row at least one feature")
     return width
 
 
@@ -150,8 +151,8 @@ def _require_finite(split: str, table: pa.Table, names: str | tuple[str, ...], m
     more = f" and {len(bad_columns) - len(shown_columns)} more columns" if len(bad_columns) > _MOST_SHOWN else ""
     raise BadRowError(
         f"split {split!r}: {len(bad_rows)} of {len(finite)} rows have features that are missing, NaN or infinite as "
-        f"float32: {', '.join(shown_columns)}{more} (first: row {row + 1}, {_column(names, column)}, which holds "
-        f"{shown(_value(table, names, row, column))}); replace or drop them in the source",
+        f"float32: {', '.join(shown_columns)}{more} (first: row {row + 1}, {_column(names, column)} with the value "
+        f"{shown(_value(table, names, row, column))}); replace these values or delete the rows in the source",
         place=f"split {split!r}",
         row=row,
     )

@@ -116,7 +116,8 @@ def _claims(names: LabelNames) -> dict[str | None, int]:
             if claims.setdefault(value, row) != row:
                 other = class_names(names)[claims[value]]
                 raise DataError(
-                    f"labels: value {shown(value)} is listed for {other!r} and for {name!r}; keep it in one of them"
+                    f"`labels` gives the value {shown(value)} to the classes {other!r} and {name!r}; remove it from "
+                    "one of the two classes"
                 )
     if isinstance(names, Mapping) or any(text is not None and _is_whole(text) for text in claims):
         return claims
@@ -135,16 +136,16 @@ def _found_names(counts: Counter[str | None]) -> tuple[str, ...]:
     names = tuple(sorted((value for value in counts if value is not None), key=_order))
     if len(names) > MOST_CLASSES:
         raise DataError(
-            f"the label column looks like ids, free text or measurements: it has {len(names):,} distinct values in "
-            f"{counts.total():,} rows (such as {names[0][:80]!r}), but labels are classes here; set columns.label "
-            "to another column, or list these values in labels if each is a class"
+            f"the label column has {len(names):,} distinct values in {counts.total():,} rows (such as "
+            f"{names[0][:80]!r}), so it seems to contain ids, texts or measurements instead of classes; set "
+            "`columns.label` to another column, or list these values in `labels` if each is a class"
         )
     bad = [name for name in names if not is_printable_name(name)]
     if bad:
         raise DataError(
-            f"label {shown(bad[0])} ({counts[bad[0]]} rows) cannot be printed as a name: it is blank, longer than "
-            f"{LONGEST_NAME} characters or holds control characters; map names to the source's values in labels, as "
-            "{name: value, ...}"
+            f"label {shown(bad[0])} ({counts[bad[0]]} rows) cannot be printed as a name because it is blank, longer "
+            f"than {LONGEST_NAME} characters or contains control characters; set `labels` to a mapping of names to "
+            "the source's values: {name: value, ...}"
         )
     _refuse_unlike_names(names)
     return names
@@ -157,13 +158,13 @@ def _refuse_unlike_names(names: tuple[str, ...]) -> None:
     if alike and alike[0][1] > 1:
         both = [name for name in names if name.strip().casefold() == alike[0][0]]
         raise DataError(
-            f"labels {', '.join(map(shown, both))} differ in case or spaces only; write them alike in the source, "
-            "or map them to classes in labels: {name: [value, value], ...}"
+            f"the labels {', '.join(map(shown, both))} differ in case or spaces only; write these labels alike in the "
+            "source, or set `labels` to a mapping of names to values: {name: [value, value], ...}"
         )
     if words and names[0].startswith("-") and _is_whole(names[0]):
         raise DataError(
-            f"label {names[0]!r} occurs next to names such as {shown(words[0])}; add {names[0]} to unlabelled if such "
-            "rows have no label, or name the classes in labels"
+            f"the label {names[0]!r} is a number, but other labels are names such as {shown(words[0])}; add "
+            f"{names[0]} to `unlabelled` if such rows have no label, or list all classes in `labels`"
         )
 
 
@@ -178,8 +179,8 @@ def _is_whole(value: str) -> bool:
 def _require_single_values(split: str, kind: pa.DataType) -> None:
     if pa.types.is_nested(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind):
         raise DataError(
-            f"split {split!r}: the label column holds {shown(str(kind))}, but a row has one label, a text or a number; "
-            "set columns.label to such a column (name labels of several annotators as columns.annotators)"
+            f"split {split!r}: the label column has the type {shown(str(kind))}, but a label is a single text or "
+            "number; set `columns.label` to another column (`columns.annotators` is for several annotators' labels)"
         )
 
 
@@ -187,17 +188,18 @@ def _refuse_dropped_classes(dropped: set[str | None], claims: dict[str | None, i
     both = [value for value in claims if value in dropped]
     if both:
         raise DataError(
-            f"value {shown(both[0])} belongs to class {names[claims[both[0]]]!r} of labels and is also in "
-            "unlabelled; keep it in one of them (in a list of labels, the numbers from 0 belong to the classes too)"
+            f"the value {shown(both[0])} represents the class {names[claims[both[0]]]!r} in `labels` and is also in "
+            "`unlabelled`; remove the value from one of the two (in a list of labels, the numbers from 0 represent "
+            "the classes too)"
         )
 
 
 def _refuse_missing(values: Mapping[str, list[str | None]]) -> None:
     split, column = next((split, column) for split, column in values.items() if None in column)
     rows, first = column.count(None), column.index(None)
-    remedy = "add null to unlabelled (unlabelled: [null]) to drop and count them"
+    remedy = "set `unlabelled: [null]` to drop and count these rows"
     if rows == len(column):
-        remedy = "correct columns.label, or label the rows in the source"
+        remedy = "correct `columns.label`, or label the rows in the source"
     raise BadRowError(
         f"split {split!r}: {rows:,} of {counted(len(column))} have an empty label (first: row {first + 1}); {remedy}",
         place=f"split {split!r}",
@@ -212,8 +214,8 @@ def _refuse_unknown(counts: Counter[str | None], numbers: dict[str | None, int],
     classes = str(dict(names) if isinstance(names, Mapping) else list(names))[:500]
     near = did_you_mean(unknown[0][:LONGEST_NAME], class_of(names) if isinstance(names, Mapping) else names)
     raise DataError(
-        f"label {shown(unknown[0])} ({counts[unknown[0]]} rows) is not one of the classes in labels, {classes}"
+        f"label {shown(unknown[0])} ({counts[unknown[0]]} rows) is not one of the classes in `labels`, {classes}"
         + (f", nor are {', '.join(map(shown, unknown[1:6]))}" if unknown[1:] else "")
         + (f" (values found: {', '.join(sorted(map(shown, counts))[:20])})" if isinstance(names, Mapping) else "")
-        + (near or "; add it to labels, or to unlabelled if such rows have no label")
+        + (near or "; add the value to `labels`, or to `unlabelled` if such rows have no label")
     )

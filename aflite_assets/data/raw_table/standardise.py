@@ -37,7 +37,8 @@ class Scale:
         """
         if examples.modality != "features":
             raise DataError(
-                f"standardise is for feature vectors, but the rows are {examples.modality}; leave standardise out"
+                f"`standardise` is for feature vectors, but the rows are of the kind '{examples.modality}'; remove "
+                "`standardise`"
             )
         train = examples.in_split("train").features.astype(np.float64)
         mean, deviation = train.mean(axis=0), train.std(axis=0)
@@ -46,7 +47,7 @@ class Scale:
         if constant.all():
             raise DataError(
                 f"standardise: all {len(mean)} feature columns are constant in the {len(train)} train rows, so they "
-                "carry no information; correct columns.features or the source"
+                "contain no information; correct `columns.features` or the source"
             )
         return cls(mean, np.where(constant, 1.0, deviation), tuple(int(column) for column in np.flatnonzero(constant)))
 
@@ -61,8 +62,8 @@ class Scale:
         if not np.isfinite(features).all():
             row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
             raise DataError(
-                f"standardise: a feature of row id {examples.row_ids[row]} exceeds float32 after division by the "
-                "train rows' standard deviation; correct the value in the source"
+                f"standardise: a feature of the row with the id {examples.row_ids[row]} exceeds the range of float32 "
+                "after division by the train rows' standard deviation; correct the value in the source"
             )
         place = examples.table.column_names.index("features")
         return Examples(examples.table.set_column(place, "features", list_column(features)), examples.label_names)

@@ -186,7 +186,9 @@ def _build(
 ) -> RawTable:
     for split, table in tables.items():
         if table.num_rows == 0:
-            raise DataError(f"split {split!r} has no rows; correct the source or drop the split from the spec")
+            raise DataError(
+                f"split {split!r} has no rows; correct the source, or remove the split from the dataset's YAML file"
+            )
         require_columns(split, table, columns)
     if columns.question is not None:
         unlabelled = (*unlabelled, *DROPPED)
@@ -344,12 +346,12 @@ def _named(part: pa.Table, split: str, inputs: tuple[str, ...]) -> pa.Table:
 
 def _require_classes(split: str, labels: np.ndarray, names: tuple[str, ...], remedy: str) -> None:
     if not len(labels):
-        raise DataError(f"split {split!r} has no labelled row; {remedy}")
+        raise DataError(f"split {split!r} has no labelled rows; {remedy}")
     if split == "train" and len(np.unique(labels)) < 2:
         raise DataError(f"split 'train' {one_class_text(labels, names)}; {remedy}")
 
 
-_OTHER_LABEL = "name another column as columns.label, or list the values in labels if each is a class"
+_OTHER_LABEL = "set `columns.label` to another column, or list the values in `labels` if each is a class"
 
 
 def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
@@ -364,16 +366,17 @@ def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_
         return
     if amounts:
         raise DataError(
-            f"column {column!r} holds numbers with fractions (such as {amounts[0]}), which are amounts instead of "
-            "classes; "
-            f"{remedy}"
+            f"column {column!r} contains numbers with fractions (such as {amounts[0]}), which are amounts and not "
+            f"classes; {remedy}"
         )
 
 
 def _require_one_width(inputs: Mapping[str, Columns]) -> None:
     widths = {split: len(values["features"][0]) for split, values in inputs.items() if "features" in values}
     if len(set(widths.values())) > 1:
-        raise DataError(f"splits have features of different widths {widths}; all splits must have the same columns")
+        raise DataError(
+            f"the splits have different numbers of features ({widths}); give all splits the same feature columns"
+        )
 
 
 def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] | None) -> dict[str, np.ndarray]:
@@ -406,7 +409,7 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
         first = values.index(None)
         raise BadRowError(
             f"split {split!r}: column {name!r} has no group in {values.count(None)} rows (first: row {first + 1}); "
-            "every row needs one",
+            "give every row a group",
             place=f"split {split!r}",
             row=first,
         )
@@ -446,15 +449,15 @@ def hold_out(
         size = resolve_count(count, len(labels), field=f"holdout.{name}", kind="train rows")
         if size >= len(rest):
             raise DataError(
-                f"holdout.{name} is {count}, which is {size:,} rows, but train has only {len(rest):,} rows left and "
-                "must keep some; hold out fewer rows"
+                f"`holdout.{name}` is {count}, which is {size:,} rows, but only {len(rest):,} train rows are left, "
+                f"and some must remain; lower `holdout.{name}`"
             )
         rng = np.random.default_rng([seed, 1, number])
         chosen = stratified_sample(labels[rest], None if groups is None else groups[rest], size, rng=rng)
         if not len(chosen):
             raise DataError(
-                f"holdout.{name} draws whole groups, and every group has more than {size} rows; raise it, or group "
-                "by another column"
+                f"`holdout.{name}` draws whole groups, but every group has more than {size} rows; raise "
+                f"`holdout.{name}`, or set `columns.group` to another column"
             )
         drawn[name], rest = rest[chosen], np.delete(rest, chosen)
     return {"train": rest, **drawn}

@@ -45,8 +45,8 @@ def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndar
             row = start + _first_undecodable(chunk)
             row = row if rows is None else int(rows[row])
             raise BadRowError(
-                f"{place}: column {name!r} holds bytes that are not UTF-8 in row {row + 1}; write the source's text as "
-                "UTF-8",
+                f"{place}: column {name!r} contains bytes that are not UTF-8 in row {row + 1}; save the source's text "
+                "as UTF-8",
                 place=place,
                 row=row,
             ) from error
@@ -69,9 +69,9 @@ def check_sizes(
             row = start + int(over[0])
             row = row if rows is None else int(rows[row])
             raise BadRowError(
-                f"{place}: column {name!r} holds {int(sizes[over[0]]) / 2**20:,.1f} MiB in row {row + 1}, but one "
-                f"value may have {largest // 2**20} MiB; shorten it or drop the row from the source (in a csv, an "
-                "unclosed quote joins many rows into one value)",
+                f"{place}: the value in column {name!r}, row {row + 1}, has {int(sizes[over[0]]) / 2**20:,.1f} MiB, "
+                f"but at most {largest // 2**20} MiB are allowed; shorten the value or delete the row in the source "
+                "(in a csv file, an unclosed quote joins many rows into one value)",
                 place=place,
                 row=row,
             )

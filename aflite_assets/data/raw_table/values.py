@@ -24,8 +24,8 @@ def as_texts(column: pa.ChunkedArray) -> list[str | None]:
         return [as_text(value) for value in _in_python(column).to_pylist()]
     except (ValueError, ArithmeticError, LookupError, pa.ArrowException) as error:
         raise DataError(
-            f"a column of {shown(str(column.type))} cannot be read as text ({shown(str(error))}); convert it to text "
-            "in the source, or name another column"
+            f"a column of the type {shown(str(column.type))} cannot be read as text ({shown(str(error))}); convert "
+            "the column to text in the source, or name another column"
         ) from error
 
 

@@ -69,8 +69,8 @@ def list_column(matrix: np.ndarray) -> pa.Array:
     """
     if matrix.size > _LIST_VALUES:
         raise DataError(
-            f"{len(matrix)} rows of {matrix.shape[1]} features are {matrix.size} numbers, but a split can hold "
-            f"{_LIST_VALUES}; set limit, or use fewer features"
+            f"{len(matrix)} rows of {matrix.shape[1]} features are {matrix.size} numbers, but a split can contain at "
+            f"most {_LIST_VALUES}; set `limit`, or use fewer features"
         )
     offsets = np.arange(len(matrix) + 1, dtype=np.int32) * np.int32(matrix.shape[1])
     return pa.ListArray.from_arrays(offsets, pa.array(matrix.reshape(-1).astype(np.float32)))

@@ -190,8 +190,8 @@ def _new_pair(
             drawn.add(pair)
             return pair
     raise DataError(
-        f"split {split!r} needs {rows} rows, but after {len(drawn)} rows the grammar has no new pair with the label "
-        f"{label!r}; lower the number of rows"
+        f"split {split!r} needs {rows} rows, but the grammar has no new pair with the label {label!r} after "
+        f"{len(drawn)} rows; lower the number of rows"
     )
 
 

@@ -65,7 +65,7 @@ def load_installed(taken: Mapping[str, type[StrictSpec]]) -> dict[str, Installed
         one = _load(entry)
         if one.kind in taken or one.kind in found:
             owner = found[one.kind].package if one.kind in found else "aflite-assets"
-            raise _refusal(entry, f"its kind {one.kind!r} is taken by {owner}; give it another name")
+            raise _refusal(entry, f"its kind {one.kind!r} already exists in {owner}; give the kind another name")
         found[one.kind] = one
     return found
 
@@ -75,19 +75,21 @@ def _load(entry: EntryPoint) -> InstalledFamily:
         family = entry.load()
     except Exception as error:  # whatever the other package's code raises while it is imported
         raise _refusal(
-            entry, f"it cannot be loaded ({type(error).__name__}: {error}); repair or uninstall it"
+            entry, f"it cannot be loaded ({type(error).__name__}: {error}); repair or uninstall the package"
         ) from error
     settings = getattr(family, "settings", None)
     if not (isinstance(settings, type) and issubclass(settings, TrainingSpec | ClassicalSpec)):
         raise _refusal(
             entry,
-            f"its `settings` is {settings!r}; it must be a class of settings that is derived from TrainingSpec or "
-            "ClassicalSpec",
+            f"the attribute `settings` of this family is {settings!r}; set it to a class derived from `TrainingSpec` "
+            "or `ClassicalSpec`",
         )
     field = settings.model_fields.get("kind")
     kinds = () if field is None else get_args(field.annotation)
     if len(kinds) != 1 or not isinstance(kinds[0], str):
-        raise _refusal(entry, f'{settings.__name__} has no field `kind: Literal["..."]` with one name; add it')
+        raise _refusal(
+            entry, f'the class {settings.__name__} has no field `kind: Literal["..."]` with one name; add this field'
+        )
     distribution = entry.dist
     package = "unknown package" if distribution is None else f"{distribution.name} {distribution.version}"
     return InstalledFamily(kinds[0], family, package)

@@ -100,12 +100,14 @@ class TrainingSpec(StrictSpec):
             return self
         if self.batch_size % (2 * self.gradient_accumulation):
             raise ValueError(
-                f"loss is bradley_terry, whose batches hold pairs of rows, but batch_size {self.batch_size} is no "
-                f"multiple of {2 * self.gradient_accumulation} (2 x gradient_accumulation); choose another"
+                f"`batch_size` is {self.batch_size}, but with `loss: bradley_terry` it must be a multiple of "
+                f"{2 * self.gradient_accumulation} (2 x `gradient_accumulation`); change `batch_size`"
             )
         if self.early_stopping is not None or self.label_smoothing:
             named = "label_smoothing" if self.early_stopping is None else "early_stopping"
-            raise ValueError(f"loss is bradley_terry, but {named} is about the labels of single rows; leave it out")
+            raise ValueError(
+                f"`loss` is 'bradley_terry', but `{named}` works only with the labels of single rows; remove `{named}`"
+            )
         return self
 
     def for_rows(self, n_rows: int) -> Self:
@@ -116,8 +118,8 @@ class TrainingSpec(StrictSpec):
     def _whole_parts(self) -> Self:
         if self.batch_size % self.gradient_accumulation:
             raise ValueError(
-                f"batch_size {self.batch_size} is no multiple of gradient_accumulation {self.gradient_accumulation}; "
-                "choose one"
+                f"`batch_size` is {self.batch_size}, which is not a multiple of `gradient_accumulation` "
+                f"({self.gradient_accumulation}); change one of the two"
             )
         return self
 
@@ -149,7 +151,9 @@ class SmallTransformerSpec(TrainingSpec):
     @model_validator(mode="after")
     def _divisible(self) -> Self:
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} is no multiple of heads {self.heads}; choose one")
+            raise ValueError(
+                f"`width` is {self.width}, which is not a multiple of `heads` ({self.heads}); change one of the two"
+            )
         return self
 
 
@@ -178,7 +182,7 @@ class EsimSpec(TrainingSpec):
     @model_validator(mode="after")
     def _one_kind_of_vectors(self) -> Self:
         if self.vectors is not None and self.contextual is not None:
-            raise ValueError("vectors and contextual both set the source of word vectors; keep one")
+            raise ValueError("`vectors` and `contextual` both set the source of word vectors; keep only one")
         return self
 
 
@@ -309,14 +313,14 @@ class ImageModelSpec(TrainingSpec):
     def _operations_have_a_place(self) -> Self:
         if self.randaugment is not None and self.augmentation not in ("randaugment", "resized_crop"):
             raise ValueError(
-                f"randaugment is not used with augmentation {self.augmentation}; set augmentation to resized_crop or "
-                "randaugment, or leave randaugment out"
+                f"`randaugment` has no effect with `augmentation: {self.augmentation}`; set `augmentation` to "
+                "'resized_crop' or 'randaugment', or remove `randaugment`"
             )
         if self.autoaugment and (self.augmentation != "resized_crop" or self.randaugment is not None):
-            other = f"augmentation {self.augmentation}" if self.randaugment is None else "randaugment"
+            other = f"augmentation: {self.augmentation}" if self.randaugment is None else "randaugment"
             raise ValueError(
-                f"autoaugment is not used with {other}; set augmentation to resized_crop without randaugment, or leave "
-                "autoaugment out"
+                f"`autoaugment` has no effect with `{other}`; set `augmentation: resized_crop` without `randaugment`, "
+                "or remove `autoaugment`"
             )
         return self
 
@@ -406,17 +410,21 @@ class FineTuneStage(StrictSpec):
     def _one_kind_of_rows(self) -> Self:
         if (self.rows is None) == (self.forgettables is None):
             raise ValueError(
-                "a stage trains on rows (a challenge set's) or on forgettables (train rows that a weak model forgets); "
-                "name one of the two"
+                "a stage needs either `rows` (a challenge set) or `forgettables` (a weak model whose forgettable "
+                "rows are used); set exactly one of them"
             )
         if self.rows is not None and self.take != "forgettable":
-            raise ValueError(f"take: {self.take} is for forgettables only, but the stage names rows; leave take out")
+            raise ValueError(
+                f"`take` is '{self.take}', which works only with `forgettables`, but `rows` is set; remove `take`"
+            )
         if self.share is not None and self.take != "highest_loss":
-            raise ValueError(f"share is for take: highest_loss only, but take is {self.take}; leave share out")
+            raise ValueError(
+                f"`share` works only with `take: highest_loss`, but `take` is '{self.take}'; remove `share`"
+            )
         if self.as_many_as is not None and (self.forgettables is None or self.take != "forgettable"):
             raise ValueError(
-                f"as_many_as cuts the forgettable rows of a weak model, but the stage takes "
-                f"{'a challenge set' if self.forgettables is None else self.take}; leave as_many_as out"
+                "`as_many_as` limits forgettable rows, but the stage trains on "
+                f"{'a challenge set' if self.forgettables is None else self.take}; remove `as_many_as`"
             )
         return self
 

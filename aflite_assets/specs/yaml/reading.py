@@ -88,7 +88,10 @@ def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
 def _text(path: Path) -> str:
     content = _bytes(path)
     if len(content) > _MOST_BYTES:
-        raise SpecError(f"{shown_path(path)}: is over 1 MiB; a dataset's description is a few kilobytes")
+        raise SpecError(
+            f"{shown_path(path)}: the file is larger than 1 MiB, but a dataset's YAML file has a few kilobytes; name "
+            "another file"
+        )
     fit = next((f" (the file fits {encoding})" for encoding in fitting_encodings(content) if encoding != UTF_8), "")
     if content.count(0) and "utf" in fit:
         _refuse(path, 1, f"is not UTF-8{fit}; save the file as text in UTF-8")
@@ -335,7 +338,7 @@ def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
         return "".join(_filled(text, environment))
     name = secret[1]
     if not environment.get(name):
-        raise SpecError(f"the environment variable {name} is not set or empty; set it to the secret before starting")
+        raise SpecError(f"the environment variable `{name}` is not set or empty; set it to the secret before starting")
     return SecretStr(environment[name])
 
 
@@ -346,7 +349,7 @@ def _filled(text: str, environment: Mapping[str, str]) -> Iterator[str]:
         value = _value(match, environment)
         length += len(value)
         if length > _MOST_CHARACTERS:
-            raise SpecError(f"its variables {_TOO_LONG}")
+            raise SpecError(f"the values of the variables in this text {_TOO_LONG}")
         yield text[end : match.start()]
         yield value
         end = match.end()
@@ -363,7 +366,7 @@ def _value(match: re.Match[str], environment: Mapping[str, str]) -> str:
         return environment.get(name) or default
     if name not in environment:
         raise SpecError(
-            f"the environment variable {name} is not set; set it before starting, or write ${{{name}:-default}}"
+            f"the environment variable `{name}` is not set; set it before starting, or write ${{{name}:-default}}"
         )
     return environment[name]
 

@@ -208,7 +208,10 @@ def test_a_folder_of_images_with_metadata(scan: Scan, tmp_path: Path) -> None:
     [
         (["--label", "lable"], "'reviews.csv' has no column 'lable'"),
         (["--label", "lable"], "did you mean 'label'?"),
-        (["--label", "price"], "column 'price' holds numbers with fractions (such as 0.5), which are amounts"),
+        (
+            ["--label", "price"],
+            "column 'price' contains numbers with fractions (such as 0.5), which are amounts and not classes",
+        ),
         (["--label", "price"], "name a column of classes with --label"),
         (
             ["--irrelevant", "site"],

@@ -153,7 +153,7 @@ def test_fewer_rows_than_the_file_allows_are_refused_and_publish_nothing(
     enough = parse_spec(feature_files() | {"least_rows": {"train": 120}})
     assert summary(run_stage("raw_dataset", enough, store=store).result)["source_rows"]["train"] == 120
     with pytest.raises(
-        SpecError, match=r"least_rows names a split 'extra' that source lacks \(it has \['train', 'test'\]\)"
+        SpecError, match=r"`least_rows` contains 'extra', but `source` has only the splits \['train', 'test'\]"
     ):
         parse_spec(feature_files() | {"least_rows": {"extra": 1}})
 
@@ -257,5 +257,9 @@ def test_features_are_standardised_in_all_splits_and_challenge_sets(
 
 
 def test_texts_are_not_standardised(images: Make) -> None:
-    with pytest.raises(SpecError, match="standardise is for feature vectors, but neither source nor"):
+    with pytest.raises(
+        SpecError,
+        match="`standardise` is true, but the dataset has no feature vectors; remove `standardise`, or set "
+        "`columns.features`",
+    ):
         images(standardise=True)

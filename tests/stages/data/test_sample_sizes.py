@@ -63,9 +63,8 @@ def test_a_chosen_sample_that_does_not_fit_is_refused_by_its_name(
     left = round(0.8 * chosen)
     message = (
         rf"`train_sample` chose a sample of {chosen} rows, but other sizes in the file do not fit it: "
-        rf"filter\.target_size is {chosen}, "
-        rf"more than the {left} train rows to filter; set at most {left}, or a share such as 0\.5, "
-        rf"or set sample\.start to {larger}"
+        rf"`filter\.target_size` is {chosen}, but there are only {left} train rows to filter; set it to at most "
+        rf"{left}, or to a share such as 0\.5, or set `sample\.start` to {larger}"
     )
     with pytest.raises(DataError, match=message):
         run_stage("warmup_split", spec, store=store)

@@ -263,7 +263,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "warm-up of one row": (
         _all(_set("warmup.size", 1), _set("filter.train_size", 5)),
-        "warmup.size 1 gives 1 rows of 1 classes, but training an encoder needs at least two classes; raise it",
+        "`warmup.size` is 1, which gives 1 rows of 1 classes, but training an encoder needs at least two cl.*; raise `",
     ),
     "empty file": (_train(""), r"train\.csv' cannot be read as csv: it is empty and has no header line"),
     "header alone": (_train("id,premise,hypothesis,gold\n"), "split 'train' has no rows; correct the source or drop"),
@@ -373,7 +373,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _all(_set("columns.group", "hypothesis"), _set("warmup.size", 0.4), lambda spec, folder: _csv(
             folder / "train.csv", [row | {"hypothesis": f"so {row['id'] % 2}"} for row in _rows(90, 0)]
         )),
-        "smallest group|groups are taken whole|largest group",
+        "smallest group|groups are not split|largest group",
     ),
     "warm-up of everything": (_set("warmup.size", 1.0), r"`warmup\.size` is 1\.0, which leaves 0 of 90 train"),
     "hold out everything": (_set("holdout", {"dev": 90}), r"holdout\.dev is 90, .*, but train has only 90"),
@@ -411,14 +411,14 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _annotations([{"row": 3, "vote": "neutrl"}]), "'neutrl'.*did you mean 'neutral'",
     ),
     "votes about other rows": (_annotations([{"row": 9999, "vote": "neutral"}]), "9999"),
-    "challenge set of other labels": (_challenge(), r"but the dataset .* lacks \['other'\]; set `map` to give"),
+    "challenge set of other labels": (_challenge(), r"but the dataset .* lacks \['other'\]; set `map` so that"),
     "map that lacks a label": (
         _challenge(map={"entailment": "entailment", "neutral": "other"}),
-        r"challenge set 'hard': `map` lacks the dataset's labels \['contradiction'\]",
+        r"`map` of challenge set 'hard' lacks the dataset's labels \['contradiction'\]",
     ),
     "map to an unknown label": (
         _challenge(map={"entailment": "entailment", "neutral": "othr", "contradiction": "other"}),
-        "`map` counts 'neutral' as 'othr', which is not a label of the set .*did you mean 'other'",
+        "`map` of challenge set 'hard' maps 'neutral' to 'othr', which is not a label of the .*did you mean 'other'",
     ),
     "missing category": (
         _challenge(category="heuristic", map=dict.fromkeys(LABELS, "other")), "no column 'heuristic'",

@@ -128,7 +128,8 @@ def test_sets(
     known = sorted({*published.sets, *published.missing})
     if known != sorted(specs):
         raise DataError(
-            f"challenge_sets holds {known}, but the dataset's file names {sorted(specs)}; materialise it again"
+            f"`challenge_sets` has the sets {known}, but the dataset's YAML file names {sorted(specs)}; materialise "
+            "`challenge_sets` again"
         )
     found = []
     for name, examples in test_examples(raw, challenges).items():

@@ -131,5 +131,5 @@ def test_a_limit_that_is_none_is_refused(materialize: Materialize, given: str) -
 def test_a_step_over_its_limit_fails_and_says_which(materialize: Materialize) -> None:
     told = description(materialize(aflite__max_runtime_seconds="0.05"))
     assert told.startswith(
-        "raw_dataset of 'circles_1' was ended after 0.05 seconds, its time limit; raise the limit and materialise it"
+        "raw_dataset of 'circles_1' was stopped at its time limit of 0.05 seconds; raise the limit, and materialise the"
     )

@@ -28,7 +28,7 @@ FEW = {"target_size": 1_950, "n_partitions": 4}
 def test_sizes_that_no_sample_of_these_rows_meets_are_refused_before_a_training(store: ResultStore) -> None:
     sample = SAMPLE | {"most": 2_500}
     message = (
-        r"the sizes do not fit any sample of 100 to 1900 rows, so nothing is trained; for 1900 rows: "
+        r"the sizes of warm-up and filter do not fit any sample of 100 to 1900 rows; the problem with 1900 rows: "
         r"filter\.target_size is 1,950, more than the 1,520 train rows to filter; set at most 1,520, or"
     )
     spec = _spec(sample=sample, filter=FEW)

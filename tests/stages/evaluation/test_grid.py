@@ -63,11 +63,11 @@ def test_unknown_names_are_refused(circles_spec: DatasetSpec, store: ResultStore
     _until("evaluator_models", circles_spec, store)
     with pytest.raises(
         InvalidInputError,
-        match=r"`cells.evaluators` names \['svm'\], which are not in the grid; choose from "
+        match=r"`cells.evaluators` names \['svm'\], which the grid does not contain; choose from "
         r"\['linear', 'rbf_svm'\]",
     ):
         run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(evaluators=("svm",)))
-    with pytest.raises(InvalidInputError, match=r"seeds` names \[7\], which are not in the grid; choose from \[0, 1\]"):
+    with pytest.raises(InvalidInputError, match=r"names \[7\], which the grid does not contain; choose from \[0, 1\]"):
         run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(seeds=(7,)))
 
 

@@ -110,6 +110,4 @@ def test_with_auto_every_number_of_warmup_rows_has_to_fit() -> None:
         10_000: "filter.target_size is 7,901, more than the 7,900 train rows to filter; set at most 7,900, or a "
         "share such as 0.5"
     }
-    assert _misfits([1_000], warmup="auto")[1_000].startswith(
-        "`warmup.size` is auto, and a learning curve of 3 classes"
-    )
+    assert _misfits([1_000], warmup="auto")[1_000].startswith("`warmup.size` is `auto`, which needs ")

@@ -206,7 +206,8 @@ def _huge_cell(spec: Spec, folder: Path) -> None:
 MISTAKES: dict[str, tuple[Change, str]] = {
     # Files
     "missing file": (_set("source.splits.train", "trian.csv"), r"file '.*trian\.csv' does not exist; correct"),
-    "folder for a file": (_set("source.splits.train", "."), "is a folder, but a file is needed; name a file or a list of files in the dataset's YAML file"),
+    "folder for a file": (_set("source.splits.train", "."),
+        "is a folder, but a file is needed; name a file or a list of files in the dataset's YAML file"),
     "not the format": (_set("source.format", "parquet"), r"train\.csv' cannot be read as parquet: .*check the file"),
     "wrong delimiter": (
         lambda spec, folder: _csv(folder / "train.csv", _rows(90, 0), ";"),
@@ -226,7 +227,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "nearly every second byte is NUL; the file fits utf-16-le, .* set encoding: utf-16-le",
     ),
     "unknown encoding": (
-        _set("source.encoding", "uft-16"), "source.encoding: 'uft-16' is not a supported text encoding.*did you mean 'utf-16'",
+        _set("source.encoding", "uft-16"),
+            "source.encoding: 'uft-16' is not a supported text encoding.*did you mean 'utf-16'",
     ),
     "a field too many": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral,x\n"),
@@ -286,7 +288,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "no group": (_all(_row("id", None), _set("columns", {
         "text": "premise", "text_pair": "hypothesis", "label": "gold", "group": "id",
     })), r"column 'id' has no group in 1 rows \(first: row 5\); every row"),
-    "half of a character": (_row("premise", "\ud800"), r"train\.jsonl' cannot be read as.*line 5 contains half of a surrogate pair, which is not valid "
+    "half of a character": (_row("premise", "\ud800"),
+        r"train\.jsonl' cannot be read as.*line 5 contains half of a surrogate pair, which is not valid "
         r"text"),
     # Labels
     "unknown label": (
@@ -346,7 +349,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     # Images
     "broken images": (_images(broken=3), r"3 of 90 images.*undecodable_images"),
-    "image without a class": (_images(loose=True), r"must contain a subfolder per class, but the image 'loose.png' is outside of the subfolders; "
+    "image without a class": (_images(loose=True),
+        r"must contain a subfolder per class, but the image 'loose.png' is outside of the subfolders; "
         r"move the image, or give a label file as `\{folder: ..., labels: ...\}`"),
     "label file of other images": (_images(labels="x 1\ny 2\n"), "line 2 of '.*labels.txt' names 'y', but"),
     "text encoder for images": (
@@ -381,7 +385,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "no train split": (
         _set("source.splits", {"training": "train.csv", "test": "test.csv"}), "`source` has no split named 'train'",
     ),
-    "nothing to test on": (_set("source.splits", {"train": "train.csv"}), "`source` has only the split 'train'; add a test split, or draw one from the train rows with "
+    "nothing to test on": (_set("source.splits", {"train": "train.csv"}),
+        "`source` has only the split 'train'; add a test split, or draw one from the train rows with "
         "`holdout"),
     "limit of another split": (_set("limit", {"dev": 5}), "`limit` contains 'dev', which is not a split"),
     # Models

@@ -282,7 +282,8 @@ def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: d
     assert (spec.report.primary, spec.report.smallest_effect) == (None, 1.0)
     evaluator = next(iter(spec.evaluators))
     primary = {"evaluator": evaluator, "test_set": "test"}
-    _refuses(spec_content, "`report.primary.test_set` is 'test', but the filter removes rows of this split too, so scores "
+    _refuses(spec_content,
+        "`report.primary.test_set` is 'test', but the filter removes rows of this split too, so scores "
         "on it are not comparable; name a challenge set, or a split for which `filter.evaluation_rows` "
         "is 'kept'",
              report={"primary": primary})  # fmt: skip
@@ -380,7 +381,8 @@ def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content:
              filter={"suspected_label_errors": "quarantine", "classifier": "linear_svm"})  # fmt: skip
     _refuses(spec_content, "suspected_label_errors names 'dev', which is no split; name some of ['train', 'test']",
              filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
-    _refuses(spec_content, "`filter.suspected_label_errors` contains 'test', but `filter.evaluation_rows` is 'kept' for "
+    _refuses(spec_content,
+        "`filter.suspected_label_errors` contains 'test', but `filter.evaluation_rows` is 'kept' for "
         "this split, so its rows get no scores; remove the split, or set `evaluation_rows` to 'scored' "
         "or 'pooled' for it",
              filter={"suspected_label_errors": {"test": "quarantine"}, "evaluation_rows": "kept"})  # fmt: skip

@@ -132,7 +132,8 @@ def test_folder_that_does_not_exist_is_a_failure(monkeypatch: pytest.MonkeyPatch
         ("# nothing", "the file must contain a mapping of keys and values, but it is empty"),
         ("- a", "the file must contain a mapping of keys and values, but it holds the list ['a']"),
         ("train.csv", "the file must contain a mapping of keys and values, but it holds 'train.csv'"),
-        ("name: other" + GOOD, "`name` must be the file's name without its ending, 'broken' (received 'other'); rename the "
+        ("name: other" + GOOD,
+            "`name` must be the file's name without its ending, 'broken' (received 'other'); rename the "
             "file, or remove `name`"),
         ("name: 7" + GOOD, "`name` must be the file's name without its ending, 'broken' (received '7'); rename the "
             "file, or remove `name`"),

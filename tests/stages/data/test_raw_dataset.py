@@ -259,7 +259,7 @@ def test_features_are_standardised_in_all_splits_and_challenge_sets(
 def test_texts_are_not_standardised(images: Make) -> None:
     with pytest.raises(
         SpecError,
-        match="`standardise` is true, but the dataset has no feature vectors; remove `standardise`, or set "
-        "`columns.features`",
+        match=r"`standardise` is true, but the dataset has no feature vectors; remove `standardise`, or set "
+        r"`columns\.features`",
     ):
         images(standardise=True)

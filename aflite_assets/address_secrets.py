@@ -110,7 +110,7 @@ def _secrets(address: str) -> set[str]:
 
 
 def _values(query: str) -> Iterator[str]:
-    """Yield the query, and the text after the first `=` of each of its parts, whichever sign separates them."""
+    """Yield the query, and the text after the first `=` in each part of the query, for any separator."""
     yield query
     for separators in ("[&#]", "[&;#]"):
         for part in re.split(separators, query):

@@ -1,7 +1,7 @@
 """Addresses that people open in a browser: the variables that name a page's server, and the paths below it.
 
 AFLITE_DAGSTER_URL   Dagster's webserver, so that runs in MLflow link to it
-AFLITE_MLFLOW_URL    the address of `mlflow ui` over a database, or of a server where a browser knows it by another one
+AFLITE_MLFLOW_URL    the address of `mlflow ui` over a database, or of a server that browsers reach at another address
 AFLITE_RESULTS_URL   the address of `aflite serve`, so that Dagster links reports and shows pictures
 AFLITE_SOURCE_URL    the folder of this project's code on its host, so that assets link to their source
 
@@ -31,17 +31,17 @@ def base_address(variable: str) -> str | None:
     """Return the address in an environment variable, without a slash at its end; None if it is not set.
 
     Raises:
-        InvalidInputError: it is not an http or https address, or it contains a password, a query or a fragment.
+        InvalidInputError: the value is not an http or https address, or contains a password, a query or a fragment.
     """
     value = os.environ.get(variable, "").strip()
-    return plain_address(value, named=variable) if value else None
+    return plain_address(value, named=f"`{variable}`") if value else None
 
 
 def plain_address(value: str, *, named: str) -> str:
     """Return an http or https address without a slash at its end; `named` is its name in messages.
 
     Raises:
-        InvalidInputError: it is not such an address, or it contains a password, a query or a fragment.
+        InvalidInputError: the value is not such an address, or contains a password, a query or a fragment.
     """
     try:
         parts = urlsplit(value)
@@ -51,16 +51,19 @@ def plain_address(value: str, *, named: str) -> str:
         usable = False
     if not usable:
         raise InvalidInputError(
-            f"{named} is {shown_value(value)}; give the start of an address, such as http://127.0.0.1:9000"
+            f"{named} is {shown_value(value)}, which is not an address; give a base address such as "
+            "http://127.0.0.1:9000"
         )
     if parts.query or parts.fragment or "@" in parts.netloc:
         # The value may hold a password: it is not repeated.
-        raise InvalidInputError(f"{named} has a user, a query or a fragment; give the plain start of an address")
+        raise InvalidInputError(
+            f"{named} contains a user, a query or a fragment; give only the base address, such as http://127.0.0.1:9000"
+        )
     return value.rstrip("/")
 
 
 def check_addresses() -> None:
-    """Check every variable once, before work that a wrong one would spoil.
+    """Check every variable once, before any work starts.
 
     Raises:
         InvalidInputError: a variable does not hold a usable address.

@@ -1,6 +1,7 @@
-"""numpy's array files, read without unpickling. A damaged file gives one kind of error, whatever its header promises.
+"""Reading of numpy's array files without unpickling.
 
-Anybody can write a header: it may have a negative shape, more numbers than the file, or objects to be unpickled.
+Every damaged file raises the same type of error. The header of a file is not trusted: it may declare a negative shape,
+more numbers than the file contains, or pickled objects.
 """
 
 import zipfile
@@ -33,7 +34,7 @@ def open_array(path: str | Path, *, mode: Literal["r", "r+"] = "r", shape: tuple
     except _ERRORS as error:
         raise ArrayFileError(_reason(error)) from None
     if shape is not None and array.shape != shape:
-        raise ArrayFileError(f"it has the shape {array.shape} instead of {shape}")
+        raise ArrayFileError(f"the array has the shape {array.shape} instead of {shape}")
     return array
 
 
@@ -50,14 +51,14 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     except _ARCHIVE_ERRORS as error:
         raise ArrayFileError(_reason(error)) from None
     if isinstance(loaded, np.ndarray):
-        raise ArrayFileError("it holds a single array, not an archive")
+        raise ArrayFileError("the file contains a single array, not an archive")
     others = sorted(name for name, array in read.items() if not isinstance(array, np.ndarray))
     if others:
-        raise ArrayFileError(f"{others[0]!r} in it is no array")
+        raise ArrayFileError(f"its entry {others[0]!r} is not an array")
     return read
 
 
 def _reason(error: Exception) -> str:
     """Return the first line of numpy's message, without its advice to unpickle or to trust the file."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return "it is no array of plain values" if "pickle" in line.lower() else line[:200]
+    return "the file does not contain an array of plain values" if "pickle" in line.lower() else line[:200]

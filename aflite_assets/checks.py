@@ -26,7 +26,7 @@ class CheckOutcome:
     representation that is checked; empty if there is none. `asks`: the statement that holds if the check passes.
     `found`: a sentence; `what_to_do`: advice if the check failed. `found` and `what_to_do` may be empty, and contain
     text of the dataset. `applies`: False if there was nothing to check; such a check is skipped, and `passed` is
-    meaningless. `blocking`: whether no other result may be made from a result that failed. `numbers`: JSON values
+    meaningless. `blocking`: whether a failed check prevents further results from being computed. `numbers`: JSON values
     behind the outcome, by name.
     """
 
@@ -50,7 +50,7 @@ class CheckOutcome:
 
     @property
     def title(self) -> str:
-        """The name with the subject, such as "better_than_largest_class (bert)"."""
+        """The name of the check with its subject, such as "better_than_largest_class (bert)"."""
         return f"{self.name} ({self.subject})" if self.subject else self.name
 
     @property
@@ -69,9 +69,9 @@ class CheckOutcome:
 
 
 def failed_lines(checks: Sequence[CheckOutcome]) -> list[str]:
-    """Return one line per failed check, a single line if all passed, and none if nothing was checked.
+    """Return one line per failed check, a single line if all passed, and no line if nothing was checked.
 
-    Checks that do not apply are not counted among those that passed.
+    Checks that do not apply do not count as passed.
     """
     failed = [check.line for check in checks if check.outcome == "failed"]
     if failed or not checks:

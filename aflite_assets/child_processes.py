@@ -1,4 +1,4 @@
-"""Python processes of this program that serve one parent over a connection, and end with it.
+"""Python processes of this program that serve one parent over a connection, and end when the parent ends.
 
 The work they do is defined elsewhere: whole stages (`stages.child_process`) and cells of a grid
 (`shared.training_workers`).
@@ -26,7 +26,7 @@ class ChildProcess:
     """A new interpreter that runs `serve`, given as "module:function", with its end of the connection.
 
     `multiprocessing` is not used, because its children import the program that started this one: Dagster, or a user's
-    script, which would start again. `environment`: variables that it has in addition to this process's.
+    script, which would start again. `environment`: environment variables in addition to the variables of this process.
     """
 
     def __init__(self, serve: str, environment: Mapping[str, str]) -> None:
@@ -79,9 +79,7 @@ def run(serve: str, descriptor: int, ends_with_parent: int) -> None:
 
 
 def _end_with_parent(descriptor: int) -> None:
-    """End this process as soon as nobody holds the pipe's other end, which would otherwise be noticed only after the
-    work.
-    """
+    """End this process as soon as the parent has closed the pipe, instead of after the current work."""
     try:
         os.read(descriptor, 1)
     finally:

@@ -1,4 +1,4 @@
-"""A call with a time limit, whatever it hangs on. The module knows nothing about what is called."""
+"""Calls of any function with a time limit."""
 
 import threading
 from collections.abc import Callable
@@ -14,11 +14,11 @@ class LateError(TimeoutError):
 def within(seconds: float, call: Callable[[], Answer]) -> Answer:
     """Return the result of `call`, or raise its error.
 
-    The call runs in a separate thread, because nothing else can end the search for a host's address. A late call
-    continues there; the thread does not keep the process alive.
+    The call runs in a separate thread, because a host name lookup cannot be interrupted. A late call continues in its
+    thread, which does not keep the process alive.
 
     Raises:
-        LateError: the call took longer.
+        LateError: the call took longer than the limit.
     """
     outcome: dict[str, Any] = {}
 
@@ -32,7 +32,7 @@ def within(seconds: float, call: Callable[[], Answer]) -> Answer:
     thread.start()
     thread.join(seconds)
     if not outcome:
-        raise LateError(f"no answer within {seconds:g} s")
+        raise LateError(f"the call did not finish within {seconds:g} s")
     if "error" in outcome:
         raise outcome["error"]
     answer: Answer = outcome["answer"]

@@ -7,8 +7,8 @@ Every message states what was wrong, the value received and what to do.
 class AfliteError(Exception):
     """Base of every error that this project raises deliberately.
 
-    `may_pass`: whether the same call may succeed later, because nothing that the user gave is wrong. `refuses`: whether
-    the same inputs will always be refused, so that only other inputs help.
+    `may_pass`: whether the same call may succeed later without other input. `refuses`: whether the same inputs will
+    always be refused, so that only other inputs help.
     """
 
     may_pass: bool = False
@@ -90,7 +90,7 @@ class TimeLimitError(AfliteError):
 
 
 class TooManyTriesError(AfliteError):
-    """Refreshes have attempted to make a result as often as they may."""
+    """Refreshes have reached the maximum number of attempts to compute a result."""
 
 
 class StoreUnreachableError(StoreError):
@@ -139,7 +139,7 @@ def as_sent(error: Exception, *, what: str, remedy: str) -> Exception:
     about a file.
 
     Other errors become a RuntimeError with their type and text, because unpickling them would load their libraries.
-    Exhausted memory becomes a MemoryRanOutError, which states `what` ran, or where, and the `remedy`.
+    Exhausted memory becomes a MemoryRanOutError, whose message contains `what` and `remedy`.
     """
     if isinstance(error, AfliteError):
         return error

@@ -1,6 +1,4 @@
-"""Adjustment of p-values that are judged together (Holm), for the scan and for the analysis. The tests themselves are
-elsewhere.
-"""
+"""Adjustment of p-values for multiple tests (Holm), for the scan and for the analysis."""
 
 from collections.abc import Sequence
 
@@ -10,11 +8,12 @@ from aflite_assets.errors import InvalidInputError
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return the p-values of one family of tests, adjusted to be judged jointly at one level, in the same order.
 
-    The k-th smallest of m is multiplied by m - k + 1; the result is at least the previous one and at most 1. Source:
-    Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6:65.
+    The k-th smallest of m p-values is multiplied by m - k + 1; the results are then made ascending and limited to 1.
+    Source: Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics
+    6:65.
     """
     if not all(0 <= p <= 1 for p in p_values):
-        raise InvalidInputError(f"p-values lie in [0, 1], got {[p for p in p_values if not 0 <= p <= 1]}")
+        raise InvalidInputError(f"p-values must lie in [0, 1], but some are {[p for p in p_values if not 0 <= p <= 1]}")
     adjusted, least = [1.0] * len(p_values), 0.0
     for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         least = max(least, min(1.0, (len(p_values) - place) * p_values[index]))

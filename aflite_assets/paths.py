@@ -33,7 +33,7 @@ def kernels_folder(parent: Path) -> Path:
     """Return a folder below `parent` for the engine's compiled code; every state of the engine's sources has its own
     folder.
 
-    numba itself renews a file's compiled code when that file changes, but not when an imported file does.
+    The reason is that numba recompiles a file when it changes, but not when an imported file changes.
     """
     sources = sorted((Path(__file__).parent / "algorithm" / "linear").rglob("*.py"))
     return parent / sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]

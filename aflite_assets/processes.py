@@ -1,4 +1,4 @@
-"""Processes of this machine: an identity by which one can be found again, its memory, and ending with its parent."""
+"""Processes of this machine: their identity, their memory, and termination with the parent process."""
 
 import os
 import resource
@@ -18,7 +18,7 @@ class ProcessMark:
     """The identity of a process, which differs from that of a later process with the same number, on another machine or
     after another boot.
 
-    `started`: when it began, in clock ticks after the boot; None if the system does not provide this.
+    `started`: start of the process in clock ticks after the boot, or None if the system does not provide it.
     """
 
     host: str
@@ -47,7 +47,7 @@ class ProcessMark:
 
 
 def mark_of(pid: int) -> ProcessMark:
-    """Return the mark of a process that runs here."""
+    """Return the mark of a process that runs on this machine."""
     return ProcessMark(socket.gethostname(), _boot(), pid, _started(pid))
 
 
@@ -57,19 +57,17 @@ def this_process() -> ProcessMark:
 
 
 def end_with_parent() -> None:
-    """From now on, end this process as soon as its parent has ended, for whatever reason.
+    """Make this process end as soon as its parent has ended, for any reason.
 
-    The function is for processes that `multiprocessing` started; in others, nothing happens. Without this function, a
-    worker would notice the end only when it next sends a message, or never.
+    The function affects only processes started by `multiprocessing`. Without it, a worker would notice the parent's end
+    only at its next message, or never.
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()
 
 
 def resident_memory() -> int:
-    """Return the bytes of memory that this process holds now, or the most it ever held if the system does not provide
-    this.
-    """
+    """Return the resident memory of this process in bytes, or its maximum so far if the system reports only that."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

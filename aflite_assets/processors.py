@@ -1,10 +1,9 @@
-"""The number of processor cores that a step may use, and settings of the libraries for it. The computations themselves
-are elsewhere.
+"""The number of processor cores that a step may use, and the corresponding settings of libraries.
 
 One number limits numba, OpenMP, BLAS, torch, the tokenizers and the threads and processes that a step starts itself.
-The number is `AFLITE_THREADS` or, if not set, `OMP_NUM_THREADS`, which these libraries know. By default it is the cores
-of this process divided by the runs that the Dagster instance allows at once, so that as many runs share the machine
-without competing.
+The number is `AFLITE_THREADS` or, if not set, `OMP_NUM_THREADS`, which these libraries use too. By default, it is the
+number of cores of this process divided by the number of concurrent runs of the Dagster instance, so that the runs do
+not compete for cores.
 """
 
 import os
@@ -35,7 +34,9 @@ def threads_per_step() -> int:
     told = os.environ.get(THREADS)
     if told:
         if not told.strip().isdecimal() or int(told) < 1:
-            raise InvalidInputError(f"{THREADS} is {told!r}; give a whole number of at least 1, or leave it out")
+            raise InvalidInputError(
+                f"`{THREADS}` is {told!r}; give a whole number of at least 1, or unset the variable"
+            )
         return int(told)
     openmp = os.environ.get(_OPENMP, "").split(",")[0].strip()  # one number per nested level
     if openmp.isdecimal() and int(openmp) >= 1:
@@ -47,8 +48,8 @@ def processes_at_once() -> int:
     """Return how many processes of one thread each a step may keep busy, at least 1: its threads, or more if cores are
     idle.
 
-    So a run that is alone on the machine uses all of it, although the instance would allow other runs beside it.
-    `AFLITE_THREADS` or `OMP_NUM_THREADS` remains the limit if set.
+    A single run can therefore use the whole machine, even if the instance allows several runs. `AFLITE_THREADS` or
+    `OMP_NUM_THREADS` remains the limit if set.
     """
     threads = threads_per_step()
     told = os.environ.get(THREADS) or (os.environ.get(_OPENMP) and not os.environ.get(_SET_HERE))
@@ -59,31 +60,27 @@ def processes_at_once() -> int:
 
 
 def threads_in_words() -> str:
-    """Return one line for a log: threads per step, the number of cores, and the setting that changes it."""
+    """Return a log line with the threads per step, the number of cores, and the setting for the threads."""
     runs = runs_at_once()
     among = f", up to {runs} runs at once" if runs else ""
     return f"threads per step: {threads_per_step()} (cores: {available_cores()}{among}; {THREADS} sets another number)"
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may run on, at least 1: those it is bound to, within its control
-    group's quota.
-    """
+    """Return the number of cores that this process may use, at least 1, by CPU affinity and control group quota."""
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
     return max(1, min(bound, int(quota) if quota is not None else bound))
 
 
 def _quota(root: Path, memberships: Path) -> float | None:
-    """Return the number of cores that the control groups of this process may use; None if none sets a limit."""
+    """Return the number of cores that the control groups of this process may use; None if there is no limit."""
     limits = [limit for folder in _groups(root, memberships) if (limit := _limit(folder)) is not None]
     return min(limits, default=None)
 
 
 def _groups(root: Path, memberships: Path) -> list[Path]:
-    """Return the folder of this process's control group and those above it; within a container, the root is the group's
-    own.
-    """
+    """Return the folders of this process's control group and its parents; in a container, the root is the group."""
     try:
         lines = memberships.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -111,7 +108,7 @@ def _limit(folder: Path) -> float | None:
 
 
 def runs_at_once() -> int | None:
-    """Return how many runs the instance of `DAGSTER_HOME` allows at once; None if this is not set."""
+    """Return how many concurrent runs the instance of `DAGSTER_HOME` allows; None if this is not set."""
     home = os.environ.get("DAGSTER_HOME")
     return _runs_at_once(Path(home).expanduser() / "dagster.yaml") if home else None
 
@@ -134,9 +131,9 @@ def _runs_at_once(settings: Path) -> int | None:
 
 
 def bound_libraries() -> None:
-    """Make libraries that are imported later, here and in processes started from here, keep to the limit.
+    """Make libraries that are imported later, in this process and its children, keep to the limit.
 
-    The user's own setting for a library stays unless `AFLITE_THREADS` is set and lower.
+    A user's setting for a library is kept unless `AFLITE_THREADS` is set to a lower number.
     """
     threads, told = threads_per_step(), bool(os.environ.get(THREADS))
     for variable in _LIBRARIES:

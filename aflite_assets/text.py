@@ -1,4 +1,4 @@
-"""Text of a dataset made safe to show, and readable forms of numbers and lists of names. No markup is made here."""
+"""Safe forms of dataset text, and readable forms of numbers and lists of names. No markup is added here."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ _BIDI_CONTROLS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u20
 
 
 def printable(text: str) -> str:
-    """Return the text with visible signs for all characters that cannot or must not be shown.
+    """Return the text with visible symbols for all characters that cannot or must not be shown.
 
     C0 controls except tab and line feed become their pictures (NUL: "␀"), and carriage returns become line feeds. Other
     controls, direction overrides, lone surrogates and non-characters become U+FFFD.
@@ -45,7 +45,7 @@ def one_line(text: str) -> str:
 
 
 def short(text: str, length: int = 60) -> str:
-    """Return the text as one line of at most `length` characters; 60 fit into a heading of a report."""
+    """Return the text as one line of at most `length` characters; the default fits into a heading of a report."""
     return truncate(one_line(text), length)
 
 
@@ -68,16 +68,14 @@ def count(number: int) -> str:
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return the names with commas and a last "and"; beyond `most`, a count of the rest."""
+    """Return the names joined with commas and "and"; names beyond `most` are counted."""
     if most is not None and len(names) > most:
         names = [*names[:most], f"{count(len(names) - most)} more"]
     return ", ".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def value_text(value: object) -> str:
-    """Return the text for any value of a table cell or setting: counts with separators, four significant digits,
-    "none".
-    """
+    """Return the text of a value: counts with separators, four significant digits of others, "none" for None."""
     if value is None or (isinstance(value, float) and value != value):
         return "none"
     if isinstance(value, bool):

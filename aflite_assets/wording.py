@@ -1,4 +1,4 @@
-"""Phrases that messages of all packages share: suggestions of names, counts, and beginnings of long texts and lists."""
+"""Phrases shared by messages of all packages: suggestions of names, counts, and truncated texts and lists."""
 
 import difflib
 import unicodedata
@@ -19,12 +19,12 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def counted(number: int, noun: str = "row") -> str:
-    """Return a count with its noun, which gets a plain s in the plural."""
+    """Return a count with its noun; the plural adds an "s"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def truncate(text: str, length: int) -> str:
-    """Return the text or, if it is longer, its first characters with an ellipsis, of the given length in all."""
+    """Return the text, truncated with an ellipsis if it is longer than the given length."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
@@ -34,8 +34,9 @@ def quoted(text: str, length: int) -> str:
 
 
 def quoted_list(values: Iterable[object], *, most: int, length: int) -> str:
-    """Return the first `most` values with commas, texts quoted, at most `length` characters each; the rest is counted
-    as in "and 3 more".
+    """Return the first `most` values joined with commas, with texts quoted and truncated to `length` characters.
+
+    Further values are counted, as in "and 3 more".
     """
     entries = [quoted(value, length) if isinstance(value, str) else str(value) for value in values]
     more = f" and {len(entries) - most} more" if len(entries) > most else ""
@@ -43,8 +44,7 @@ def quoted_list(values: Iterable[object], *, most: int, length: int) -> str:
 
 
 def is_printable_name(name: str) -> bool:
-    """Return True if a class may have this name: it is not blank, has at most 200 characters, and none that controls
-    the display.
+    """Return True if a class may have this name: not blank, at most 200 characters, no control characters.
 
     Joiners and spaces of any script, which `str.isprintable` refuses, are allowed.
     """

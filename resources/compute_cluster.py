@@ -1,4 +1,4 @@
-"""Where work goes that one machine is too small for."""
+"""The cluster for work that is too large for one machine."""
 
 import os
 from typing import Literal
@@ -13,10 +13,9 @@ CLUSTER = "AFLITE_CLUSTER"
 
 
 class ComputeCluster(dg.ConfigurableResource):
-    """Compute on this machine alone, or the nodes of a Ray cluster for extraction, filtering and the grid of
-    evaluators.
+    """Compute on this machine alone, or on a Ray cluster for extraction, filtering and the grid of evaluators.
 
-    The variable `AFLITE_CLUSTER` holds a cluster's address where none is given here.
+    If no address is configured, the variable `AFLITE_CLUSTER` sets the address of a cluster.
     """
 
     kind: Literal["from_environment", "local", "ray"] = Field(
@@ -34,7 +33,7 @@ class ComputeCluster(dg.ConfigurableResource):
     )
 
     def settings(self) -> ClusterSettings:
-        """Return the same as a plain record."""
+        """Return the settings as a plain record."""
         named = os.environ.get(CLUSTER) or None
         if self.kind == "local" or (self.kind == "from_environment" and not (self.address or named)):
             return ClusterSettings("local", self.address)

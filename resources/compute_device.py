@@ -19,19 +19,19 @@ from aflite_assets.models.devices import DeviceSettings
 class ComputeDevice(dg.ConfigurableResource):
     """The processor and precision of training, embedding and filtering.
 
-    `auto` is the GPU where there is one. At most as many steps use it at once as the pool `gpu` has slots; which of
-    several GPUs each of them sees is a matter of leases.
+    `auto` is the GPU if there is one. The slots of the pool `gpu` limit the number of steps that use GPUs at once; a
+    lease assigns a GPU to each step.
     """
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["float32", "bfloat16"] = "float32"
 
     def settings(self, lease: DeviceLease = DeviceLease()) -> DeviceSettings:  # noqa: B008 - frozen
-        """Return the same as a plain record, with the names of the devices that are leased."""
+        """Return the settings as a plain record, with the names of the leased devices."""
         return DeviceSettings(device=self.device, precision=self.precision, leased=lease.devices)
 
     def cards(self) -> tuple[str, ...]:
-        """Return what `CUDA_VISIBLE_DEVICES` calls the GPUs that steps may use; none on the CPU or without a GPU."""
+        """Return the GPUs that steps may use, named as in `CUDA_VISIBLE_DEVICES`; empty on the CPU or without a GPU."""
         return () if self.device == "cpu" else tuple(visible_devices())
 
     @contextmanager

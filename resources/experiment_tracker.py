@@ -1,4 +1,4 @@
-"""Where every metric goes."""
+"""The tracker that stores all metrics."""
 
 import os
 from pathlib import Path
@@ -12,9 +12,9 @@ from aflite_assets.tracking import MlflowTracker, NullTracker, Tracker
 
 
 class ExperimentTracker(dg.ConfigurableResource):
-    """MLflow: a database below `AFLITE_HOME` by default, a server by its address.
+    """MLflow tracking in a database below `AFLITE_HOME` (the default) or on a server.
 
-    `MLFLOW_TRACKING_URI`, MLflow's own variable, counts where no address is given here.
+    If no address is configured, MLflow's variable `MLFLOW_TRACKING_URI` sets the address.
     """
 
     tracking_uri: str | None = Field(
@@ -29,14 +29,14 @@ class ExperimentTracker(dg.ConfigurableResource):
     _first_run_id: str | None = PrivateAttr(default=None)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
-        """Note which Dagster run this is, for the tags of MLflow's runs; refuse wrong addresses before any work."""
+        """Store the id of the Dagster run for the tags of MLflow's runs; refuse invalid addresses before any work."""
         check_addresses()
         self._run_id = context.run.run_id if context.run else None
         # A run's retries belong to the refresh that the first one began.
         self._first_run_id = (context.run.root_run_id or context.run.run_id) if context.run else None
 
     def open(self) -> Tracker:
-        """Return the tracker itself, which knows no Dagster."""
+        """Return the tracker, which does not depend on Dagster."""
         if not self.enabled:
             return NullTracker()
         uri = self.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or None

@@ -1,4 +1,4 @@
-"""Where results are kept."""
+"""The store of results."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from aflite_assets.results.opening import open_store
 class ResultStoreResource(dg.ConfigurableResource):
     """The result store below `AFLITE_HOME` or another folder, or an object store, with copies below that folder.
 
-    Credentials of an object store are no settings: they are found where AWS's tools find them.
+    Credentials of an object store are not settings; they are read from the same sources as by AWS's tools.
     """
 
     home: str | None = Field(default=None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
@@ -24,6 +24,6 @@ class ResultStoreResource(dg.ConfigurableResource):
     )
 
     def open(self) -> ResultStore:
-        """Return the store itself, which knows no Dagster."""
+        """Return the store, which does not depend on Dagster."""
         home = Path(self.home).absolute() if self.home else None
         return open_store(home, address=self.address, endpoint_url=self.endpoint_url)

@@ -31,7 +31,7 @@ DOUBTFUL = ["javascript:alert(1)", "http://host:port", "http://[::1", "ftp://hos
 @pytest.mark.parametrize("value", ["localhost:3000", "ftp://host", "http://", "/x", *DOUBTFUL])
 def test_other_texts_are_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(addresses.SOURCE, value)
-    with pytest.raises(InvalidInputError, match=r"AFLITE_SOURCE_URL is .*; give the start of an address") as raised:
+    with pytest.raises(InvalidInputError, match=r"`AFLITE_SOURCE_URL` is .*; give a base address") as raised:
         addresses.check_addresses()
     assert (HIDDEN if value in DOUBTFUL else repr(value)) in str(raised.value)
 
@@ -39,7 +39,7 @@ def test_other_texts_are_refused(value: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("value", ["http://ann:secret@host", "http://host/?token=secret", "http://host/#secret"])
 def test_secrets_are_refused_and_not_repeated(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(addresses.MLFLOW, value)
-    with pytest.raises(InvalidInputError, match="AFLITE_MLFLOW_URL has a user, a query or a fragment") as raised:
+    with pytest.raises(InvalidInputError, match="`AFLITE_MLFLOW_URL` contains a user, a query or a fragment") as raised:
         addresses.check_addresses()
     assert "secret" not in str(raised.value)
 

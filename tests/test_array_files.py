@@ -95,5 +95,5 @@ def test_arrays_in_the_order_of_columns_have_the_same_values(tmp_path: Path) -> 
     values = np.arange(6, dtype=np.float32).reshape(3, 2)
     np.save(tmp_path / "a.npy", np.asfortranarray(values))
     assert open_array(tmp_path / "a.npy", shape=(3, 2)).tolist() == values.tolist()
-    with pytest.raises(ArrayFileError, match=re.escape("it has the shape (3, 2) instead of (2, 3)")):
+    with pytest.raises(ArrayFileError, match=re.escape("the array has the shape (3, 2) instead of (2, 3)")):
         open_array(tmp_path / "a.npy", shape=(2, 3))

@@ -21,5 +21,5 @@ def test_holm_lies_between_the_p_value_and_bonferroni(p_values: list[float]) -> 
 
 
 def test_holm_refuses_what_is_no_p_value() -> None:
-    with pytest.raises(InvalidInputError, match=r"lie in \[0, 1\], got \[1.5\]"):
+    with pytest.raises(InvalidInputError, match=r"lie in \[0, 1\], but some are \[1.5\]"):
         holm([0.5, 1.5])

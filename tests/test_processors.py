@@ -109,7 +109,7 @@ def test_what_is_said_goes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 @pytest.mark.parametrize("told", ["0", "-1", "two", "1.5"])
 def test_a_number_that_is_none_is_refused(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AFLITE_THREADS", told)
-    with pytest.raises(InvalidInputError, match=rf"AFLITE_THREADS is '{told}'; give a whole number of at least 1"):
+    with pytest.raises(InvalidInputError, match=rf"`AFLITE_THREADS` is '{told}'; give a whole number of at least 1"):
         threads_per_step()
 
 

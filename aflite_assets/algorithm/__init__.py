@@ -1,5 +1,5 @@
-"""AFLite on arrays: score rows, filter, search tiny data. Reads no files and does not know Dagster; the public names
-are listed below.
+"""AFLite on arrays: scoring and filtering of rows, and exact search on tiny data. The package reads no files and does
+not depend on Dagster. Its public names are listed below.
 
 A module is imported only when one of its names is first used, because some modules load torch and numba.
 """

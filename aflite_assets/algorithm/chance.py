@@ -1,6 +1,6 @@
-"""The bias that linear classifiers reach without any tie between features and labels: passes over permuted labels.
+"""The bias that linear classifiers reach by chance. It is measured by passes over permuted labels.
 
-Filtering itself is in filtering.py; the report decides what these passes mean for a verdict.
+Rows are filtered in filtering.py. The report decides what the passes mean for a verdict.
 """
 
 from dataclasses import replace
@@ -43,21 +43,21 @@ def score_permuted(
     device: str = "auto",
     memory_limit: int = 2**30,
 ) -> ChanceScores:
-    """Score the rows `passes` times as one iteration does, each time with newly permuted labels (`permute_labels`).
+    """Score the rows `passes` times, as one iteration of the filter does, each time with newly permuted labels.
 
-    Any accuracy that is left comes from the class shares and the groups alone. The method is the permutation test of a
-    classifier's accuracy by Ojala and Garriga (2010), "Permutation tests for studying classifier performance", JMLR 11,
-    test 1.
+    Any accuracy on permuted labels comes from the class shares and the groups alone. The method is the permutation test
+    of a classifier's accuracy by Ojala and Garriga (2010), "Permutation tests for studying classifier performance",
+    JMLR 11, test 1.
 
     Args:
         features: rows x width, finite numbers, as for `score_rows`.
         labels: one integer of 0 or more per row, at least two classes.
         settings: as for `score_rows`, with at most `MOST_PARTITIONS` partitions.
-        seed: from 0 to 2**64 - 1; each `iteration` number draws other permutations from the same seed.
+        seed: from 0 to 2**64 - 1; the same seed gives other permutations for each `iteration`.
         rows: the numbers of the rows to score, all by default.
-        groups: one integer per row; rows of a group are never split between training and held-out side.
+        groups: one integer per row; rows of a group are never split between training rows and held-out rows.
         passes: number of permutations.
-        most_rows: larger pools are sampled in whole groups, and `train_size` is reduced in proportion.
+        most_rows: a larger pool is sampled in whole groups, and `train_size` is reduced in proportion.
         device: as for `score_rows`.
         memory_limit: as for `score_rows`.
 
@@ -65,7 +65,7 @@ def score_permuted(
         InvalidInputError: an argument is not as described above.
     """
     if passes < 1:
-        raise InvalidInputError(f"passes must be at least 1; received {passes}: give the number of permutations.")
+        raise InvalidInputError(f"`passes` is {passes}, but at least one permutation is needed; give a positive number")
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     inputs = check_inputs(features, labels, groups=groups, score_only=None, memory_limit=memory_limit)
     rng = generator(seed, Purpose.PERMUTATION, iteration)
@@ -91,12 +91,12 @@ def score_permuted(
 def _permuted_pass(
     features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, **given: Any
 ) -> tuple[np.ndarray, Scores]:
-    """Return the permuted labels and the scores of one pass with them."""
+    """Return the permuted labels of one pass, and the scores of the pass."""
     return labels, score_rows(features, labels, seed=int(rng.integers(2**63)), **given)
 
 
 def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
-    """Return the settings of a pass over this share of the pool's rows."""
+    """Return the settings for a pass over a share of the pool's rows."""
     return replace(
         settings,
         n_partitions=min(settings.n_partitions, MOST_PARTITIONS),
@@ -105,12 +105,12 @@ def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
 
 
 def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
-    """Return the labels in random order; if there are groups, the order keeps the mix of classes within groups.
+    """Return the labels in random order. If there are groups, the order preserves the mixture of classes within groups.
 
-    Groups exchange their labels as whole vectors within bins of similar sizes (`size_bins`). A group with one class
-    keeps one class, and a premise with one hypothesis per label keeps one row of each label. Within each group the
-    order is random. If the groups of a bin differ in size, a smaller group takes a random part of the larger one's
-    labels, and a larger group is filled up from such remainders. If there are fewer than `FEWEST_IN_BIN` groups in all,
+    Groups exchange their labels as whole vectors within bins of similar sizes (`size_bins`). A group of one class still
+    has one class afterwards, and a group with one row per label still has one row per label. Within each group the
+    order is random. If the groups of a bin differ in size, a smaller group gets a random part of a larger group's
+    labels. The labels that are left over fill up larger groups. If there are fewer than `FEWEST_IN_BIN` groups in all,
     rows are permuted one by one. The number of rows of each class never changes.
     """
     if groups is None:
@@ -139,10 +139,11 @@ def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random
 
 
 def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
-    """Return group numbers in bins of similar sizes (in rows), each of at least `FEWEST_IN_BIN` groups.
+    """Return bins of group numbers. The groups of a bin have similar numbers of rows, and each bin has at least
+    `FEWEST_IN_BIN` groups.
 
-    A size that has enough groups is a bin of its own. Rarer sizes are joined with the next larger ones; groups left
-    over at the end join the bin before them.
+    If enough groups have the same size, they form a separate bin. Groups of rarer sizes are joined with groups of the
+    next larger sizes. The remaining largest groups are added to the last bin.
     """
     order = np.argsort(sizes, kind="stable")
     edges, start = [], 0
@@ -156,10 +157,10 @@ def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
 
 
 def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
-    """Return the share of rows whose label changed, divided by the share that a free permutation changes.
+    """Return the share of rows whose label changed, divided by the share that a permutation without groups changes.
 
-    A free permutation changes 1 minus the sum of squared class shares. The result is about 1 if labels move freely or
-    if there is one class only; it is 0 if the groups leave every label in place.
+    A permutation without groups changes a share of 1 minus the sum of squared class shares. The result is about 1 if
+    all labels can move, or if there is only one class. It is 0 if the groups leave every label in place.
     """
     shares = np.unique(labels, return_counts=True)[1] / len(labels)
     free = 1 - float((shares**2).sum())
@@ -167,7 +168,9 @@ def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
 
 
 def class_means(values: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the mean per class over the rows that have a value, as float64; NaN for a class without such rows."""
+    """Return the mean per class over the rows that have a value, as float64. The mean is NaN for a class without such
+    rows.
+    """
     scored = ~np.isnan(values)
     codes = np.searchsorted(classes, labels[scored])
     rows = np.bincount(codes, minlength=len(classes))
@@ -176,7 +179,9 @@ def class_means(values: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> 
 
 
 def _sample(groups: np.ndarray | None, rows: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Return ascending row numbers: all rows, or whole groups in random order that together fit into `most` rows."""
+    """Return ascending row numbers: all rows, or the rows of randomly chosen whole groups with at most `most` rows
+    together.
+    """
     if rows <= most:
         return np.arange(rows)
     codes = np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]

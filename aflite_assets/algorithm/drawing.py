@@ -1,4 +1,6 @@
-"""The partitions of one iteration, drawn from the pool that enters it. How a partition is drawn is in partitions.py."""
+"""The partitions of one iteration, drawn from the pool at the start of the iteration. The module partitions.py draws a
+single partition.
+"""
 
 from dataclasses import dataclass
 
@@ -11,7 +13,7 @@ from aflite_assets.algorithm.settings import FilterSettings
 
 @dataclass(frozen=True)
 class Partitions:
-    """Some partitions of one iteration, as arrays of ascending int64 row numbers.
+    """Partitions of one iteration, as arrays of ascending int64 row numbers.
 
     `trainable`: the rows of the pool that may be trained on; `scored_only`: the other rows of the pool. `subsets`: the
     rows that each partition trains on. `unpredicted`: the `scored_only` rows that each partition does not predict.
@@ -32,8 +34,8 @@ def draw_iteration(
     iteration: int,
     numbers: range | None = None,
 ) -> Partitions:
-    """Draw an iteration's partitions from `pool`, its rows in ascending order: all, or those with consecutive
-    `numbers`.
+    """Draw the partitions of an iteration from `pool`, an ascending array of rows. `numbers` selects consecutive
+    partitions; None means all.
 
     Raises:
         InvalidInputError: every group is larger than `train_size`.

@@ -62,49 +62,53 @@ def filter_dataset(
 ) -> FilterResult:
     """Remove the rows whose labels linear classifiers predict most easily, slice by slice (Algorithm 1, ICML 2020).
 
-    Each iteration scores the pool as `score_rows` does and removes the top `slice_size` rows at or over `threshold`.
-    The filter ends when `target_size` is reached (the last slice is cut to fit) or when fewer rows than the allowed
-    slice reached the threshold (they are still removed). At the end, the kept rows are scored once more without a
-    removal; if the last iteration removed nothing, that iteration is this last pass. Ties at the cut-off are broken at
-    random. A row that was never held out in an iteration has no score in it and is not removed. The settings
-    `selection`, `remove` and `ranking` change which rows form a slice.
+    Each iteration scores the pool as `score_rows` does. Among the rows at or over `threshold`, it removes the
+    `slice_size` rows with the highest scores. The filter ends when `target_size` is reached; the last slice may
+    therefore be smaller. It also ends after a slice for which fewer rows than allowed reach the threshold. At the end,
+    the kept rows are scored once more without a removal, unless the last iteration removed nothing. Ties at the cut-off
+    are broken at random. A row that was never held out in an iteration has no score in that iteration and is not
+    removed. The settings `selection`, `remove` and `ranking` change which rows are removed.
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
             changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
-        settings: train_size < n, slice_size <= n and target_size <= `counted` rows must hold, where n is the target
-            size. If `target_size` counts only some rows, n is the number of all pool rows that it corresponds to.
-        seed: 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
-        groups: one integer per row; rows of a group are never split between training and held-out side. Whole groups
-            are drawn in random order; a group that would exceed `train_size` is skipped.
+        settings: they must satisfy train_size < n, slice_size <= n and target_size <= number of `counted` rows, where n
+            is the target size. If `target_size` counts only some rows, n is the corresponding number of all rows in the
+            pool.
+        seed: 0 to 2**64 - 1. Partition j of iteration i depends only on (seed, i, j) and on the pool.
+        groups: one integer per row; rows of a group are never split between training rows and held-out rows. Whole
+            groups are drawn in random order. A group that would exceed `train_size` is skipped.
         score_only: bool per row; True rows are never trained on and do not count towards any size. Such rows are
-            predicted as often as the others and removed by the same rule (`selection.rows_cut`); if remove="groups", by
-            their group's mean.
+            predicted as often as other rows and removed by the same rule (`selection.rows_cut`). If remove="groups",
+            the mean of the row's group decides.
         counted: bool per row; `target_size` counts the True rows. By default these are all rows that are not
-            `score_only`. If test rows are in the pool, it states the target in train rows; the other sizes refer to the
-            whole pool.
-        copies: one integer per row, equal for exact copies of one row. With remove="rows", copies are removed together,
-            by their mean predictability, if a slice can hold them. Copies do not change how training sets are drawn.
+            `score_only`. If the pool contains test rows, `counted` can restrict the target to train rows; the other
+            sizes refer to the whole pool.
+        copies: one integer per row, the same integer for exact copies of a row. With remove="rows", copies are removed
+            together, by their mean predictability, if a slice can hold them. Copies do not change how training sets are
+            drawn.
         words: the words of every row, needed only for ranking="vocabulary", which accepts no `score_only` rows. Each
-            iteration recounts them in its pool; rows that are removed together count as one.
-        device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
-        memory_limit: bytes that a run may use on the CPU, apart from the pages of `features`, a hundred bytes per row
-            and the memory of the libraries. A pool whose float32 copy takes more than half of this limit is read again
-            in every pass.
-        keep_probabilities: keep the first iteration's rows x classes matrix; needs a classifier with probabilities.
-        on_iteration: called with the record and the state of each iteration, including the last pass; if not given, a
-            progress bar is shown.
-        resume: a state that `on_iteration` received in a run on the same inputs, settings and seed; the result has the
-            same bits as an uninterrupted run.
-        scorers: other processes that score the partitions, with the same bits (`spreading`); small jobs are scored
-            here.
-        is_learnt: called once, with the scores of the first pass. If it returns False, the run ends with that pass and
-            nothing is removed.
+            iteration counts the words again in its pool. Rows that are removed together count as one row.
+        device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool that is too large for the GPU's
+            memory is streamed.
+        memory_limit: bytes of main memory that a run may use, in addition to the pages of `features`, a hundred bytes
+            per row and the libraries. If a float32 copy of the pool takes more than half of this limit, the pool is
+            read again in every pass.
+        keep_probabilities: keep the matrix of probabilities, rows x classes, of the first iteration. The classifier
+            must have probabilities.
+        on_iteration: a function that is called with the record and the state of each iteration, including the last
+            pass. If it is None, a progress bar is shown.
+        resume: a state that `on_iteration` received in a run on the same inputs, settings and seed. The result is
+            bit-identical to the result of an uninterrupted run.
+        scorers: other processes that score the partitions, with bit-identical results (see `spreading`). Small jobs are
+            scored in this process.
+        is_learnt: a function that is called once, with the scores of the first pass. If it returns False, the run ends
+            with that pass and nothing is removed.
 
     Raises:
         InvalidInputError: an argument is not as described above. The error is raised before any fitting, with one
-            exception: after removals, no group may fit into `train_size` any more.
+            exception: it can happen after removals that no remaining group fits into `train_size`.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     given = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies, "words": words}
@@ -115,7 +119,7 @@ def filter_dataset(
 
 @dataclass(frozen=True)
 class _Run:
-    """The parts of a run that stay the same over the iterations."""
+    """The parts of a run that are the same in all iterations."""
 
     inputs: Inputs
     settings: FilterSettings
@@ -137,7 +141,7 @@ class _Run:
         return None if self.inputs.groups is None else self.inputs.groups[rows]
 
     def candidates(self, rows: np.ndarray, tally: Tally) -> Candidates:
-        """Return the rows in the units in which they are removed."""
+        """Return the rows as units; the rows of a unit are removed together."""
         if self.settings.remove == "groups":
             together = self.groups_of(rows)
         else:
@@ -145,7 +149,7 @@ class _Run:
         return candidates(rows, together, tally, counted=self.inputs.counted[rows], labels=self.inputs.labels[rows])
 
     def vocabulary(self, among: Candidates) -> Vocabulary | None:
-        """Return the words of the rows that enter an iteration, or None if rows are not ranked by words."""
+        """Return the words of the rows at the start of an iteration, or None if rows are not ranked by words."""
         if self.settings.ranking != "vocabulary" or self.inputs.words is None:
             return None
         return words_of(among, self.inputs.words)
@@ -172,8 +176,8 @@ def _filtered(
 def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:
     if keep_probabilities and settings.classifier == "linear_svm":
         raise InvalidInputError(
-            'keep_probabilities is True but classifier is "linear_svm", which has no probabilities: '
-            'use "logistic" or "both", or leave keep_probabilities out.'
+            '`keep_probabilities` is True, but `classifier` is "linear_svm", which has no probabilities; use '
+            '"logistic" or "both", or leave `keep_probabilities` out'
         )
 
 
@@ -199,9 +203,8 @@ def _resumed(run: _Run, state: FilterState) -> FilterState:
     expected = run.hash()
     if state.inputs_hash != expected:
         raise InvalidInputError(
-            f"resume belongs to other inputs, settings or seed: its hash is {state.inputs_hash[:12]}, "
-            f"these have {expected[:12]}. Call with the same inputs as the interrupted run, or start again with "
-            "resume=None."
+            f"`resume` is the state of a run with other inputs, settings or seed (hash {state.inputs_hash[:12]} "
+            f"instead of {expected[:12]}); give the inputs of the interrupted run, or start again with `resume=None`"
         )
     return state
 
@@ -239,7 +242,7 @@ def _engine(run: _Run, pool: np.ndarray, device: str, scorers: "Scorers | None")
 
 
 def _iterate(run: _Run, engine: "LinearEngine | SpreadEngine", state: FilterState, device: str) -> FilterState:
-    """Run one iteration: draw, score, remove, record."""
+    """Run one iteration: draw the partitions, score the rows, remove a slice and record the iteration."""
     started = perf_counter()
     pool = draw_iteration(run.inputs, run.settings, pool=state.pool, seed=run.seed, iteration=state.next_iteration)
     scored = _scored(run, engine, state, pool)
@@ -292,7 +295,7 @@ reach it.
 
 
 def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, device: str) -> float | None:
-    """Return the highest bias of passes over permuted labels of the pool, or None if nothing depends on it."""
+    """Return the highest bias of the passes over permuted labels of the pool, or None if the value is not needed."""
     if not run.settings.stop_at_chance or state.stop_reason is not None:
         return None
     labels = run.inputs.labels[pool.trainable]
@@ -312,7 +315,9 @@ def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, 
 
 
 def _stopped_by_chance(run: _Run, state: FilterState, tally: Tally, *, at_chance: bool) -> StopReason | None:
-    """Return why the run ends with this pass without a removal because nothing was learnt, or None if it goes on."""
+    """Return the reason why the run ends after this pass because the classifiers learned nothing, or None if the run
+    continues.
+    """
     if not state.iterations:
         unlearnt = run.is_learnt is not None and not run.is_learnt(tally.scores, tally.label_probability)
         return StopReason.NOTHING_LEARNT if unlearnt else None
@@ -388,8 +393,8 @@ def _advanced(
 
 
 def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, removal: Slice) -> FilterState:
-    """Return the state with this iteration's counts of words; a row that stays has its count from the iteration's
-    start.
+    """Return the state with the word counts of this iteration. For a row that is not removed, the count is from the
+    start of the iteration.
     """
     rows, share = len(state.predictability), state.vocabulary_share
     own_words = np.zeros(rows, np.int64) if state.own_words is None else state.own_words.copy()
@@ -403,7 +408,7 @@ def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, r
 
 
 def _last_probability(state: FilterState, tally: Tally) -> np.ndarray | None:
-    """Return the label probabilities that rows were ranked by; a removed row keeps its value from its last
+    """Return the label probabilities by which rows are ranked. A removed row keeps its value from its last
     iteration.
     """
     before, now = state.last_label_probability, tally.label_probability
@@ -411,7 +416,9 @@ def _last_probability(state: FilterState, tally: Tally) -> np.ndarray | None:
 
 
 def _instead(run: _Run, state: FilterState, tally: Tally) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return the wrong labels predicted for each row and their shares, from the last iteration that scored the row."""
+    """Return, for each row, the wrong labels that were predicted and their shares, from the last iteration that scored
+    the row.
+    """
     if tally.instead is None or (state.iterations and state.instead_labels is None):
         return None, None  # a run that goes on with another memory limit has it of all rows or of none
     columns = tally.instead.columns
@@ -433,7 +440,8 @@ def _stop_reason(removal: Slice, settings: FilterSettings) -> StopReason | None:
 def _result(run: _Run, state: FilterState) -> FilterResult:
     if state.stop_reason is None:
         raise InvalidInputError(
-            "resume is marked as finished but has no stop reason: give a state that FilterState.to_arrays wrote."
+            "`resume` is the state of a finished run, but has no stop reason; give a state that "
+            "`FilterState.to_arrays` wrote"
         )
     return FilterResult(
         **{field.name: getattr(state, field.name) for field in fields(FilterArrays)},
@@ -448,13 +456,14 @@ def _result(run: _Run, state: FilterState) -> FilterResult:
 
 
 class _ProgressBar:
-    """A progress bar on a terminal: removed rows out of the `removable` ones, counting the rows that the target counts.
+    """A progress bar on a terminal. It shows the number of removed rows out of the `removable` rows, counting only rows
+    that the target counts.
 
     Nothing is shown if standard error is not a terminal.
     """
 
     def __init__(self, removable: int, records: Iterable[IterationRecord]) -> None:
-        """Start the bar after `records`, the iterations that a resumed run has made before."""
+        """Start the progress bar. `records` are the iterations that a resumed run has already completed."""
         from tqdm import tqdm
 
         self._bar = tqdm(total=removable, unit=" rows", desc="AFLite", disable=None, delay=1.0)
@@ -467,6 +476,6 @@ class _ProgressBar:
         self._bar.close()
 
     def advance(self, record: IterationRecord, state: FilterState) -> None:
-        """Count one iteration's removed rows; has the signature of `on_iteration`."""
+        """Add the removed rows of one iteration to the bar. The arguments are the same as for `on_iteration`."""
         self._bar.set_postfix(iteration=record.iteration, bias=f"{record.representation_bias:.3f}")
         self._bar.update(record.counted_removed)

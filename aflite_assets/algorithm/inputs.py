@@ -1,7 +1,7 @@
-"""Inputs of a run: arrays that are checked once, read in blocks of bounded memory, and hashed.
+"""Inputs of a run: arrays that are checked once, read in blocks of limited size, and hashed.
 
-Every error in the arrays, or in how they fit the settings, is found here before any fitting. The settings alone are
-checked in settings.py.
+Every error in the arrays, and every conflict between arrays and settings, is found here before any fitting. Checks of
+the settings alone are in settings.py.
 """
 
 import hashlib
@@ -22,11 +22,11 @@ _DEVICES = ("auto", "cpu", "cuda")
 
 @dataclass(frozen=True)
 class Inputs:
-    """Checked arrays, one entry per row. `features` may be a memory map; none of the arrays is ever written to.
+    """Checked arrays, one entry per row. `features` may be a memory map. The arrays are never changed.
 
-    `labels` is int64; `classes` holds the labels that occur, ascending; `groups` is int64 or None; `score_only` is
-    bool. `counted` is bool and True for the rows that the target size counts. `copies` is int64 or None, with equal
-    numbers for rows that are removed together. `words` is None or holds the words of every row.
+    `labels` is int64, and `classes` holds the labels that occur, ascending. `groups` is int64 or None, and `score_only`
+    is bool. `counted` is bool and True for the rows that the target size counts. `copies` is int64 or None. Rows that
+    are removed together have the same number. `words` is None or holds the words of every row.
     """
 
     features: np.ndarray
@@ -55,21 +55,21 @@ def check_inputs(
     copies: object = None,
     words: object = None,
 ) -> Inputs:
-    """Check the arrays and return them in their checked form; features are read in blocks and not copied."""
+    """Check the arrays and return them in their checked form. The features are read in blocks and not copied."""
     matrix = _check_features(features, memory_limit=memory_limit)
     rows = len(matrix)
     label_array = _whole_numbers("labels", labels, rows)
     if label_array.min() < 0:
         raise InvalidInputError(
-            f"labels must be 0 or more; row {int(label_array.argmin())} has {label_array.min()}: "
-            "leave unlabelled rows out."
+            f"`labels` has the value {label_array.min()} for row {int(label_array.argmin())}, but labels must be at "
+            "least 0; leave out rows without a label"
         )
     mask = _check_score_only(score_only, rows)
     counted_mask = _check_counted(counted, mask)
     trainable = np.unique(label_array[~mask])
     if len(trainable) < 2:
         raise InvalidInputError(
-            f"The rows to train on have labels of one class only ({trainable[0]}): give rows of at least two classes."
+            f"all rows to train on have the same label ({trainable[0]}); give rows of at least two classes"
         )
     group_array = None if groups is None else _whole_numbers("groups", groups, rows)
     copy_array = None if copies is None else _whole_numbers("copies", copies, rows)
@@ -83,24 +83,22 @@ def check_run(*, seed: object, device: object, memory_limit: object) -> None:
     """Check the arguments other than the data and the settings."""
     if not _is_whole(seed) or not 0 <= seed < 2**64:
         raise InvalidInputError(
-            f"seed must be a whole number from 0 to 2**64 - 1; received {seed!r}: give an int in this range."
+            f"`seed` is {seed!r}, but it must be a whole number from 0 to 2**64 - 1; give an int in this range"
         )
     if device not in _DEVICES:
-        raise InvalidInputError(
-            f"device is {device!r}, which is not a known choice: give one of {', '.join(_DEVICES)}."
-        )
+        raise InvalidInputError(f"`device` is {device!r}, which is unknown; give one of {', '.join(_DEVICES)}")
     if device == "cuda":
         import torch  # what needs no GPU needs no torch
 
         if not torch.cuda.is_available():
             raise InvalidInputError(
-                f'device is "cuda", but torch {torch.__version__} finds no usable GPU: use "auto" or "cpu", or install '
-                "a torch build with CUDA and a matching driver."
+                f'`device` is "cuda", but torch {torch.__version__} finds no usable GPU; use "auto" or "cpu", or '
+                "install a torch build with CUDA and a matching driver"
             )
     if not _is_whole(memory_limit) or memory_limit < 1:
         raise InvalidInputError(
-            f"memory_limit must be a whole number of bytes above 0; received {memory_limit!r}: "
-            "give for example 2**30 for one GiB."
+            f"`memory_limit` is {memory_limit!r}, but it must be a positive whole number of bytes; give, for example, "
+            "2**30 for one GiB"
         )
 
 
@@ -109,21 +107,23 @@ def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
     rows = inputs.trainable_rows
     if settings.train_size >= len(rows):
         raise InvalidInputError(
-            f"train_size must be below the number of rows to train on, {len(rows)}; received {settings.train_size}: "
-            "lower it, so that some rows can be held out."
+            f"`train_size` is {settings.train_size}, but there are only {len(rows)} rows to train on; lower "
+            "`train_size`, so that some rows can be held out"
         )
     if inputs.groups is None:
         return
     smallest = np.unique(inputs.groups[rows], return_counts=True)[1].min()
     if smallest > settings.train_size:
         raise InvalidInputError(
-            f"No group fits into train_size {settings.train_size}: the smallest group has {smallest} rows. "
-            "Raise train_size or use finer groups."
+            f"`train_size` is {settings.train_size}, but the smallest group has {smallest} rows; raise `train_size`, "
+            "or give smaller groups"
         )
 
 
 def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
-    """Check the sizes in the settings against each other and the data, and that groups fit into them."""
+    """Check that the sizes in the settings are compatible with each other, with the data and with the sizes of the
+    groups.
+    """
     check_sizes(settings, pool_rows=len(inputs.trainable_rows), counted_rows=int(inputs.counted.sum()))
     check_train_size(inputs, settings)
     if settings.remove == "groups":
@@ -133,8 +133,9 @@ def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
     elif inputs.score_only.any() and not settings.holds_others:
         name = "ties" if settings.ties != "random" else "balance"
         raise InvalidInputError(
-            f'score_only is True for {int(inputs.score_only.sum())} rows, but {name} is "{getattr(settings, name)}", '
-            f"which gives no single cut-off for them: leave those rows out, or leave {name} out."
+            f"`score_only` is True for {int(inputs.score_only.sum())} rows, but `{name}` is "
+            f'"{getattr(settings, name)}", which gives no single cut-off score for such rows; leave the rows out, or '
+            f"leave `{name}` out"
         )
 
 
@@ -142,11 +143,11 @@ def check_partitions(partitions: Iterable[object], inputs: Inputs) -> list[np.nd
     """Return the given training sets as ascending int64 row numbers."""
     if isinstance(partitions, np.ndarray) and partitions.ndim == 1:
         raise InvalidInputError(
-            "partitions is a single 1-d array; give a list with one array of training row numbers per partition."
+            "`partitions` is a single 1-d array; give a list with one array of training row numbers per partition"
         )
     checked = [_check_partition(number, rows, inputs) for number, rows in enumerate(partitions)]
     if not checked:
-        raise InvalidInputError("partitions is empty: give at least one array of training row numbers, or None.")
+        raise InvalidInputError("`partitions` is empty; give at least one array of training row numbers, or None")
     return checked
 
 
@@ -155,8 +156,8 @@ def fingerprint(
 ) -> str:
     """Return the SHA-256 of arrays, settings and seed, in hexadecimal.
 
-    The hash depends neither on `memory_limit`, which only bounds the block read at once, nor on the device, so a run
-    can be resumed on another machine. The hash depends on the words if rows are ranked by words.
+    The hash does not depend on the device or on `memory_limit`, which only limits the size of blocks. A run can
+    therefore be resumed on another machine. The hash depends on the words if rows are ranked by words.
     """
     words = inputs.words if settings.ranking == "vocabulary" else None
     header = {
@@ -181,16 +182,16 @@ def fingerprint(
 
 
 def row_blocks(n_rows: int, *, row_bytes: int, memory_limit: int) -> Iterator[slice]:
-    """Yield consecutive slices over `n_rows`, each of at most `memory_limit` bytes but at least one row."""
+    """Yield consecutive slices of the rows. Each slice takes at most `memory_limit` bytes, but has at least one row."""
     step = max(1, memory_limit // row_bytes)
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
 def prediction_row_bytes(width: int, n_classes: int) -> int:
-    """Return the bytes that one row takes during prediction. These bytes hold the row's features twice in float64 (as
-    gathered and as centred) and three float64 rows of classes: decision values, probabilities, and probabilities in the
-    dataset's class order.
+    """Return the number of bytes that one row needs during prediction. These bytes hold the row's features twice in
+    float64, original and centred. They also hold three float64 values per class: a decision value, a probability, and
+    the probability in the dataset's class order.
     """
     return 8 * (2 * width + 3 * n_classes)
 
@@ -199,21 +200,21 @@ def _check_features(features: object, *, memory_limit: int) -> np.ndarray:
     matrix = np.asarray(features)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InvalidInputError(
-            f"features must be a 2-d array with at least one row and one column; received shape {matrix.shape}: "
-            "give rows x width."
+            f"`features` has the shape {matrix.shape}, but it must be a 2-d array with at least one row and one "
+            "column; give an array of shape rows x width"
         )
     if matrix.dtype.kind not in "iuf" or matrix.dtype.itemsize > 8:
         raise InvalidInputError(
-            f"features must be numbers of at most 64 bits; received dtype {matrix.dtype}: "
-            "convert them, for example with astype(np.float32)."
+            f"`features` has the dtype {matrix.dtype}, but it must contain numbers of at most 64 bits; convert it, "
+            "for example with `astype(np.float32)`"
         )
     for block in row_blocks(len(matrix), row_bytes=matrix.shape[1] * matrix.itemsize, memory_limit=memory_limit):
         finite = np.isfinite(matrix[block])
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
             raise InvalidInputError(
-                f"features must be finite; row {block.start + row}, column {column} is "
-                f"{matrix[block][row, column]}: repair or leave out such rows."
+                f"`features` has the value {matrix[block][row, column]} in row {block.start + row}, column {column}, "
+                "but all values must be finite; repair such rows, or leave them out"
             )
     return matrix
 
@@ -222,16 +223,18 @@ def _whole_numbers(name: str, values: object, rows: int) -> np.ndarray:
     array = np.asarray(values)
     if array.shape != (rows,):
         raise InvalidInputError(
-            f"{name} must be a 1-d array with one entry per row of features, {rows}; received shape {array.shape}: "
-            "give both for the same rows."
+            f"`{name}` has the shape {array.shape}, but `features` has {rows} rows; give a 1-d array with one entry "
+            "per row"
         )
     if array.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"{name} must be integers; received dtype {array.dtype}: number them, for example with "
-            "np.unique(values, return_inverse=True)[1]."
+            f"`{name}` has the dtype {array.dtype}, but it must contain integers; number the values, for example with "
+            "`np.unique(values, return_inverse=True)[1]`"
         )
     if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
-        raise InvalidInputError(f"{name} must fit into int64; received {array.max()}: renumber them from 0.")
+        raise InvalidInputError(
+            f"`{name}` has the value {array.max()}, which does not fit into int64; renumber the values from 0"
+        )
     return array.astype(np.int64)
 
 
@@ -241,28 +244,30 @@ def _check_score_only(score_only: object, rows: int) -> np.ndarray:
     mask = np.array(score_only)
     if mask.shape != (rows,) or mask.dtype != np.bool_:
         raise InvalidInputError(
-            f"score_only must be a bool array with one entry per row of features, {rows}; received shape "
-            f"{mask.shape}, dtype {mask.dtype}: give True for the rows that are scored and never trained on."
+            f"`score_only` has the shape {mask.shape} and the dtype {mask.dtype}, but `features` has {rows} rows; "
+            "give a bool array with one entry per row, True for rows that are scored and never trained on"
         )
     if mask.all():
-        raise InvalidInputError("score_only is True for every row: leave at least two rows to train on.")
+        raise InvalidInputError(
+            "`score_only` is True for every row, so there are no rows to train on; give False for at least two rows"
+        )
     return mask
 
 
 def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
-    """Return the rows that the target size counts; by default, all rows that may be trained on."""
+    """Return the rows that the target size counts. By default, these are all rows that may be trained on."""
     if counted is None:
         return ~score_only
     mask = np.array(counted)
     if mask.shape != score_only.shape or mask.dtype != np.bool_:
         raise InvalidInputError(
-            f"counted must be a bool array with one entry per row of features, {len(score_only)}; received shape "
-            f"{mask.shape}, dtype {mask.dtype}: give True for the rows that target_size counts."
+            f"`counted` has the shape {mask.shape} and the dtype {mask.dtype}, but `features` has {len(score_only)} "
+            "rows; give a bool array with one entry per row, True for rows that `target_size` counts"
         )
     if (mask & score_only).any():
         raise InvalidInputError(
-            f"counted is True for row {int((mask & score_only).argmax())}, which is score_only and therefore never "
-            "counted: remove it from one of the two."
+            f"`counted` and `score_only` are both True for row {int((mask & score_only).argmax())}, but rows that are "
+            "only scored are never counted; set one of the two to False"
         )
     return mask
 
@@ -271,57 +276,61 @@ def _check_one_row_fits(inputs: Inputs, memory_limit: int) -> None:
     needed = prediction_row_bytes(inputs.features.shape[1], len(inputs.classes))
     if memory_limit < needed:
         raise InvalidInputError(
-            f"memory_limit must hold the prediction of one row, {needed} bytes here; received {memory_limit}: raise it."
+            f"`memory_limit` is {memory_limit}, but the prediction of one row needs {needed} bytes; raise "
+            "`memory_limit`"
         )
 
 
 def _check_group_removal(inputs: Inputs, settings: FilterSettings) -> None:
     if inputs.groups is None:
-        raise InvalidInputError('remove is "groups" but groups is None: give groups, or use remove="rows".')
+        raise InvalidInputError('`remove` is "groups", but `groups` is None; give `groups`, or use `remove="rows"`')
     largest = np.unique(inputs.groups[inputs.trainable_rows], return_counts=True)[1].max()
     if largest > settings.slice_size:
         raise InvalidInputError(
-            f"slice_size must hold the largest group, {largest} rows, when whole groups are removed; received "
-            f'{settings.slice_size}: raise slice_size or use remove="rows".'
+            f"`slice_size` is {settings.slice_size}, but the largest group has {largest} rows and `remove` is "
+            '"groups"; raise `slice_size`, or use `remove="rows"`'
         )
 
 
 def _check_vocabulary(inputs: Inputs) -> None:
     if inputs.words is None:
         raise InvalidInputError(
-            'ranking is "vocabulary" but words is None: give RowWords(offsets, numbers), the words of each row, or use '
-            'ranking="predictability".'
+            '`ranking` is "vocabulary", but `words` is None; give the words of each row as `RowWords(offsets, '
+            'numbers)`, or use `ranking="predictability"`'
         )
     if inputs.score_only.any():
         raise InvalidInputError(
-            f'score_only is True for {int(inputs.score_only.sum())} rows, but ranking is "vocabulary", which has no '
-            'cut-off score to compare them with: leave those rows out, or use ranking="predictability".'
+            f'`score_only` is True for {int(inputs.score_only.sum())} rows, but `ranking` is "vocabulary", which '
+            'gives no cut-off score for such rows; leave the rows out, or use `ranking="predictability"`'
         )
 
 
 def _check_partition(number: int, rows: object, inputs: Inputs) -> np.ndarray:
     array = np.asarray(rows)
-    where = f"partitions[{number}]"
+    where = f"`partitions[{number}]`"
     if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array):
         raise InvalidInputError(
-            f"{where} must be a 1-d array of training row numbers; received shape {array.shape}, dtype {array.dtype}: "
-            "turn a bool mask into row numbers with np.flatnonzero."
+            f"{where} has the shape {array.shape} and the dtype {array.dtype}, but it must be a 1-d array of training "
+            "row numbers; turn a bool mask into row numbers with `np.flatnonzero`"
         )
     ordered = np.unique(array).astype(np.int64)
     if len(ordered) < len(array):
-        raise InvalidInputError(f"{where} names a row twice: give each training row once.")
+        raise InvalidInputError(f"{where} contains a row twice; give each training row once")
     outside = ordered[(ordered < 0) | (ordered >= len(inputs.labels))]
     if len(outside):
         raise InvalidInputError(
-            f"{where} holds row {outside[0]}, but rows are numbered 0 to {len(inputs.labels) - 1}: "
-            "give row numbers of features."
+            f"{where} contains row {outside[0]}, but the rows of `features` are numbered from 0 to "
+            f"{len(inputs.labels) - 1}; give row numbers in this range"
         )
     if inputs.score_only[ordered].any():
         row = ordered[inputs.score_only[ordered]][0]
-        raise InvalidInputError(f"{where} trains on row {row}, which is score_only: remove it from one of the two.")
+        raise InvalidInputError(
+            f"{where} contains row {row}, for which `score_only` is True; remove the row from the partition, or set "
+            "`score_only` to False for this row"
+        )
     held_out = np.setdiff1d(inputs.trainable_rows, ordered, assume_unique=True)
     if not len(held_out):
-        raise InvalidInputError(f"{where} trains on every row: leave at least one row to hold out.")
+        raise InvalidInputError(f"{where} contains every row, so no row is held out; leave at least one row out")
     _check_groups_whole(where, ordered, held_out, inputs.groups)
     return ordered
 
@@ -332,7 +341,7 @@ def _check_groups_whole(where: str, trained: np.ndarray, held_out: np.ndarray, g
     split: Sequence[int] = np.intersect1d(groups[trained], groups[held_out]).tolist()
     if split:
         raise InvalidInputError(
-            f"{where} splits group {split[0]} between training and held-out rows: keep each group on one side."
+            f"{where} contains only some rows of group {split[0]}; give all rows of each group, or none"
         )
 
 

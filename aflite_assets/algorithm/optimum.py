@@ -1,17 +1,18 @@
-"""AFOpt on tiny inputs: the exact representation bias of every subset, and the subset with the least bias. No
-heuristics are used.
+"""AFOpt on tiny inputs: the exact representation bias of every subset, and the subset with the least bias. The search
+is exhaustive.
 
-Let training sets of one size be drawn uniformly. In this case, equations 2 to 5 of the ICML 2020 paper make the
-representation bias of S the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S outside T.
-Rows weigh the same because equally many T leave each row out; the T weigh the same because each leaves out equally many
-rows. `right(T, i)` is 1 if the classifier trained on T predicts row i's label and 0 if not; it does not depend on S. So
-each T is fitted once and each right answer is counted at the set T + i; the counts over all sets inside S give the bias
-of S.
+Let training sets of a fixed size be drawn uniformly at random. By equations 2 to 5 of the ICML 2020 paper, the
+representation bias of S is then the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S
+outside T. All rows have the same weight, because the same number of training sets T leave each row out. All T have the
+same weight, because each T leaves out the same number of rows. `right(T, i)` is 1 if the classifier trained on T
+predicts the label of row i, and 0 otherwise. The value does not depend on S. Each T is therefore fitted once, and each
+correct prediction is counted for the set T + i. The sum of the counts over all sets inside S gives the bias of S.
 
-Among the subsets of at least n rows, only those of exactly n rows need to be searched. To see this, remove one row from
-S in every possible way. A pair lies in equally many of the resulting subsets. So the bias of S is the mean of their
-biases, and at least one subset has a bias not above the bias of S. The argument holds as long as a row is left to hold
-out, that is while n > train_size. A larger subset reaches the least bias only if all its subsets of n rows do.
+Among all subsets of at least n rows, only the subsets of exactly n rows need to be searched. To see this, remove one
+row from S in every possible way. Every pair (T, i) lies in the same number of the resulting subsets. The bias of S is
+therefore the mean of the biases of these subsets, and at least one subset has no higher bias than S. The argument holds
+as long as at least one row can be held out, that is, while n > train_size. A larger subset has the least bias only if
+all its subsets of n rows have the least bias.
 """
 
 from collections.abc import Sequence
@@ -34,11 +35,12 @@ _MOST_SUBSETS = 2**20
 
 @dataclass(frozen=True)
 class BiasTable:
-    """Counts of right answers for every subset of the rows, made by `bias_table` and read by `exact_bias`.
+    """Numbers of correct predictions for every subset of the rows, which `bias_table` computes and `exact_bias` uses.
 
     `n_rows`: number of rows in the data. `train_size`: number of rows that each classifier was trained on. `correct`:
-    int64 of length 2**n_rows; for each subset, the number of pairs of a training set in it and another row of it that
-    were predicted right. A subset's position has the bit n_rows - 1 - i set if the subset holds row i.
+    int64, of length 2**n_rows. For each subset, it is the number of pairs (training set in the subset, other row of the
+    subset) for which the prediction was correct. The position of a subset in the array has bit n_rows - 1 - i set if
+    the subset contains row i.
     """
 
     n_rows: int
@@ -50,10 +52,10 @@ class BiasTable:
 class Optimum:
     """The subset with the least representation bias.
 
-    `kept_rows`: int64, ascending. `representation_bias`: its exact bias, in [0, 1]. `subsets_searched`: number of
-    subsets of that size, which were all compared. `ties`: number of subsets with exactly this bias, including
-    `kept_rows`. If there are several, `kept_rows` is the first in the order of row numbers. `table`: the input of
-    `exact_bias`.
+    `kept_rows`: int64, ascending. `representation_bias`: the exact bias of this subset, in [0, 1]. `subsets_searched`:
+    number of subsets of the target size; all of them were compared. `ties`: number of subsets with exactly the least
+    bias, including `kept_rows`. If several subsets have the least bias, `kept_rows` is the first of them in the order
+    of row numbers. `table`: the counts that `exact_bias` needs.
     """
 
     kept_rows: np.ndarray
@@ -76,23 +78,24 @@ def optimal_subset(
 ) -> Optimum:
     """Return the rows with the least representation bias, by exhaustive search (AFOpt, equation 1, ICML 2020).
 
-    Exactly `target_size` rows are kept: no larger subset has less bias (see the top of this file for the reason).
+    Exactly `target_size` rows are kept, because no larger subset has less bias (the docstring of this module gives the
+    proof).
 
     Args:
         features: rows x width, finite numbers of at most 64 bits.
         labels: one integer of 0 or more per row, at least two classes.
-        target_size: rows to keep; train_size < target_size <= rows.
-        train_size: rows that each classifier is trained on; there are "rows choose train_size" fits.
-        fit: replaces the classifier, as in `score_rows`. The function is called once per training set, with rows
-            ascending, and must not draw at random. If None, logistic regression is fitted to its optimum.
+        target_size: number of rows to keep; train_size < target_size <= number of rows.
+        train_size: number of rows that each classifier is trained on; there are "rows choose train_size" fits.
+        fit: a function that replaces the classifier, as in `score_rows`. The function is called once per training set,
+            with rows in ascending order, and must not be random. If None, logistic regression is fitted to its optimum.
         inverse_regularization: scikit-learn's C, used by the logistic regression.
-        most_fits: refuse to start above this many fits (a logistic regression takes some milliseconds).
-        most_subsets: refuse to start if the rows have more subsets than this (there are 2**rows); a subset takes 8
+        most_fits: raise an error if there are more fits than this (a logistic regression takes some milliseconds).
+        most_subsets: raise an error if the rows have more subsets than this (there are 2**rows). Each subset takes 8
             bytes.
 
     Raises:
-        InvalidInputError: an argument is not as described or passes a limit. The error is raised before any fitting,
-            except for errors in the results of a given `fit`.
+        InvalidInputError: an argument is not as described, or a limit is exceeded. The error is raised before any
+            fitting, except for errors in the results of a `fit` argument.
     """
     settings = FilterSettings(
         target_size=target_size, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
@@ -112,7 +115,7 @@ def bias_table(
     most_fits: int = _MOST_FITS,
     most_subsets: int = _MOST_SUBSETS,
 ) -> BiasTable:
-    """Return the table that `exact_bias` needs if no optimum is wanted; arguments and errors are as in
+    """Return the table that `exact_bias` needs, without a search for the optimum. Arguments and errors are as in
     `optimal_subset`.
     """
     settings = FilterSettings(
@@ -124,15 +127,15 @@ def bias_table(
 
 
 def exact_bias(table: BiasTable, rows: Sequence[int] | np.ndarray) -> float:
-    """Return the representation bias of the subset `rows`, in [0, 1]: equation 5, ICML 2020, over all its training
-    sets.
+    """Return the representation bias of the subset `rows`, in [0, 1]. It is equation 5 of ICML 2020 over all training
+    sets in the subset.
 
-    The bias is the mean of the rows' predictability. The predictability of a row is its expectation over all training
-    sets of `table.train_size` rows of the subset that leave the row out.
+    The bias is the mean of the rows' predictability. The predictability of a row is the share of correct predictions
+    over all training sets of `table.train_size` rows of the subset that do not contain the row.
 
     Args:
-        table: from `bias_table` or `Optimum.table`.
-        rows: row numbers, each once, in any order; more than `table.train_size` of them.
+        table: the result of `bias_table`, or `Optimum.table`.
+        rows: more than `table.train_size` row numbers, each once, in any order.
 
     Raises:
         InvalidInputError: `rows` is not as described.
@@ -168,7 +171,9 @@ def _reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
 
 
 def _add_subsets(counts: np.ndarray) -> None:
-    """Replace each set's own count by the sum over all sets inside it, in place, one row (bit) after the other."""
+    """Replace each set's count, in place, by the sum of the counts of all its subsets. One row (bit) is processed after
+    the other.
+    """
     width = 1
     while width < len(counts):
         halves = counts.reshape(-1, 2, width)
@@ -191,39 +196,40 @@ def _bits(rows: int) -> np.ndarray:
 
 
 def _pairs(size: int, train_size: int) -> int:
-    """Return the number of pairs of a training set in a subset of `size` rows and another row of the subset."""
+    """Return the number of pairs (training set, other row) in a subset of `size` rows."""
     return comb(size, train_size) * (size - train_size)
 
 
 def _check_limits(rows: int, train_size: int, *, most_fits: int, most_subsets: int) -> None:
     if 2**rows > most_subsets:
         raise InvalidInputError(
-            f"{rows} rows have 2**{rows} subsets, over most_subsets, {most_subsets}: give fewer rows, "
-            "or raise most_subsets (8 bytes each)."
+            f"{rows} rows have 2**{rows} subsets, but `most_subsets` is {most_subsets}; give fewer rows, or raise "
+            "`most_subsets` (each subset takes 8 bytes)"
         )
     if comb(rows, train_size) > most_fits:
         raise InvalidInputError(
-            f"{rows} rows have {comb(rows, train_size)} training sets of train_size {train_size}, over most_fits, "
-            f"{most_fits}: give fewer rows or a smaller train_size, or raise most_fits."
+            f"{rows} rows have {comb(rows, train_size)} training sets of `train_size` {train_size}, but `most_fits` "
+            f"is {most_fits}; give fewer rows, lower `train_size`, or raise `most_fits`"
         )
 
 
 def _checked_rows(table: BiasTable, rows: np.ndarray) -> np.ndarray:
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"rows must be a 1-d array of row numbers; received shape {rows.shape}, dtype {rows.dtype}: "
-            "turn a bool mask into row numbers with np.flatnonzero."
+            f"`rows` has the shape {rows.shape} and the dtype {rows.dtype}, but it must be a 1-d array of row "
+            "numbers; turn a bool mask into row numbers with `np.flatnonzero`"
         )
     outside = rows[(rows < 0) | (rows >= table.n_rows)]
     if len(outside):
         raise InvalidInputError(
-            f"rows holds row {outside[0]}, but rows are numbered 0 to {table.n_rows - 1}: give row numbers of features."
+            f"`rows` contains row {outside[0]}, but the rows of `features` are numbered from 0 to {table.n_rows - 1}; "
+            "give row numbers in this range"
         )
     if len(np.unique(rows)) < len(rows):
-        raise InvalidInputError(f"rows names a row twice; received {rows.tolist()}: give each row once.")
+        raise InvalidInputError(f"`rows` is {rows.tolist()}, which contains a row twice; give each row once")
     if len(rows) <= table.train_size:
         raise InvalidInputError(
-            f"rows must be more than train_size, {table.train_size}; received {len(rows)} rows: "
-            "give a larger subset, so that some rows can be held out."
+            f"`rows` contains {len(rows)} rows, but `train_size` is {table.train_size}; give more rows than "
+            "`train_size`, so that some rows can be held out"
         )
     return rows

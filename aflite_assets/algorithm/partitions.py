@@ -1,6 +1,4 @@
-"""Random draws: a stream of random numbers per purpose, and the rows that each classifier trains on or does not
-predict.
-"""
+"""Random draws: a generator for each purpose, and the rows that each classifier trains on or does not predict."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -11,7 +9,7 @@ from aflite_assets.errors import InvalidInputError
 
 
 class Purpose(IntEnum):
-    """The purpose of a generator; draws for one purpose never shift draws for another."""
+    """The purpose of a random generator. Draws for one purpose never change the draws for another purpose."""
 
     PARTITION = 0
     TIES = 1
@@ -25,7 +23,7 @@ class Purpose(IntEnum):
 
 
 def generator(seed: int, purpose: Purpose, iteration: int, partition: int = 0) -> np.random.Generator:
-    """Return a fresh generator that depends on these four numbers and on nothing drawn before."""
+    """Return a new random generator that depends only on these four numbers and not on earlier draws."""
     # The spawn key keeps the numbers apart: SeedSequence pads a plain list with zeros and splits large
     # integers into words, so that different lists can give the same stream.
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(purpose, iteration, partition)))
@@ -41,11 +39,11 @@ def draw_partitions(
     iteration: int,
     first: int = 0,
 ) -> list[np.ndarray]:
-    """Return the training rows of each partition of one iteration, from partition `first` on: ascending int64 row
-    numbers.
+    """Return the training rows of each partition of one iteration, starting with partition `first`, as ascending int64
+    row numbers.
 
-    `rows` are the numbers of the rows that may be trained on; `groups`, of the same length, are their groups. Partition
-    j depends on (seed, iteration, j) and the rows alone.
+    `rows` are the numbers of the rows that may be trained on. `groups`, of the same length, are the groups of these
+    rows. Partition j depends only on (seed, iteration, j) and on the rows.
 
     Raises:
         InvalidInputError: every group is larger than `train_size`.
@@ -56,8 +54,8 @@ def draw_partitions(
     codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
     if sizes.min() > train_size:
         raise InvalidInputError(
-            f"No group fits into train_size {train_size}: the smallest of the {len(sizes)} groups in the pool of "
-            f"iteration {iteration} has {sizes.min()} rows. Raise train_size or use finer groups."
+            f"`train_size` is {train_size}, but the smallest of the {len(sizes)} groups in the pool of iteration "
+            f"{iteration} has {sizes.min()} rows; raise `train_size`, or give smaller groups"
         )
     return [rows[_draw_groups(sizes, train_size, stream)[codes]] for stream in streams]
 
@@ -73,14 +71,14 @@ def draw_unpredicted(
     iteration: int,
     first: int = 0,
 ) -> list[np.ndarray]:
-    """Return the `scored_only` rows that each partition leaves unpredicted, so that each gets as many predictions as a
-    train row.
+    """Return the `scored_only` rows that each partition does not predict. With this choice, each such row gets as many
+    predictions as a train row.
 
-    `subsets`: the training rows of the partitions from number `first` on. A train row is not predicted by the
-    partitions that train on it. So a partition that trains on a share of `rows` leaves each `scored_only` row
-    unpredicted with a probability of that share. Train rows and `scored_only` rows then have the same distribution of
-    predictions. Rows of a group share the draw. If some rows of a group may be trained on, the group is unpredicted
-    exactly when these rows are trained on.
+    `subsets`: the training rows of the partitions, starting with partition `first`. A train row is not predicted by the
+    partitions that train on it. A partition that trains on a share of `rows` therefore leaves out each `scored_only`
+    row with a probability equal to that share. Train rows and `scored_only` rows then have the same distribution of the
+    number of predictions. Rows of a group are predicted or left out together. If some rows of a group may be trained
+    on, the `scored_only` rows of the group are left out exactly when the group is trained on.
     """
     if not len(scored_only):
         return [scored_only for _ in subsets]
@@ -104,7 +102,7 @@ def follows_training(
     rows: np.ndarray,
     groups: np.ndarray | None,
 ) -> list[np.ndarray]:
-    """Return, for each of `subsets`, the `scored_only` rows whose group it trains on; `groups` are those of the
+    """Return, for each of `subsets`, the `scored_only` rows whose group the subset trains on. `groups` belong to the
     ascending `rows`.
     """
     if scored_groups is None or groups is None:
@@ -113,9 +111,10 @@ def follows_training(
 
 
 def fill_in_order(sizes: np.ndarray, capacity: int | Sequence[int]) -> np.ndarray:
-    """Take items in the given order while they fit into `capacity`, skipping those that do not; return a bool mask.
+    """Choose items in the given order as long as they fit into `capacity`, and skip items that do not fit. Return a
+    bool mask.
 
-    With several capacities, `sizes` is items x capacities, and an item must fit into each.
+    With several capacities, `sizes` is items x capacities, and an item must fit into each capacity.
     """
     needs = sizes[:, None] if sizes.ndim == 1 else sizes
     taken = np.zeros(len(needs), dtype=bool)
@@ -133,14 +132,14 @@ def fill_in_order(sizes: np.ndarray, capacity: int | Sequence[int]) -> np.ndarra
 
 
 def _draw_rows(n_rows: int, train_size: int, stream: np.random.Generator) -> np.ndarray:
-    """Return a bool mask over rows that is True for the rows trained on."""
+    """Return a bool mask over rows that is True for the training rows."""
     drawn = np.zeros(n_rows, dtype=bool)
     drawn[stream.choice(n_rows, min(train_size, n_rows), replace=False, shuffle=False)] = True
     return drawn
 
 
 def _draw_groups(sizes: np.ndarray, train_size: int, stream: np.random.Generator) -> np.ndarray:
-    """Return a bool mask over groups that is True for the groups trained on."""
+    """Return a bool mask over groups that is True for the training groups."""
     order = stream.permutation(len(sizes))
     drawn = np.zeros(len(sizes), dtype=bool)
     drawn[order] = fill_in_order(sizes[order], train_size)

@@ -1,6 +1,8 @@
-"""Results of the algorithm: scores, a record per iteration, the result, and the state from which a run can resume.
+"""Results of the algorithm: scores, one record per iteration, the final result, and the state from which a run can
+resume.
 
-Only plain records are here; they are computed in scoring.py and filtering.py. The caller decides how to store a state.
+This module only defines the records. They are computed in scoring.py and filtering.py. The caller decides how to store
+a state.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +17,7 @@ from aflite_assets.errors import InvalidInputError
 
 
 class StopReason(Enum):
-    """Why filtering ended."""
+    """The reason why filtering ended."""
 
     TARGET_SIZE = "target_size"
     """The target was within reach of one slice, and the last slice was cut to fit it."""
@@ -29,15 +31,16 @@ class StopReason(Enum):
 
 @dataclass(frozen=True)
 class Scores:
-    """One iteration's scores, one entry per input row.
+    """Scores from one iteration. All arrays have one entry per input row.
 
-    `predictability`: float32 in [0, 1], the share of the row's held-out predictions that were right; NaN if the row was
-    never held out. `held_out_count`: int64, the number of partitions in which the row was held out; with classifier
-    "both", each gives two predictions. `label_probability`: float32 in [0, 1], the mean held-out probability of the
-    row's own label; NaN if never held out. `label_probability` is None if no classifier gave probabilities.
-    `probabilities`: float32, rows x classes (those that occur, ascending), the mean held-out probability of every
-    class; only with `keep_probabilities`. `representation_bias`: mean predictability of the scored rows that are not
-    `score_only`. `scored_bias`: the same mean over the `score_only` rows, or None if none has a score.
+    `predictability`: the share of the row's held-out predictions that were correct, float32 in [0, 1]. It is NaN if the
+    row was never held out. `held_out_count`: the number of partitions in which the row was held out, int64. With
+    classifier "both", each partition gives two predictions. `label_probability`: the mean held-out probability of the
+    row's own label, float32 in [0, 1]. It is NaN if the row was never held out. `label_probability` is None if no
+    classifier has probabilities. `probabilities`: the mean held-out probability of every class, float32, rows x
+    classes; only with `keep_probabilities`. The columns are the classes that occur, in ascending order.
+    `representation_bias`: mean predictability of the scored rows that are not `score_only`. `scored_bias`: mean
+    predictability of the `score_only` rows, or None if no such row has a score.
     """
 
     predictability: np.ndarray
@@ -61,13 +64,15 @@ gives.
 
 @dataclass(frozen=True, eq=False)
 class ChanceScores:
-    """Scores of passes over permuted labels: `bias`, one per pass, and `class_bias`, passes x classes, both in [0, 1].
+    """Scores of passes over permuted labels. `bias` has one number per pass, and `class_bias` is passes x classes; both
+    are in [0, 1].
 
-    `bias` is the mean predictability of all rows. `class_bias` is the mean over the rows of each class, in the order of
-    the labels that occur; NaN for a class without a scored row. `class_probability`: the mean label probability of the
-    rows of each class; None if the classifier has no probabilities. `rows`: number of rows in each pass. `moved`: the
-    mean share of rows whose label a pass changed, relative to a free permutation (`chance.share_moved`). Below
-    `LEAST_MOVED` the groups hold the labels in place, and the passes show nothing about chance.
+    `bias` is the mean predictability of all rows. `class_bias` is the mean predictability of the rows of each class, in
+    the order of the labels that occur. It is NaN for a class without a scored row. `class_probability`: the mean label
+    probability of the rows of each class, or None if the classifier has no probabilities. `rows`: number of rows in
+    each pass. `moved`: the mean share of rows whose label changed in a pass, relative to a permutation without groups
+    (`chance.share_moved`). Below `LEAST_MOVED`, the groups keep most labels in place, so the passes do not measure
+    chance.
     """
 
     bias: np.ndarray
@@ -78,31 +83,32 @@ class ChanceScores:
 
     @property
     def labels_moved(self) -> bool:
-        """Whether enough labels moved for the passes to show what chance gives."""
+        """Whether enough labels moved for the passes to measure chance."""
         return self.moved >= LEAST_MOVED
 
     @property
     def largest(self) -> float:
-        """The highest bias of all passes."""
+        """The highest bias among all passes."""
         return float(self.bias.max())
 
 
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord:
-    """Sizes, scores and time of one iteration. "Rows" excludes the `score_only` rows; fields named "scored" count only
-    these.
+    """Sizes, scores and time of one iteration. Fields with "scored" in their name are about the `score_only` rows; all
+    other fields are about the other rows.
 
-    `iteration`: number of the iteration, from 0. `rows_in`, `scored_rows_in`: rows in the pool at the start. `removed`,
-    `scored_removed`: rows that the iteration removed. `counted_rows_in`, `counted_removed`: the part of `rows_in` and
-    `removed` that the target size counts. `cutoff`: lowest score among the removed rows (with remove="groups", among
-    the removed groups); None if nothing was removed. `tied_at_cutoff`: rows that had exactly the cut-off score, removed
-    or not; 0 without a cut-off. `representation_bias`, `scored_bias`: mean predictability of the rows that entered.
-    `rows_per_class`: rows that entered, in the order of `FilterResult.classes`. `never_held_out`: number of rows
-    without a score. `smallest_train_size`, `largest_train_size`: rows a classifier was trained on (they differ only
-    with groups). `chance_bias`: with `stop_at_chance`, the highest bias of passes over permuted labels of the rows that
-    entered; None if no such passes were made. `distinct_words`, `words_per_row`: only if rows are ranked by vocabulary,
-    the number of distinct words of the rows that entered and the mean number of distinct words per row; else None.
-    `seconds`: wall time, ignored when records are compared.
+    `iteration`: number of the iteration, from 0. `rows_in`, `scored_rows_in`: number of rows in the pool at the start.
+    `removed`, `scored_removed`: number of rows that the iteration removed. `counted_rows_in`, `counted_removed`: the
+    numbers of rows in `rows_in` and `removed` that the target size counts. `cutoff`: lowest score among the removed
+    rows (with remove="groups", among the removed groups), or None if nothing was removed. `tied_at_cutoff`: number of
+    rows, removed or not, with exactly the cut-off score; 0 if there is no cut-off. `representation_bias`,
+    `scored_bias`: mean predictability of the rows at the start. `rows_per_class`: number of rows at the start, in the
+    order of `FilterResult.classes`. `never_held_out`: number of rows that were never held out and have no score.
+    `smallest_train_size`, `largest_train_size`: number of rows that a classifier was trained on (the two differ only
+    with groups). `chance_bias`: with `stop_at_chance`, the highest bias of passes over permuted labels of the rows at
+    the start. It is None if no such passes were made. `distinct_words`, `words_per_row`: the number of distinct words
+    of the rows at the start, and the mean number of distinct words per row. Both are None unless rows are ranked by
+    vocabulary. `seconds`: wall time, which is ignored when records are compared.
     """
 
     iteration: int
@@ -127,28 +133,31 @@ class IterationRecord:
 
     @property
     def at_chance(self) -> bool:
-        """Whether the rows that entered had no more bias than permuted labels give; False if this was not computed."""
+        """Whether the bias of the rows at the start is at most the bias with permuted labels. It is False if this was
+        not computed.
+        """
         return self.chance_bias is not None and self.representation_bias <= self.chance_bias
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilterArrays:
-    """Arrays of what a run knows of its rows; all row numbers are positions in the input.
+    """Arrays that a run stores about its rows. All row numbers are positions in the input.
 
-    `removed_rows`: int64, ordered by iteration, ascending
-    within one; `removed_in_iteration`: int64, the iteration of each. `predictability` (float32) and `held_out_count`
-    (int64): values of every input row from the last iteration that scored it; NaN and 0 for a row that was never
-    scored. `label_probability`: float32, every input row, from the first iteration; NaN if never held out, None if the
-    classifier has no probabilities. `probabilities`: float32, rows x classes, the first iteration's mean held-out
-    probabilities, only with `keep_probabilities`. `instead_labels` (int64, -1 for none) and `instead_shares` (float32)
-    are rows x 3. The two arrays hold the wrong labels that classifiers predicted most often for the row, most frequent
-    first, and their shares of its held-out predictions. The two arrays are from the iteration of `predictability`, and
-    None if counts of every class would take over a sixteenth of the memory limit. `own_words` (int64) and
-    `vocabulary_share` (float64) are known for every input row if rows are ranked by vocabulary; else None. `own_words`
-    counts the words that no other row of the pool had when the row was removed, or at the end. `vocabulary_share` is
-    the row's share of the vocabulary at the start (vocabulary.py). Rows that are removed together share both numbers.
-    `last_label_probability`: float32, for every row the value from the last iteration that scored it, if rows are
-    ranked by label probability; else None.
+    `removed_rows`: int64, ordered by iteration, ascending within an iteration. `removed_in_iteration`: the iteration in
+    which each of these rows was removed, int64. `predictability` (float32) and `held_out_count` (int64): values of
+    every input row from the last iteration in which the row had a score. They are NaN and 0 if the row never had a
+    score. `label_probability`: the value of every input row from the first iteration, float32. It is NaN for a row that
+    was not held out, and None if the classifier has no probabilities. `probabilities`: the mean held-out probabilities
+    from the first iteration, float32, rows x classes; only with `keep_probabilities`. `instead_labels` (int64, -1 for
+    none) and `instead_shares` (float32) are rows x 3. The two arrays hold the wrong labels that were predicted most
+    often for the row, most frequent first, and the labels' shares of the row's held-out predictions. The two arrays are
+    from the same iteration as `predictability`. They are None if the counts of all classes would take more than a
+    sixteenth of the memory limit. `own_words` (int64) and `vocabulary_share` (float64) have one entry per input row.
+    They are None unless rows are ranked by vocabulary. `own_words` is the number of words that no other row of the pool
+    contained when the row was removed. For a kept row, it is the number at the end. `vocabulary_share` is the row's
+    share of the vocabulary at the start; vocabulary.py defines it. Rows that are removed together have the same two
+    numbers. `last_label_probability`: the label probability of every row from the last iteration in which the row had a
+    score, float32. It is None unless rows are ranked by label probability.
     """
 
     removed_rows: np.ndarray
@@ -166,11 +175,11 @@ class FilterArrays:
 
 @dataclass(frozen=True, kw_only=True)
 class FilterResult(FilterArrays):
-    """The outcome of a run.
+    """The result of a run.
 
-    `kept_rows`: int64, ascending, `score_only` rows included. `classes`: int64, the labels that occur, ascending.
-    `iterations`: one record each; the last one scores the kept rows and removes nothing. `warnings`: sentences about
-    possible problems of this run.
+    `kept_rows`: int64, ascending, including `score_only` rows. `classes`: int64, the labels that occur, ascending.
+    `iterations`: one record per iteration. The last iteration scores the kept rows and removes nothing. `warnings`:
+    sentences about possible problems of this run.
     """
 
     kept_rows: np.ndarray
@@ -203,11 +212,11 @@ _OF_VOCABULARY = ("distinct_words", "words_per_row")
 
 @dataclass(frozen=True, kw_only=True)
 class FilterState(FilterArrays):
-    """Everything needed to resume a run; arrays that are not known yet are empty or None.
+    """Everything that is needed to resume a run. Arrays that are not computed yet are empty or None.
 
-    `stop_reason` is set once nothing more will be removed, and `finished` once the kept rows have also been scored.
-    `start` is the point at which the next iteration's classifiers start (see `EngineTally`), or None before the first.
-    `inputs_hash` is the SHA-256 of the inputs, settings and seed (hexadecimal).
+    `stop_reason` is set when no more rows will be removed. `finished` becomes True when the kept rows have also been
+    scored. `start` is the point from which the next iteration's fits start (see `EngineTally`), or None before the
+    first iteration. `inputs_hash` is the SHA-256 of the inputs, settings and seed (hexadecimal).
     """
 
     start: np.ndarray | None
@@ -218,12 +227,12 @@ class FilterState(FilterArrays):
 
     @property
     def next_iteration(self) -> int:
-        """Number of the iteration that comes next."""
+        """Number of the next iteration."""
         return len(self.iterations)
 
     @property
     def pool(self) -> np.ndarray:
-        """Row numbers not removed so far, ascending."""
+        """Row numbers that are not removed so far, ascending."""
         left = np.ones(len(self.predictability), dtype=bool)
         left[self.removed_rows] = False
         return np.flatnonzero(left)
@@ -239,7 +248,7 @@ class FilterState(FilterArrays):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "FilterState":
-        """Return the state from which `to_arrays` made the arrays.
+        """Return the state that `to_arrays` converted into the arrays.
 
         Raises:
             InvalidInputError: an array is missing or the stop code is unknown.
@@ -257,8 +266,8 @@ class FilterState(FilterArrays):
 def _take(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     if name not in arrays:
         raise InvalidInputError(
-            f"A saved filter state lacks the array {name!r}; it has {', '.join(sorted(arrays)) or 'none'}: "
-            "give everything that FilterState.to_arrays returned."
+            f"the saved filter state has no array {name!r} (its arrays: {', '.join(sorted(arrays)) or 'none'}); give "
+            "all arrays that `FilterState.to_arrays` returned"
         )
     return arrays[name]
 
@@ -268,12 +277,13 @@ def _stop_reason(code: int) -> StopReason | None:
         if known == code:
             return reason
     raise InvalidInputError(
-        f"A saved filter state has stop_code {code}, which is not one of 0 to {len(StopReason)}: save it again."
+        f"the saved filter state has the `stop_code` {code}, but the valid codes are 0 to {len(StopReason)}; save the "
+        "state again"
     )
 
 
 def _record_arrays(records: Sequence[IterationRecord]) -> dict[str, np.ndarray]:
-    """Return one array per field of the records, with NaN for None."""
+    """Return one array per field of the records. None becomes NaN."""
     ranked = any(record.distinct_words is not None for record in records)
     return {
         _RECORD_PREFIX + name: _column(kind, [getattr(record, name) for record in records])

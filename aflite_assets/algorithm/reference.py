@@ -1,10 +1,10 @@
 """AFLite's classifiers in a few lines of scikit-learn, fitted to the optimum in float64: the definition of correct
 results.
 
-Both objectives (logistic regression and linear SVM) are those of scikit-learn, with an intercept that is not penalised.
-Moving the features' origin then changes only the intercept, and dividing all features by a number s is undone by
-multiplying C by s^2. The fits use that freedom: with a common origin and scale, the solvers reach an optimum at which
-they would otherwise stall.
+Both objectives (logistic regression and linear SVM) are the same as in scikit-learn, with an intercept that is not
+penalised. A shift of the features then changes only the intercept. Dividing all features by a number s has no effect if
+C is multiplied by s^2. The fits therefore standardize the features first. Without this, the solvers can stall before
+they reach the optimum.
 """
 
 from contextlib import AbstractContextManager
@@ -29,7 +29,7 @@ _THREADS = ThreadpoolController()
 
 
 def reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
-    """Return the fits for `settings.classifier`: one, or two for "both"."""
+    """Return the fit functions for `settings.classifier`: one function, or two for "both"."""
     named = {
         "logistic": (fit_logistic,),
         "linear_svm": (fit_linear_svm,),
@@ -42,10 +42,10 @@ def reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
 def fit_logistic(
     features: np.ndarray, labels: np.ndarray, classes: np.ndarray, *, inverse_regularization: float
 ) -> Predict:
-    """Fit multinomial logistic regression with an L2 penalty; the binary form if the rows have two classes.
+    """Fit multinomial logistic regression with an L2 penalty. If the rows have two classes, fit the binary form.
 
-    The model trains on the classes in `labels`; the other classes get probability 0. If the rows have a single class,
-    the classifier always predicts it.
+    The model is trained on the classes in `labels`; all other classes get probability 0. If the rows have a single
+    class, the classifier always predicts that class.
     """
     seen = np.unique(labels)
     columns = np.searchsorted(classes, seen)
@@ -73,10 +73,10 @@ def fit_logistic(
 def fit_linear_svm(
     features: np.ndarray, labels: np.ndarray, classes: np.ndarray, *, inverse_regularization: float
 ) -> Predict:
-    """Fit a linear support vector machine: squared hinge loss, one class against the rest, L2 penalty, no
+    """Fit a linear support vector machine with squared hinge loss and L2 penalty, one class against the rest. It has no
     probabilities.
 
-    The model predicts among the classes in `labels`; if the rows have a single class, it always predicts that class.
+    The model predicts only classes in `labels`. If the rows have a single class, the model always predicts that class.
     """
     seen = np.unique(labels)
     if len(seen) == 1:
@@ -99,22 +99,24 @@ def fit_linear_svm(
 
 
 def _one_blas_thread() -> AbstractContextManager[object]:
-    """Limit BLAS to one thread: products are small, and a second thread mostly waits."""
+    """Limit BLAS to one thread, because the products are small and a second thread would mostly wait."""
     return _THREADS.limit(limits=1, user_api="blas")
 
 
 @dataclass(frozen=True)
 class _Standardization:
-    """The map of features x to (x - origin) / scale, with one origin per column and one scale for all columns."""
+    """The map of features x to (x - origin) / scale, with an origin for each column and one scale for all columns."""
 
     origin: np.ndarray
     scale: float
 
     @classmethod
     def of(cls, features: np.ndarray) -> "_Standardization":
-        """Return the columns' means as origin and the root mean square around them as scale, which is at least 1.
+        """Return the map for these rows. The origin is the mean of each column, and the scale is the root mean square
+        around the means, at least 1.
 
-        Large features would lift rounding errors above the solvers' tolerance; small features do no harm.
+        Large features would raise rounding errors above the tolerance of the solvers. Small features have no such
+        effect.
         """
         origin = features.mean(axis=0)
         return cls(origin, max(1.0, float(np.sqrt(np.mean((features - origin) ** 2)))))
@@ -124,7 +126,7 @@ class _Standardization:
 
 
 def _certain(n_rows: int, classes: np.ndarray, column: int) -> Predictions:
-    """Return the predictions of a classifier that knows one class."""
+    """Return the predictions of a classifier that always predicts the same class."""
     probabilities = np.zeros((n_rows, len(classes)))
     probabilities[:, column] = 1.0
     return Predictions(np.full(n_rows, classes[column]), probabilities)

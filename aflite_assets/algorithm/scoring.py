@@ -27,32 +27,34 @@ def score_rows(
     memory_limit: int = 2**30,
     keep_probabilities: bool = False,
 ) -> Scores:
-    """Score every row by classifiers that were not trained on it: the inner loop of Algorithm 1 (ICML 2020), iteration
-    0.
+    """Score every row by classifiers that were not trained on the row. This is the first iteration of the inner loop in
+    Algorithm 1 (ICML 2020).
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
             changed.
         labels: one integer of 0 or more per row, at least two classes among the rows to train on.
-        settings: only `train_size`, `n_partitions`, `classifier` and `inverse_regularization` are used.
-        seed: from 0 to 2**64 - 1. The partitions are those of `filter_dataset`'s first iteration.
-        groups: one integer per row; rows of a group are never split between training and held-out side.
-        score_only: bool per row; True rows are never trained on. Each is predicted by a random subset of the
-            classifiers, as many as a train row expects; if `partitions` is given, by all of them. None is predicted by
-            a classifier that was trained on rows of its group.
-        partitions: replaces the random draw with one array of training row numbers per partition. If `partitions` is
+        settings: of these, only `train_size`, `n_partitions`, `classifier` and `inverse_regularization` are used.
+        seed: from 0 to 2**64 - 1. The partitions are the same as in the first iteration of `filter_dataset`.
+        groups: one integer per row; rows of a group are never split between training rows and held-out rows.
+        score_only: bool per row; True rows are never trained on. Each such row is predicted by a random subset of the
+            classifiers, on average as many as predict a train row. If `partitions` is given, it is predicted by all
+            classifiers. No such row is predicted by a classifier that was trained on rows of its group.
+        partitions: one array of training row numbers per partition, instead of the random draw. If `partitions` is
             given, `train_size` and `n_partitions` are not used.
-        fit: replaces the classifiers: `fit(features, labels, classes) -> predict`, where `predict(features)` gives the
-            predicted classes or `Predictions`. `fit` and `predict` receive features as float64.
-        device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
-        memory_limit: bytes that a run may use on the CPU, apart from the pages of `features`, a hundred bytes per row
-            and the memory of the libraries. A pool whose float32 copy takes more than half of this limit is read again
-            in every pass.
-        keep_probabilities: keep the rows x classes matrix, if the classifier has probabilities.
+        fit: a function that replaces the classifiers, `fit(features, labels, classes) -> predict`, where
+            `predict(features)` returns the predicted classes or `Predictions`. `fit` and `predict` receive features as
+            float64.
+        device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool that is too large for the GPU's
+            memory is streamed.
+        memory_limit: bytes of main memory that a run may use, in addition to the pages of `features`, a hundred bytes
+            per row and the libraries. If a float32 copy of the pool takes more than half of this limit, the pool is
+            read again in every pass.
+        keep_probabilities: keep the matrix of probabilities, rows x classes, if the classifier has probabilities.
 
     Raises:
         InvalidInputError: an argument is not as described above. The error is raised before any fitting, except for
-            errors in the results of a given `fit`.
+            errors in the results of a `fit` argument.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     inputs = check_inputs(features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit)
@@ -84,12 +86,12 @@ def _scores(inputs: Inputs, tally: Tally) -> Scores:
 
 
 def mean_score(scores: np.ndarray) -> float:
-    """Return the mean over the rows that have a score; at least one row must have one."""
+    """Return the mean over the rows that have a score. At least one row must have a score."""
     return float(np.nanmean(scores))
 
 
 def scored_mean(scores: np.ndarray) -> float | None:
-    """Return the mean score of `score_only` rows, or None if none of them has a score."""
+    """Return the mean score of the `score_only` rows, or None if no such row has a score."""
     return None if np.isnan(scores).all() else mean_score(scores)
 
 
@@ -106,7 +108,7 @@ def _first_partitions(inputs: Inputs, settings: FilterSettings, seed: int) -> li
 
 
 def _unpredicted(inputs: Inputs, subsets: Sequence[np.ndarray], seed: int, *, drawn: bool) -> list[np.ndarray]:
-    """Return the `score_only` rows that each training set leaves unpredicted."""
+    """Return, for each training set, the `score_only` rows that its classifiers do not predict."""
     rows, scored = inputs.trainable_rows, np.flatnonzero(inputs.score_only)
     groups, scored_groups = (None if inputs.groups is None else inputs.groups[those] for those in (rows, scored))
     if not drawn:

@@ -1,4 +1,6 @@
-"""Which scored rows an iteration removes: threshold, slice, ties and Gumbel noise. Scoring is in tally.py."""
+"""Choice of the scored rows that an iteration removes: threshold, slice, ties and Gumbel noise. Rows are scored in
+tally.py.
+"""
 
 from dataclasses import dataclass
 
@@ -13,11 +15,13 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Cut:
-    """The end of a slice, so that rows outside the pool can be removed by the same rule as its rows.
+    """The end of a slice. With it, rows that are only scored can be removed by the same rule as the other rows of the
+    pool.
 
-    Keys are scores ("greedy") or log scores plus Gumbel noise. Units with keys over `above` are removed. Units with
-    keys from `lowest` to `above` are removed at `rate`, in [0, 1], the share of the pool's rows with such keys that was
-    removed. Without ties and skipped groups, `above` is under `lowest`, and every key from `lowest` on is removed.
+    Keys are scores ("greedy") or log scores plus Gumbel noise. Units with keys above `above` are removed. Of the units
+    with keys from `lowest` to `above`, the share `rate`, in [0, 1], is removed. It is the share that was removed among
+    the pool's rows with such keys. Without ties and skipped groups, `above` is less than `lowest`, and every unit with
+    a key of at least `lowest` is removed.
     """
 
     lowest: float
@@ -30,11 +34,11 @@ class Slice:
     """The rows that one iteration removes.
 
     `rows`: ascending row numbers. `passing`: number of rows whose score is at or over the threshold. `cutoff`: lowest
-    removed score, or None if nothing is removed. `tied_at_cutoff`: number of rows with exactly that score.
-    `reaches_target`: whether the target size kept rows from being removed. `runs_out`: whether fewer rows than a full
-    slice could be removed. `cut`: the rule for rows that are only scored; None if none of them is removed. `own_words`:
-    int64, one entry per row of `rows`, if rows are ranked by vocabulary: the number of words that no unit other than
-    the row's had when it was removed.
+    score among the removed rows, or None if nothing is removed. `tied_at_cutoff`: number of rows with exactly the
+    cut-off score. `reaches_target`: whether the target size prevented the removal of further rows. `runs_out`: whether
+    fewer rows than a full slice could be removed. `cut`: the rule for rows that are only scored, or None if no such row
+    is removed. `own_words`: int64, one entry per row of `rows`, if rows are ranked by vocabulary. It is the number of
+    words that no other unit contained when the row's unit was removed.
     """
 
     rows: np.ndarray
@@ -53,13 +57,13 @@ NOTHING = Slice(np.empty(0, dtype=np.int64), 0, None, 0, reaches_target=False, r
 
 @dataclass(frozen=True)
 class Candidates:
-    """The rows of a pool in units: rows that are removed together share a unit and its score.
+    """The rows of a pool, grouped into units. Rows that are removed together form a unit and have one score.
 
-    `rows`: ascending row numbers; `units`: the unit of each row, from 0; `sizes`: rows per unit; `counted`: rows per
-    unit that the target size counts. `scores`: float64, share of right predictions per unit, NaN for a unit that was
-    never held out. `label_probability`: float64, mean held-out probability of the rows' own labels per unit, NaN if
-    never held out; None if the classifier has no probabilities. `classes`: int64, the label of each unit's first row;
-    None if it is not needed.
+    `rows`: ascending row numbers. `units`: the unit of each row, from 0. `sizes`: number of rows per unit. `counted`:
+    number of rows per unit that the target size counts. `scores`: the share of correct predictions per unit, float64;
+    NaN for a unit that was never held out. `label_probability`: the mean held-out probability of the rows' own labels
+    per unit, float64; NaN for a unit that was never held out. It is None if the classifier has no probabilities.
+    `classes`: the label of the first row of each unit, int64, or None if it is not needed.
     """
 
     rows: np.ndarray
@@ -79,12 +83,13 @@ def candidates(
     counted: np.ndarray,
     labels: np.ndarray | None = None,
 ) -> Candidates:
-    """Return units of single rows, or of the rows in `rows` that share a group (`groups` is as long as `rows`).
+    """Return the candidates for removal. Each unit is a single row or, with `groups` (one entry per row in `rows`), the
+    rows of a group.
 
-    A group's score is its right predictions over all its predictions. Because the rows of a group are held out
-    together, this equals the mean of its rows' predictability; computed from the counts, it is exact. A group's label
-    probability is the mean over its held-out predictions. `counted`: bool per row of `rows`; `labels`: int64 per row of
-    `rows`.
+    The score of a group is its number of correct predictions divided by its number of predictions. Because the rows of
+    a group are held out together, the score equals the mean predictability of the rows. It is exact, because it is
+    computed from counts. The label probability of a group is the mean over the group's held-out predictions. `counted`:
+    bool per row of `rows`; `labels`: int64 per row of `rows`.
     """
     units = np.arange(len(rows)) if groups is None else np.unique(groups, return_inverse=True)[1]
     first = np.unique(units, return_index=True)[1]
@@ -111,8 +116,8 @@ def _unit_probability(rows: np.ndarray, units: np.ndarray, tally: Tally) -> np.n
 
 
 def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) -> np.ndarray | None:
-    """Return a number per row of `rows`, equal for copies of each other; if there are more than `most` copies, each
-    gets its own number.
+    """Return one number per row of `rows`. Copies of each other have the same number, unless there are more than `most`
+    copies.
 
     Return None if no two rows are copies. `copies`: int64 per row of the input.
     """
@@ -124,7 +129,7 @@ def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) 
 
 
 def words_of(among: Candidates, words: RowWords) -> Vocabulary:
-    """Return the words of a pool per unit of removal; a unit's words count as one row's."""
+    """Return the words of a pool per unit of removal. The words of a unit count as the words of one row."""
     return count_vocabulary(words, among.rows, among.units, len(among.sizes))
 
 
@@ -138,17 +143,16 @@ def choose_slice(
     iteration: int,
     vocabulary: Vocabulary | None = None,
 ) -> Slice:
-    """Return the top units, with at most `allowed` rows in all, of which the target size counts at most `room`.
+    """Return the first units in the order of removal, with at most `allowed` rows and at most `room` counted rows.
 
-    "greedy" orders the units at or over the threshold by score, and "gumbel_over_threshold" by log score plus Gumbel
-    noise. "gumbel" orders all scored units by log score plus noise, and takes none once no score reaches the threshold.
-    Equal keys are ordered by a draw from (seed, iteration); with `ties` "label_probability", by their label
-    probabilities first. With `ranking` "label_probability", the units at or over the threshold are ordered by label
-    probability. With `balance` "classes", each class gets a part of `allowed` and `room`, in proportion to its rows and
-    counted rows among all units. A unit too large for the rest of the slice is skipped.
-
-    With a `vocabulary` of the pool (`words_of`), the units at or over the threshold are removed in the order of
-    `remove_lowest`; rows that are only scored then get no rule.
+    The selection "greedy" orders the units at or over the threshold by score, and "gumbel_over_threshold" by log score
+    plus Gumbel noise. The selection "gumbel" orders all scored units by log score plus noise, and removes nothing if no
+    score reaches the threshold. Units with equal keys are in random order, which depends on (seed, iteration). With
+    `ties` "label_probability", they are first ordered by label probability. With `ranking` "label_probability", the
+    units at or over the threshold are ordered by label probability. With `balance` "classes", `allowed` and `room` are
+    divided among the classes in proportion to the rows and counted rows of each class. A unit that is too large for the
+    rest of the slice is skipped. With a `vocabulary` of the pool (`words_of`), the units at or over the threshold are
+    removed in the order of `remove_lowest`. There is then no rule for rows that are only scored.
     """
     passing = int(among.sizes[settings.passes(among.scores)].sum())
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
@@ -176,12 +180,12 @@ def choose_slice(
 
 
 def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int) -> np.ndarray:
-    """Return the rows of only scored units that are removed by the rule of the pool's slice; with Gumbel noise, each
-    unit draws its own noise.
+    """Return the rows that are removed from units that are only scored, by the rule of the pool's slice. With Gumbel
+    noise, noise is drawn for each unit.
 
-    A unit is removed if it ranks before the slice's last row. At the cut-off, units are drawn at random, at the rate at
-    which the pool's units there are removed. The threshold applies to these units as to the pool's; if all units of the
-    pool that passed it are removed, so are these.
+    A unit is removed if it ranks before the last row of the slice. At the cut-off, units are removed at random, at the
+    same rate as the pool's units at the cut-off. The threshold applies to these units too. If all units of the pool
+    that passed the threshold are removed, all these units that pass are removed.
     """
     if cut is None:
         return among.rows[:0]
@@ -202,7 +206,9 @@ def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, se
 
 @dataclass(frozen=True)
 class RemovedRows:
-    """Positions, int64 ascending: `rows` in the given scores, `others` in the scores of the other rows."""
+    """Positions of removed rows, int64, ascending. `rows` are positions in the given scores, and `others` are positions
+    in the scores of the other rows.
+    """
 
     rows: np.ndarray
     others: np.ndarray
@@ -219,10 +225,10 @@ def remove_highest(
 ) -> RemovedRows:
     """Return the `n_rows` rows with the highest scores, and the rows of `others` that the same rule removes.
 
-    Equal scores are drawn at random; `others` at the cut-off are removed at the same rate as the rows there. Scores lie
-    in [0, 1]; rows without a score (NaN) come last. If `groups` and `other_groups` are given (int64, one per entry of
-    `scores` and `others`), rows of a group are removed together, by the mean of their scores. A group too large for the
-    rest of `n_rows` stays.
+    Among equal scores, rows are chosen at random. At the cut-off, `others` are removed at the same rate as the rows.
+    Scores lie in [0, 1]. Rows without a score (NaN) are removed last. If `groups` and `other_groups` are given (int64,
+    one entry per score), the rows of a group are removed together, by the mean of their scores. A group that is too
+    large for the rest of `n_rows` is not removed.
     """
     settings = FilterSettings(target_size=1, train_size=1, slice_size=max(n_rows, 1), threshold=0.0)
     among = _scored_units(np.nan_to_num(scores, nan=0.0), groups)
@@ -241,15 +247,15 @@ def _scored_units(scores: np.ndarray, groups: np.ndarray | None) -> Candidates:
 def _probability(among: Candidates) -> np.ndarray:
     if among.label_probability is None:
         raise InvalidInputError(
-            'rows are to be removed by "label_probability", but the classifier returned no probabilities: use a '
-            "classifier that returns them."
+            'rows are to be removed by "label_probability", but the classifier returned no probabilities; use a '
+            "classifier that returns probabilities"
         )
     return among.label_probability
 
 
 def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
-    """Divide `places` among the classes in proportion to their `rows`, as int64; the largest remainders, then the lower
-    classes, get the places left over.
+    """Divide `places` among the classes in proportion to their `rows`, as int64. The remaining places go to the classes
+    with the largest remainders; among equal remainders, lower classes come first.
     """
     exact = places * rows / max(rows.sum(), 1)
     whole = np.floor(exact).astype(np.int64)
@@ -260,9 +266,10 @@ def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Going:
-    """The removed units, whether the target is reached, and whether fewer rows than a full slice could be removed.
+    """The result of a choice: the removed units, whether the target is reached, and whether fewer rows than a full
+    slice could be removed.
 
-    `own_words`: int64 per unit, as in `Slice`; None if rows are not ranked by vocabulary.
+    `own_words`: int64 per unit, as in `Slice`, or None if rows are not ranked by vocabulary.
     """
 
     units: np.ndarray
@@ -274,13 +281,15 @@ class _Going:
 def _in_order(
     among: Candidates, settings: FilterSettings, eligible: np.ndarray, *, keys: np.ndarray, ties: np.ndarray
 ) -> np.ndarray:
-    """Return the `eligible` units by key, highest first, with equal keys ordered by the setting `ties`."""
+    """Return the `eligible` units in descending order of their keys. Units with equal keys are ordered by the setting
+    `ties`.
+    """
     before = (ties,) if settings.ties == "random" else (ties, -_probability(among))
     return eligible[np.lexsort((*(key[eligible] for key in before), -keys[eligible]))]
 
 
 def _as_many_as_fit(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
-    """Return which of the `ordered` units are removed if all classes share one slice."""
+    """Return the removed units among `ordered` if all classes have one common slice."""
     chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
     return _Going(ordered[chosen], reaches_target, _runs_out(among, ordered[chosen], ordered, allowed))
 
@@ -288,7 +297,7 @@ def _as_many_as_fit(among: Candidates, ordered: np.ndarray, *, allowed: int, roo
 def _by_vocabulary(
     among: Candidates, vocabulary: Vocabulary, eligible: np.ndarray, *, ties: np.ndarray, allowed: int, room: int
 ) -> _Going:
-    """Return which of the `eligible` units are removed if units with the fewest own words go first."""
+    """Return the removed units among `eligible` if the units with the fewest own words are removed first."""
     lowest = remove_lowest(
         vocabulary, eligible, ties=ties, sizes=among.sizes, counted=among.counted, allowed=allowed, room=room
     )
@@ -300,13 +309,15 @@ def _runs_out(among: Candidates, going: np.ndarray, eligible: np.ndarray, allowe
 
 
 def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
-    """Return which of the `ordered` units are removed if each class has its own part of the slice.
+    """Return the removed units among `ordered` if each class has a separate part of the slice.
 
-    If the target cuts the slice, its room is divided in the same way; room that a class leaves unused is filled in
-    order.
+    If the target limits the slice, the remaining room is divided among the classes in the same way. Room that a class
+    does not use goes to the next units in the order.
     """
     if among.classes is None:
-        raise InvalidInputError('balance is "classes" but the units have no classes: give labels to `candidates`.')
+        raise InvalidInputError(
+            '`balance` is "classes", but the classes of the rows are not known; give `labels` to `candidates`'
+        )
     codes = np.unique(among.classes, return_inverse=True)[1]
     places = shared_out(allowed, np.bincount(codes, among.sizes))
     taken = np.zeros(len(codes), dtype=bool)
@@ -324,7 +335,9 @@ def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int
 
 
 def _cut_by_class(among: Candidates, whole: np.ndarray, codes: np.ndarray, *, room: int) -> np.ndarray:
-    """Return the units of a slice that are still removed if the target allows only `room` counted rows to go."""
+    """Return the units of a slice that are still removed if the target allows the removal of only `room`
+    counted rows.
+    """
     taken = np.zeros(len(codes), dtype=bool)
     for code, most in enumerate(shared_out(room, np.bincount(codes, among.counted))):
         of_class = whole[codes[whole] == code]
@@ -336,7 +349,7 @@ def _cut_by_class(among: Candidates, whole: np.ndarray, codes: np.ndarray, *, ro
 
 
 def _at_cutoff(among: Candidates, settings: FilterSettings, taken: np.ndarray, cutoff: float) -> np.ndarray:
-    """Return, as bool, the units that only the random draw separates from the last removed unit."""
+    """Return a bool mask of the units that differ from the last removed unit only by the random draw."""
     if not settings.uses_label_probability:
         return np.asarray(among.scores == cutoff)
     probability = _probability(among)
@@ -356,8 +369,8 @@ def _keys(among: Candidates, settings: FilterSettings, stream: np.random.Generat
 
 
 def _eligible(among: Candidates, settings: FilterSettings, *, any_passes: bool) -> np.ndarray:
-    """Return the units that a slice may take: those at or over the threshold; with "gumbel", all scored units while any
-    passes.
+    """Return the units that may be removed: the units at or over the threshold. With "gumbel", return all scored units
+    if at least one reaches the threshold.
     """
     if settings.selection == "gumbel":
         return np.flatnonzero(~np.isnan(among.scores)) if any_passes else np.empty(0, dtype=np.int64)
@@ -365,7 +378,9 @@ def _eligible(among: Candidates, settings: FilterSettings, *, any_passes: bool) 
 
 
 def _fitting(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> tuple[np.ndarray, bool]:
-    """Return the positions in `ordered` of the removed units, and whether the target kept any unit from removal."""
+    """Return the positions in `ordered` of the removed units, and whether the target prevented the removal
+    of a unit.
+    """
     sizes, counted = among.sizes[ordered], among.counted[ordered]
     # Once the target is reached, rows that it does not count stay, as those of their rank that it does count.
     reached = int(np.searchsorted(np.cumsum(counted), room))

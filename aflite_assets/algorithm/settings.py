@@ -1,4 +1,6 @@
-"""Settings of a run, and the checks that need no data. Checks against the data are in inputs.py."""
+"""Settings of a run, and checks of the settings that need no data. Checks of the settings against the data are in
+inputs.py.
+"""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -20,7 +22,7 @@ Balance = Literal["none", "classes"]
 
 _COUNTS = {
     "target_size": "give the fewest train rows to keep",
-    "train_size": "give the number of rows each classifier is trained on",
+    "train_size": "give the number of rows that each classifier is trained on",
     "slice_size": "give the most rows to remove per iteration",
     "n_partitions": "give the number of random partitions per iteration (64 is common; the papers give no value)",
 }
@@ -37,31 +39,32 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FilterSettings:
-    """The parameters of AFLite (Algorithm 1, ICML 2020); they are checked when made, and numbers are stored as plain
+    """The parameters of AFLite (Algorithm 1, ICML 2020). They are checked on creation, and numbers are stored as plain
     int and float.
 
-    `target_size` (n), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at least 1;
-    `threshold` (tau) lies in [0, 1]. `selection` "greedy" is greedy slicing, strategy B of the ICLR 2020 submission.
-    "gumbel" is slice sampling, its strategy C: rows are drawn from all rows that were held out, with probabilities
-    proportional to their predictability, and the run ends once no score reaches the threshold. "gumbel_over_threshold"
-    draws in the same way among the rows at or over the threshold. `classifier` is "logistic", "linear_svm", or "both";
-    with "both", every partition contributes two predictions per held-out row. `inverse_regularization` is
-    scikit-learn's C, which multiplies the sum of the losses. `remove` decides whether a slice consists of single rows
-    or of whole groups. With "groups", the rows of a group are removed together by the mean of their predictability. A
-    slice has at most `slice_size` rows, and a group too large for the rest of it is skipped. If the target is within
-    reach of a slice, the groups that fit are removed and filtering ends, possibly above the target. `stop_at_chance`
-    (not in the papers) ends the run after two passes in a row at chance. A pass is at chance if its bias is at most the
-    highest bias of passes over permuted labels (`chance.score_permuted`); it removes nothing. `ranking` decides which
-    rows at or over the threshold form the slice; by default, those of the highest predictability. With
-    "label_probability" (not in the papers) they are those with the highest mean held-out probability of their own label
-    in the same pass. With "vocabulary" they are the rows whose removal loses the fewest words of the pool
-    (vocabulary.py; needs `words` and selection "greedy"). `comparison` decides which predictabilities pass the
-    threshold: "at_least" means those at or over it (ICML 2020), "greater" those over it (SustaiNLP 2020, Algorithm 1).
-    `early_stop` ends the run after the first slice that is not full (ICML 2020); without it, the run ends only at the
-    target, or when no row passes (SustaiNLP 2020). `ties` (not in the papers) decides which rows of equal rank are
-    removed first: randomly drawn ones, or those of the highest label probability in the same pass. `balance` "classes"
-    (not in the papers) divides a slice among the classes by the rows they have left. If fewer rows of a class pass, its
-    remaining places stay empty; the run ends once this holds for every class that has places.
+    `target_size` (n in the paper), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at
+    least 1. `threshold` (tau) lies in [0, 1]. `selection` "greedy" is greedy slicing (strategy B of the ICLR 2020
+    submission), and "gumbel" is slice sampling (strategy C). Slice sampling draws rows from all rows that were held
+    out, with probabilities proportional to their predictability. The run then ends when no score reaches the threshold.
+    The selection "gumbel_over_threshold" draws in the same way, but only among the rows at or over the threshold.
+    `classifier` is "logistic", "linear_svm" or "both". With "both", every partition gives two predictions per held-out
+    row. `inverse_regularization` is scikit-learn's C, which multiplies the sum of the losses. `remove` decides whether
+    a slice consists of single rows or of whole groups. With "groups", the rows of a group are removed together by the
+    mean of their predictability. A slice has at most `slice_size` rows, and a group that is too large for the rest of
+    the slice is skipped. If one more slice would reach the target, the groups that fit are removed and filtering ends,
+    possibly with more rows than the target. `stop_at_chance` (not in the papers) ends the run after two consecutive
+    passes at chance. A pass is at chance if its bias is at most the highest bias of passes over permuted labels
+    (`chance.score_permuted`). Such a pass removes nothing. `ranking` decides which rows at or over the threshold form
+    the slice. By default, these are the rows with the highest predictability. With "label_probability" (not in the
+    papers), these are the rows with the highest mean held-out probability of their own label in the same pass. With
+    "vocabulary", these are the rows whose removal loses the fewest words of the pool (see vocabulary.py). This ranking
+    needs `words` and the selection "greedy". `comparison` decides whether a score equal to the threshold passes: it
+    does with "at_least" (ICML 2020), but not with "greater" (SustaiNLP 2020, Algorithm 1). `early_stop` ends the run
+    after the first slice that is not full (ICML 2020). Without `early_stop`, the run ends only at the target, or when
+    no row passes (SustaiNLP 2020). `ties` (not in the papers) decides which rows of equal rank are removed first:
+    random rows, or the rows with the highest label probability in the same pass. `balance` "classes" (not in the
+    papers) divides a slice among the classes in proportion to their remaining rows. If fewer rows of a class pass than
+    the class has places, the other places stay empty. The run ends when this is true of every class that has places.
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.
@@ -90,11 +93,11 @@ class FilterSettings:
             _check_choice(name, getattr(self, name), choices)
         for name in ("stop_at_chance", "early_stop"):
             if not isinstance(getattr(self, name), bool):
-                raise InvalidInputError(f"{name} must be True or False; received {getattr(self, name)!r}.")
+                raise InvalidInputError(f"`{name}` is {getattr(self, name)!r}; give True or False")
         if self.ranking == "vocabulary" and self.selection != "greedy":
             raise InvalidInputError(
-                f'selection is "{self.selection}", which orders rows by their scores, but ranking is "vocabulary": '
-                'use selection="greedy", or leave ranking out.'
+                f'`selection` is "{self.selection}", which orders rows by their scores, but `ranking` is '
+                '"vocabulary"; use `selection="greedy"`, or leave `ranking` out'
             )
         self._check_order()
         self._store("threshold", _threshold(self.threshold))
@@ -107,33 +110,35 @@ class FilterSettings:
 
     @property
     def holds_others(self) -> bool:
-        """Whether a slice gives a rule for rows that are only scored: it does if one key orders all units."""
+        """Whether a slice gives a rule for rows that are only scored. This requires that a single key
+        orders all units.
+        """
         return self.ranking != "vocabulary" and self.ties == "random" and self.balance == "none"
 
     def _check_order(self) -> None:
-        """Refuse settings that order rows in two ways at once, or by values that are not computed."""
+        """Raise an error if the settings order rows in two ways at once, or by values that are not computed."""
         changed = [(name, getattr(self, name)) for name in ("ranking", "ties", "balance")]
         changed = [(name, value) for name, value in changed if value in ("label_probability", "classes")]
         for name, value in changed:
             if value == "label_probability" and self.classifier == "linear_svm":
                 raise InvalidInputError(
-                    f'{name} is "{value}" but classifier is "linear_svm", which has no probabilities: use "logistic" '
-                    f'or "both", or leave {name} out.'
+                    f'`{name}` is "{value}", but `classifier` is "linear_svm", which has no probabilities; use '
+                    f'"logistic" or "both", or leave `{name}` out'
                 )
             if self.selection != "greedy":
                 raise InvalidInputError(
-                    f'selection is "{self.selection}", which draws rows by their predictability, but {name} is '
-                    f'"{value}": use selection="greedy", or leave {name} out.'
+                    f'`selection` is "{self.selection}", which draws rows by their predictability, but `{name}` is '
+                    f'"{value}"; use `selection="greedy"`, or leave `{name}` out'
                 )
             if self.ranking == "vocabulary":
                 raise InvalidInputError(
-                    f'ranking is "vocabulary", which orders rows by their words, but {name} is "{value}": leave one of '
-                    "them out."
+                    f'`ranking` is "vocabulary", which orders rows by their words, but `{name}` is "{value}"; leave '
+                    f"`ranking` or `{name}` out"
                 )
             if value == "classes" and self.remove == "groups":
                 raise InvalidInputError(
-                    'balance is "classes" but remove is "groups", and a group may have rows of several classes: use '
-                    'remove="rows", or leave balance out.'
+                    '`balance` is "classes", but `remove` is "groups" and a group may have rows of several classes; '
+                    'use `remove="rows"`, or leave `balance` out'
                 )
 
     def _store(self, name: str, value: float) -> None:
@@ -141,44 +146,50 @@ class FilterSettings:
         object.__setattr__(self, name, value)
 
     def as_dict(self) -> dict[str, int | float | str]:
-        """Return the fields by name, as plain values that JSON can hold."""
+        """Return the fields by name, as plain values that can be written as JSON."""
         return asdict(self)
 
     def passes(self, scores: np.ndarray) -> np.ndarray:
-        """Return, as bool, which predictabilities pass the threshold; NaN does not."""
+        """Return a bool mask of the predictabilities that pass the threshold. NaN does not pass."""
         return scores > self.threshold if self.comparison == "greater" else scores >= self.threshold
 
 
 def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) -> None:
-    """Check the sizes as Algorithm 1 states them: t < n, k <= n, n <= rows.
+    """Check the conditions of Algorithm 1 on the sizes: t < n, k <= n and n <= number of rows.
 
-    `pool_rows`: number of rows that may be trained on; `counted_rows`: number of those that the target size counts. If
-    the target does not count all rows, n is the number of pool rows left when all rows are removed at one rate.
+    `pool_rows`: number of rows that may be trained on. `counted_rows`: how many of these rows the target size counts.
+    If the target does not count all rows, n is the number of pool rows that remain if all rows are removed at the same
+    rate.
 
     Raises:
-        InvalidInputError: the message begins with the name of the setting.
+        InvalidInputError: a size is wrong; the message begins with the name of the setting in backquotes.
     """
     if settings.target_size > counted_rows:
         raise InvalidInputError(
-            f"target_size must not exceed the number of rows that it counts, {counted_rows}; received "
-            f"{settings.target_size}: lower it."
+            f"`target_size` is {settings.target_size}, but only {counted_rows} rows count towards it; lower "
+            "`target_size`"
         )
     left = settings.target_size * pool_rows // counted_rows
-    target = f"target_size, {left}" if left == settings.target_size else f"target_size, {left} rows of the pool"
+    target = (
+        f"`target_size` is {left}"
+        if left == settings.target_size
+        else f"`target_size` corresponds to {left} rows of the pool"
+    )
     if settings.train_size >= left:
         raise InvalidInputError(
-            f"train_size must be below {target}; received {settings.train_size}: lower train_size or raise target_size."
+            f"`train_size` is {settings.train_size}, but {target} and must be larger; lower `train_size`, or raise "
+            "`target_size`"
         )
     if settings.slice_size > left:
         raise InvalidInputError(
-            f"slice_size must not exceed {target}; received {settings.slice_size}: lower slice_size or raise "
-            "target_size."
+            f"`slice_size` is {settings.slice_size}, but {target} and must not be smaller; lower `slice_size`, or "
+            "raise `target_size`"
         )
 
 
 def _count(name: str, value: object, *, remedy: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InvalidInputError(f"{name} must be a whole number of at least 1; received {value!r}: {remedy}.")
+        raise InvalidInputError(f"`{name}` is {value!r}, but it must be a whole number of at least 1; {remedy}")
     return int(value)
 
 
@@ -193,8 +204,8 @@ def _threshold(value: object) -> float:
     number = _number(value)
     if number is None or not 0.0 <= number <= 1.0:
         raise InvalidInputError(
-            f"threshold must be a number from 0 to 1; received {value!r}: "
-            "give the lowest predictability a removed row may have (0.75 is common; the papers give no value)."
+            f"`threshold` is {value!r}, but it must be a number from 0 to 1; give the lowest predictability that a "
+            "removed row may have (0.75 is common, and the papers give no value)"
         )
     return number
 
@@ -203,12 +214,12 @@ def _positive(value: object) -> float:
     number = _number(value)
     if number is None or number <= 0.0:
         raise InvalidInputError(
-            f"inverse_regularization must be a finite number above 0; received {value!r}: "
-            "give scikit-learn's C (1.0 is its default; larger means less regularization)."
+            f"`inverse_regularization` is {value!r}, but it must be a finite number above 0; give scikit-learn's C "
+            "(its default is 1.0, and larger values mean less regularization)"
         )
     return number
 
 
 def _check_choice(name: str, value: object, choices: Collection[str]) -> None:
     if value not in choices:
-        raise InvalidInputError(f"{name} is {value!r}, which is not a known choice: give one of {', '.join(choices)}.")
+        raise InvalidInputError(f"`{name}` is {value!r}, which is unknown; give one of {', '.join(choices)}")

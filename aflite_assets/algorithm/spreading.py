@@ -1,8 +1,8 @@
-"""Scoring of one iteration's partitions in other processes, some at a time, added up to the same bits as in one
-process.
+"""Scoring of an iteration's partitions in several other processes. The sum of the results is bit-identical to the
+result of one process.
 
-The caller decides where these processes run and how work reaches them (`Scorers`). The class that does the work there
-is `PartitionScorer`.
+The caller decides where these processes run and how they receive their work (`Scorers`). In each of these processes, a
+`PartitionScorer` does the work.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,10 +31,10 @@ from aflite_assets.algorithm.settings import FilterSettings
 
 @dataclass(frozen=True)
 class IterationWork:
-    """The data that all scorers need for one iteration.
+    """The data that every scorer needs for one iteration.
 
-    `pool`: the rows that enter the iteration, ascending int64. `start`: `EngineTally.start` of the previous iteration,
-    or None in the first. Each scorer draws its own partitions.
+    `pool`: the rows at the start of the iteration, ascending int64. `start`: `EngineTally.start` of the previous
+    iteration, or None in the first iteration. Each scorer draws the partitions that it scores.
     """
 
     iteration: int
@@ -45,11 +45,11 @@ class IterationWork:
 
 
 class Scorers(Protocol):
-    """Scorers of partitions, each a `PartitionScorer` of the same inputs, settings and seed."""
+    """Scorers of partitions. Each scorer is a `PartitionScorer` with the same inputs, settings and seed."""
 
     @property
     def count(self) -> int:
-        """Number of scorers that work at a time."""
+        """Number of scorers that work at the same time."""
         ...
 
     def score(self, work: IterationWork, numbers: Sequence[range]) -> Iterator[SetCounts]:
@@ -58,10 +58,12 @@ class Scorers(Protocol):
 
 
 class PartitionScorer:
-    """A scorer of the requested partitions of a run, one iteration after the other."""
+    """A scorer for partitions of a run. It is used for one iteration after the other."""
 
     def __init__(self, inputs: Inputs, settings: FilterSettings, *, seed: int, memory_limit: int) -> None:
-        """Take the arguments of the run itself; `memory_limit` affects the bits too."""
+        """Prepare the scorer with the arguments of the run. `memory_limit` must be the same too, because it affects
+        rounding.
+        """
         self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
         self._engine: LinearEngine | None = None
 
@@ -95,12 +97,12 @@ class PartitionScorer:
 
 
 class SpreadEngine:
-    """A replacement for `LinearEngine` in a run that has `scorers` score its partitions; as a context manager it ends
-    nothing.
+    """A replacement for `LinearEngine` in a run whose partitions are scored by `scorers`. As a context manager, it does
+    nothing on exit.
 
-    The engine gives the same bits as one `LinearEngine` on a machine like the scorers', for any number of scorers. A
-    fit does not depend on the fits made with it, counts are whole numbers, probabilities are rounded so that their sums
-    are exact, and classifiers are added up here, in order.
+    For any number of scorers, the results are bit-identical to the results of one `LinearEngine` on the same kind of
+    machine. There are four reasons. A fit does not depend on other fits, and counts are whole numbers. Probabilities
+    are rounded so that their sums are exact, and this class adds up the classifiers in order.
     """
 
     def __init__(self, inputs: Inputs, settings: FilterSettings, prepared: Preparation, scorers: Scorers) -> None:
@@ -110,8 +112,8 @@ class SpreadEngine:
     def of(
         cls, inputs: Inputs, settings: FilterSettings, *, seed: int, memory_limit: int, scorers: Scorers
     ) -> "SpreadEngine | None":
-        """Return the engine, or None for a job too small for the compiled kernels, because sending it would take
-        longer.
+        """Return the engine. Return None if the job is too small for the compiled kernels, because sending the work
+        would take longer.
         """
         threads = Threads.started(torch.get_num_threads())
         codes = np.searchsorted(inputs.classes, inputs.labels)
@@ -140,7 +142,7 @@ class SpreadEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> EngineTally:
-        """Return the tally as `LinearEngine.tally` does; `subsets` and `unpredicted` belong to `iteration`."""
+        """Return the tally, as `LinearEngine.tally` does. `subsets` and `unpredicted` belong to `iteration`."""
         work = IterationWork(iteration, pool, WholeIteration.of(subsets), start, keep_probabilities)
         parts = self._scorers.score(work, shares(len(subsets), self._scorers.count))
         first = next(parts)
@@ -168,8 +170,8 @@ def _added(summed: SummedClassifiers, kept: KeptClassifiers) -> SummedClassifier
 
 
 def shares(n_partitions: int, scorers: int) -> list[range]:
-    """Return consecutive ranges of partition numbers of about equal size, one per scorer; fewer if there are too few
-    partitions.
+    """Return consecutive ranges of partition numbers of about equal size, one per scorer. There are fewer ranges if
+    there are too few partitions.
     """
     edges = np.linspace(0, n_partitions, min(scorers, n_partitions) + 1).round().astype(int).tolist()
     return [range(first, stop) for first, stop in pairwise(edges)]

@@ -1,7 +1,8 @@
-"""From training sets to counts: fit, predict the held-out rows, add up; and the interface of a classifier.
+"""Counts of predictions from training sets: fitting, predicting the held-out rows, and adding up. The interface of a
+classifier is also defined here.
 
-Which rows are trained on is decided in partitions.py, and which rows are removed in selection.py. The fast engine
-(linear) makes the same counts in its own way.
+The training rows are chosen in partitions.py, and the removed rows in selection.py. The package `linear` is a fast
+engine that computes the same counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,10 +16,10 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predicted labels, and probabilities if the classifier has them.
+    """Predicted labels, and probabilities if the classifier has probabilities.
 
-    `labels`: one predicted class per row. `probabilities`: rows x classes in [0, 1], columns in the order of
-    the `classes` given to the fit; 0 for a class the classifier never saw.
+    `labels`: one predicted class per row. `probabilities`: rows x classes, in [0, 1], with columns in the order of the
+    `classes` argument of the fit. A class that the classifier never saw has probability 0.
     """
 
     labels: np.ndarray
@@ -43,11 +44,12 @@ _COUNTS_PART = 16
 
 @dataclass(frozen=True)
 class PredictedInstead:
-    """The classes that held-out predictions gave most often instead of a row's own label, up to `MOST_INSTEAD`.
+    """The classes that were predicted most often, in held-out predictions, instead of a row's own label; at most
+    `MOST_INSTEAD` classes per row.
 
-    `columns` and `counts` are rows x `MOST_INSTEAD`, most frequent class first; among equally frequent classes, the
-    lower one first. `columns` (int32): positions in the dataset's classes, or -1 if there are no more. `counts`
-    (int32): number of predictions, or 0 if there are no more.
+    `columns` and `counts` are rows x `MOST_INSTEAD`, with the most frequent class first. Among equally frequent
+    classes, the lower class is first. `columns` (int32): positions in the dataset's classes, or -1 if there are no more
+    classes. `counts` (int32): number of predictions of the class, or 0 if there are no more classes.
     """
 
     columns: np.ndarray
@@ -56,12 +58,14 @@ class PredictedInstead:
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts over the partitions of one iteration, one entry per input row (zeros outside the pool).
+    """Counts over the partitions of one iteration. All arrays have one entry per input row, which is zero outside the
+    pool.
 
-    `correct` and `predictions`: number of correct held-out predictions, and of all held-out predictions. `held_out`:
-    number of partitions in which the row was held out. `label_probability`: float32, mean probability of the row's own
-    label, NaN if there was none; None if no classifier gave probabilities. `probabilities`: the mean probability of
-    every class, rows x classes, only on request. `instead`: None if `counts_classes` is False.
+    `correct` and `predictions`: number of correct held-out predictions, and number of all held-out predictions.
+    `held_out`: number of partitions in which the row was held out. `label_probability`: mean probability of the row's
+    own label, float32; NaN for a row without a prediction. It is None if no classifier has probabilities.
+    `probabilities`: the mean probability of every class, rows x classes, if requested. `instead`: None if
+    `counts_classes` is False.
     """
 
     correct: np.ndarray
@@ -73,7 +77,7 @@ class Tally:
 
     @property
     def scores(self) -> np.ndarray:
-        """Predictability, float64; NaN for a row without a prediction."""
+        """Predictability of each row, float64; NaN for a row without a prediction."""
         return shares(self.correct, self.predictions)
 
 
@@ -87,9 +91,10 @@ def tally_partitions(
     keep_probabilities: bool = False,
     unpredicted: Sequence[np.ndarray] | None = None,
 ) -> Tally:
-    """Train every fit on every subset and count its predictions for the other rows of `pool` (ascending).
+    """Call every fit function for every subset, and count the predictions for the other rows of `pool` (ascending row
+    numbers).
 
-    `unpredicted`: for each subset, further rows of the pool that it does not predict.
+    `unpredicted`: for each subset, further rows of the pool that are not predicted.
     """
     by_class = counts_classes(inputs, memory_limit)
     counts = _Counts(inputs, keep_probabilities=keep_probabilities, by_class=by_class)
@@ -107,10 +112,10 @@ def tally_partitions(
 
 
 def counts_classes(inputs: Inputs, memory_limit: int) -> bool:
-    """Return True if predictions are counted by class: the counts of all rows must take at most a sixteenth of the
-    limit.
+    """Return True if predictions are counted by class. This requires that the counts of all rows take at most a
+    sixteenth of the memory limit.
 
-    The rows at the start of a run decide, so that the answer is the same in each of its iterations.
+    The result depends on the number of rows at the start of a run, so that it is the same in all iterations.
     """
     return len(inputs.labels) * len(inputs.classes) * np.dtype(np.int32).itemsize <= memory_limit // _COUNTS_PART
 
@@ -118,10 +123,11 @@ def counts_classes(inputs: Inputs, memory_limit: int) -> bool:
 def predicted_instead(
     class_counts: np.ndarray, codes: np.ndarray, *, rows: np.ndarray, n_rows: int
 ) -> PredictedInstead:
-    """Return the other classes that `rows` were predicted as, one entry per input row (of `n_rows`).
+    """Return the wrong classes that were predicted for `rows`. The result has one entry per input row (`n_rows`
+    entries).
 
-    `class_counts`: predictions of every class, one entry per row of `rows`; overwritten. `codes`: the own classes of
-    `rows`.
+    `class_counts`: number of predictions of every class, one entry per row of `rows`. The array is overwritten.
+    `codes`: the true classes of `rows`.
     """
     columns = np.full((n_rows, MOST_INSTEAD), -1, dtype=np.int32)
     counts = np.zeros((n_rows, MOST_INSTEAD), dtype=np.int32)
@@ -137,7 +143,7 @@ def predicted_instead(
 
 
 def shares(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
-    """Return `parts / wholes` in float64, with NaN if the whole is 0."""
+    """Return `parts / wholes` in float64. The result is NaN if the whole is 0."""
     return np.divide(parts, wholes, out=np.full(len(parts), np.nan), where=wholes > 0)
 
 
@@ -157,7 +163,7 @@ class _Counts:
         self.held_out = np.zeros(rows, dtype=np.int64)
 
     def add(self, rows: np.ndarray, predicted: np.ndarray | Predictions) -> None:
-        """Count one classifier's predictions of `rows`, each row once."""
+        """Count the predictions of one classifier for `rows`. Each row must occur once."""
         predictions = self._checked(len(rows), predicted)
         self._predictions[rows] += 1
         self._correct[rows] += predictions.labels == self._labels[rows]
@@ -173,7 +179,7 @@ class _Counts:
             self._matrix_sums[rows] += predictions.probabilities
 
     def tally(self) -> Tally:
-        """Return the sums so far."""
+        """Return a tally of the sums so far."""
         means, matrix = None, None
         if self._with_probabilities.any():
             means = shares(self._label_sums, self._with_probabilities).astype(np.float32)
@@ -190,14 +196,14 @@ class _Counts:
         predictions = predicted if isinstance(predicted, Predictions) else Predictions(np.asarray(predicted))
         if predictions.labels.shape != (n_rows,):
             raise InvalidInputError(
-                f"predict returned labels of shape {predictions.labels.shape} for {n_rows} rows: "
-                "return one predicted class per row."
+                f"`predict` returned labels of shape {predictions.labels.shape} for {n_rows} rows; return one "
+                "predicted class per row"
             )
         expected = (n_rows, len(self._classes))
         if predictions.probabilities is not None and predictions.probabilities.shape != expected:
             raise InvalidInputError(
-                f"predict returned probabilities of shape {predictions.probabilities.shape}, expected {expected}: "
-                "return a column for each of the classes given to fit."
+                f"`predict` returned probabilities of shape {predictions.probabilities.shape} instead of {expected}; "
+                "return one column for each class that `fit` received"
             )
         return predictions
 

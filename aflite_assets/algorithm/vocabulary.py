@@ -1,16 +1,18 @@
-"""Rows ranked by their effect on the vocabulary: counts over a pool's words, and the greedy removal based on them.
+"""Ranking of rows by their effect on the vocabulary: counts of the words in a pool, and a greedy removal based on these
+counts.
 
-Mishra and Sachdeva, "Do We Need to Create Big Datasets to Learn a Task?" (SustaiNLP 2020, Algorithm 1), sort a slice's
-candidates by the first term of the first component of DQI, |V| / |X| (Mishra et al., arXiv 2005.00816). Which rows are
-candidates, and how many of them are removed, is decided in selection.py; texts are split into words elsewhere.
+Mishra and Sachdeva, "Do We Need to Create Big Datasets to Learn a Task?" (SustaiNLP 2020, Algorithm 1), sort the
+candidates of a slice by |V| / |X|, the number of distinct words per row. It is the first term of the data quality index
+DQI (Mishra et al., arXiv 2005.00816). The module selection.py decides which rows are candidates and how many are
+removed.
 
-A unit is removed as a whole: it is a row, or a group whose words count as one row's. For a unit r of a pool of N units,
-with V distinct words and `rows_with(w)` units that hold the word w:
+A unit is removed as a whole. It is a row, or a group whose words count as the words of one row. Let a pool have N units
+and V distinct words, and let `rows_with(w)` be the number of units that contain the word w. For a unit r of the pool:
 
-- u(r), its *own words*: the number of words that no other unit holds. Removing r lowers the term by (N u(r) - V) / (N
-  (N - 1)), so ordering by u is ordering by the loss in the term.
-- phi(r), its *share of the vocabulary*: the sum of 1 / rows_with(w) over its words, which is its Shapley value; over
-  the pool, the shares sum to V.
+- u(r), its *own words*: the number of words that no other unit contains. Removing r lowers V / N by (N u(r) - V) / (N
+  (N - 1)), so an order by u is also an order by this loss.
+- phi(r), its *share of the vocabulary*: the sum of 1 / rows_with(w) over the words of r, which is the Shapley value of
+  r. The shares of all units sum to V.
 """
 
 from dataclasses import dataclass
@@ -34,11 +36,12 @@ _FEW = 32
 
 @dataclass(frozen=True, eq=False)
 class RowWords:
-    """The distinct words of each row, over all its texts.
+    """The distinct words of each row, in all texts of the row.
 
-    `numbers`: the words' numbers from 0, row after row. `offsets`: the position in `numbers` at which each row's words
-    begin, and a last one at which they end; rows + 1 entries, ascending from 0. Numbers may also exist for words that
-    no row has. `check_row_words` converts `numbers` to int32 and `offsets` to int64.
+    `numbers`: the word numbers of all rows, row after row; words are numbered from 0. `offsets`: the position in
+    `numbers` at which each row's words begin, and a last position at which the last row's words end. It has rows + 1
+    entries, ascending from 0. There may be numbers of words that no row contains. `check_row_words` converts `numbers`
+    to int32 and `offsets` to int64.
     """
 
     offsets: np.ndarray
@@ -46,7 +49,7 @@ class RowWords:
 
     @cached_property
     def n_numbers(self) -> int:
-        """The largest number of a word plus one."""
+        """The largest word number plus one."""
         return int(self.numbers.max()) + 1 if len(self.numbers) else 0
 
 
@@ -54,12 +57,13 @@ class RowWords:
 class Vocabulary:
     """Counts of the words in a pool of units.
 
-    `words`: the words of all rows of the input. `members`: the pool's rows, unit after unit; `starts`: the position at
-    which each unit's rows begin, and a last one at which they end. `rows_with` (int32): number of units that hold each
-    word; `holder` (int32): the exclusive or of the numbers of these units, which is the unit's own number if there is
-    only one. Per unit, `lengths` (int64) is the number of distinct words, `own_words` (int64) is u, and `shares`
-    (float64) is phi. `distinct_words`: V, the number of distinct words. `words_per_row`: mean number of distinct words
-    of a row.
+    `words`: the words of all rows of the input. `members`: the rows of the pool, unit after unit. `starts`: the
+    position in `members` at which each unit's rows begin, and a last position at which the last unit's rows end.
+    `rows_with` (int32): number of units that contain each word. `holder` (int32): the bitwise exclusive or of the
+    numbers of these units. If only one unit contains the word, `holder` is the number of that unit. For each unit,
+    `lengths` (int64) is the number of distinct words, `own_words` (int64) is u, and `shares` (float64) is phi.
+    `distinct_words`: the number of distinct words in the pool, V. `words_per_row`: mean number of distinct words per
+    row.
     """
 
     words: RowWords
@@ -76,10 +80,10 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class LowestUnits:
-    """The removed `units`, in the order of removal, and `own_words`, u of each unit of the pool.
+    """The removed `units`, in the order of removal, and `own_words`, the number of own words of each unit of the pool.
 
-    For a removed unit, u is from the moment of its removal; for the others, from the end. `bound`: True if a unit
-    stayed because no more counted rows may be removed, or if none was requested for that reason.
+    For a removed unit, this is the number at the time of its removal; for all other units, it is the number at the end.
+    `bound`: True if the limit of counted rows prevented the removal of a unit.
     """
 
     units: np.ndarray
@@ -88,48 +92,47 @@ class LowestUnits:
 
 
 def check_row_words(words: object, rows: int) -> RowWords:
-    """Check the words and return them with offsets as int64 and numbers as int32.
+    """Check the words, and return them with `offsets` as int64 and `numbers` as int32.
 
     Raises:
-        InvalidInputError: they are not `RowWords`, have another number of rows, or list a word twice for a row.
+        InvalidInputError: `words` is not a `RowWords`, has another number of rows, or lists a word twice for a row.
     """
     if not isinstance(words, RowWords):
-        raise InvalidInputError(
-            f"words must be RowWords; received {type(words).__name__}: give RowWords(offsets, numbers)."
-        )
+        raise InvalidInputError(f"`words` is of type {type(words).__name__}; give `RowWords(offsets, numbers)`")
     offsets, numbers = np.asarray(words.offsets), np.asarray(words.numbers)
     for name, array in (("offsets", offsets), ("numbers", numbers)):
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise InvalidInputError(
-                f"words.{name} must be a 1-d array of integers; received shape {array.shape}, dtype {array.dtype}."
+                f"`words.{name}` has the shape {array.shape} and the dtype {array.dtype}; give a 1-d array of integers"
             )
     if len(offsets) != rows + 1:
         raise InvalidInputError(
-            f"words.offsets must have {rows + 1} entries, one more than features has rows; received {len(offsets)}: "
-            "give the words of the same rows."
+            f"`words.offsets` has {len(offsets)} entries, but {rows + 1} are needed, one more than `features` has "
+            "rows; give the words of the same rows"
         )
     offsets = offsets.astype(np.int64)
     if offsets[0] != 0 or offsets[-1] != len(numbers) or (np.diff(offsets) < 0).any():
         raise InvalidInputError(
-            f"words.offsets must ascend from 0 to the {len(numbers)} numbers; received {offsets[0]} to {offsets[-1]}: "
-            "give the start of each row's words, and the end of the last row's words."
+            f"`words.offsets` goes from {offsets[0]} to {offsets[-1]}, but it must ascend from 0 to {len(numbers)}, "
+            "the length of `words.numbers`; give the start of each row's words, and the end of the last row's words"
         )
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= _MOST_WORDS):
         raise InvalidInputError(
-            f"words.numbers must lie from 0 to {_MOST_WORDS - 1}; received {numbers.min()} to {numbers.max()}: number "
-            "the words from 0."
+            f"`words.numbers` has values from {numbers.min()} to {numbers.max()}, but they must lie between 0 and "
+            f"{_MOST_WORDS - 1}; number the words from 0"
         )
     checked = RowWords(offsets, np.ascontiguousarray(numbers, dtype=np.int32))
     repeated = int(_row_with_a_word_twice(checked.offsets, checked.numbers, _unseen(checked)))
     if repeated >= 0:
-        raise InvalidInputError(f"words gives row {repeated} a word twice: name each word of a row once.")
+        raise InvalidInputError(f"`words` lists a word of row {repeated} twice; list each word of a row once")
     return checked
 
 
 def count_vocabulary(words: RowWords, rows: np.ndarray, units: np.ndarray, n_units: int) -> Vocabulary:
-    """Count the words of a pool in one pass over all of them.
+    """Count the words of a pool in a single pass over all words.
 
-    `rows`: the pool's row numbers; `units`: the unit of each row, from 0 to below `n_units`, with no unit empty.
+    `rows`: the row numbers of the pool. `units`: the unit of each row, from 0 to `n_units` - 1; every unit has at least
+    one row.
     """
     members = rows[np.argsort(units, kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(units, minlength=n_units))])
@@ -163,20 +166,21 @@ def remove_lowest(
     allowed: int,
     room: int,
 ) -> LowestUnits:
-    """Remove candidates one by one, each time the one with the fewest own words in the rest of the pool.
+    """Remove candidates one by one. Each time, the candidate with the fewest own words in the rest of the pool is
+    removed.
 
-    Among equal ones, the unit with the smaller share of the vocabulary at the start is removed first, and then the
-    first in `ties`. So each removal is the best one after those before it; finding the best set of a given size is
-    maximum coverage, which is NP-hard. All removals together take time proportional to the words of the pool, plus a
-    sort of the candidates.
+    Among candidates with equally few own words, the candidate with the smallest share of the vocabulary at the start is
+    removed first. Among equal shares, the order of `ties` decides. Each removal is therefore the best choice after the
+    earlier removals. To find the best set of a given size is the maximum coverage problem, which is NP-hard. All
+    removals together take time proportional to the number of words in the pool, plus a sort of the candidates.
 
     Args:
-        vocabulary: the pool's vocabulary; not changed.
+        vocabulary: the vocabulary of the pool, which is not changed.
         candidates: the units that may be removed.
-        ties, sizes, counted: per unit a random number, its number of rows, and its number of rows that the target
+        ties, sizes, counted: for each unit, a random number, the number of rows, and the number of rows that the target
             counts.
-        allowed: most rows to remove. A unit too large for the rest of this number is skipped.
-        room: most counted rows to remove. Once they are removed, no further unit is.
+        allowed: the maximum number of rows to remove. A unit that is too large for the rest of this number is skipped.
+        room: the maximum number of counted rows to remove. When this number is reached, no further unit is removed.
     """
     own_words = vocabulary.own_words.copy()
     ranked = candidates[np.argsort(vocabulary.shares[candidates])]
@@ -204,7 +208,7 @@ def remove_lowest(
 
 
 def _unseen(words: RowWords) -> np.ndarray:
-    """Return an array with, for each word, the last unit it was met in, which is none at first."""
+    """Return the initial array for the last unit in which each word was found: no unit for every word."""
     return np.full(words.n_numbers, -1, dtype=np.int32)
 
 
@@ -275,10 +279,10 @@ def _share(
 
 @njit(nogil=True, cache=True)
 def _order_ties(shares: np.ndarray, ties: np.ndarray, ranked: np.ndarray) -> None:
-    """Sort units of equal shares, which are adjacent, by the drawn order; all three arrays are in the order of the
+    """Sort units of equal shares, which are adjacent, by the random order. All three arrays are in the order of the
     ranks.
 
-    Equal shares are rare, and sorting all units by both keys (`np.lexsort`) takes several times as long.
+    Equal shares are rare, so this is several times as fast as sorting all units by both keys (`np.lexsort`).
     """
     first = 0
     while first < len(ranked):
@@ -316,10 +320,11 @@ def _remove(
     room: int,
     removed: np.ndarray,
 ) -> tuple[int, bool]:
-    """Fill `removed`; return the number of removed units, and whether `room` was the limit. A level holds the
-    candidates with the same u.
+    """Fill `removed`. Return the number of removed units, and whether `room` was the limit. A level consists of the
+    candidates with the same number of own words.
 
-    Own words only grow, so no unit joins a level once it is begun; a unit whose u has grown is moved up.
+    The number of own words of a unit never falls, so no unit is added to a level that is being processed. A unit whose
+    number has grown is moved to a higher level.
     """
     by_level, begins = _levels(ranked, own_words, levels)
     moved, next_moved = np.full(levels, -1, np.int64), np.full(len(ranked), -1, np.int64)
@@ -358,7 +363,9 @@ def _take_out(
     holder: np.ndarray,
     own_words: np.ndarray,
 ) -> None:
-    """Subtract a unit's words from the counts; a word that one other unit still holds becomes that unit's own word."""
+    """Subtract the words of a unit from the counts. If only one other unit still contains a word, the word becomes that
+    unit's own word.
+    """
     single = len(starts) - 1 == len(members)
     for place in range(starts[unit], starts[unit + 1]):
         row = members[place]
@@ -375,8 +382,8 @@ def _take_out(
 
 @njit(nogil=True, cache=True)
 def _levels(ranked: np.ndarray, own_words: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ranks sorted by their units' own words, ascending within a level, and the position at which each level
-    begins.
+    """Return the ranks sorted by the number of own words, ascending within a level. Also return the position at which
+    each level begins.
     """
     begins = np.zeros(levels + 1, np.int64)
     for rank in range(len(ranked)):
@@ -393,7 +400,7 @@ def _levels(ranked: np.ndarray, own_words: np.ndarray, levels: int) -> tuple[np.
 
 @njit(nogil=True, cache=True)
 def _listed(first: int, following: np.ndarray) -> np.ndarray:
-    """Return the ranks of a linked list, ascending."""
+    """Return the ranks in a linked list, in ascending order."""
     length, rank = 0, first
     while rank >= 0:
         length += 1
@@ -408,7 +415,7 @@ def _listed(first: int, following: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _merged(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Merge two ascending lists into one; the first is returned itself if the second is empty."""
+    """Merge two ascending lists into one. If the second list is empty, the first list is returned unchanged."""
     if len(second) == 0:
         return first
     both, at, other = np.empty(len(first) + len(second), np.int64), 0, 0

@@ -1,4 +1,4 @@
-"""Warnings about a finished run, as sentences, derived from its records."""
+"""Warnings about a finished run, as sentences that are derived from the run's records."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _DEVIATIONS = 2.0
 def warnings_of(
     records: Sequence[IterationRecord], settings: FilterSettings, *, classes: np.ndarray
 ) -> tuple[str, ...]:
-    """Return warning sentences about a run; `records` ends with the last scoring pass."""
+    """Return the warnings about a run, as sentences. `records` includes the last scoring pass."""
     return (
         *_bias_under_guessing(records[-1]),
         *(move.sentence() for move in class_moves(_class_share(records[0]), _class_share(records[-1]), classes)),
@@ -40,7 +40,9 @@ def _bias_under_guessing(last: IterationRecord) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class ClassMove:
-    """A class whose share of the rows moved by more than 5 points: its label, and both shares in [0, 1]."""
+    """A class whose share of the rows changed by more than 5 percentage points. It has the label and both shares, in
+    [0, 1].
+    """
 
     label: int
     before: float
@@ -51,7 +53,7 @@ class ClassMove:
         name: str | None = None,
         advice: str = ": compare with a random subset that has the same class sizes.",
     ) -> str:
-        """Return the warning about the move. `name`: the displayed name of the class; `advice`: the end of the
+        """Return the warning about the changed share. `name`: the displayed name of the class. `advice`: the end of the
         sentence.
         """
         return (
@@ -61,7 +63,10 @@ class ClassMove:
 
 
 def class_moves(before: np.ndarray, after: np.ndarray, classes: np.ndarray) -> tuple[ClassMove, ...]:
-    """Return the classes whose share moved. `before`, `after`: shares of each of `classes`, float64 in [0, 1]."""
+    """Return the classes whose share changed by more than 5 percentage points. `before` and `after`: the share of each
+    of `classes`, float64
+    in [0, 1].
+    """
     return tuple(
         ClassMove(int(label), float(old), float(new))
         for label, old, new in zip(classes, before, after, strict=True)
@@ -80,7 +85,7 @@ def _large_training_sets(records: Sequence[IterationRecord]) -> Iterator[str]:
 
 
 def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Iterator[str]:
-    """Return the warning about ties; ties before the last slice do not matter, because rows with the top score are
+    """Return the warning about ties in the last slice. Ties in earlier slices do not matter, because the tied rows are
     removed in a later slice.
     """
     removing = [record for record in records if record.cutoff is not None]

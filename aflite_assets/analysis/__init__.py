@@ -1,3 +1,3 @@
-"""From stored predictions and evidence to every number of a report: scores, differences and rules, but no words or
-figures.
+"""The numbers of a report, computed from stored predictions and evidence: scores, differences and verdicts. The
+sentences and figures of a report are made in `reports`.
 """

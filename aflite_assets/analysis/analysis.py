@@ -1,7 +1,7 @@
-"""All numbers of one report: facts, tidy tables, evidence and verdicts, which are computed once, written as files and
-read back.
+"""All numbers of one report: facts, tidy tables, evidence and verdicts. These numbers are computed once, written to
+files and read back.
 
-The code that computes a table is in the module of its subject, with its `TidyTable` and the dataclass of its rows.
+Each table has its own module, which computes the table's rows and defines their dataclass.
 """
 
 import json
@@ -81,7 +81,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The numbers of one report: `tables` by name, and a verdict per filtering, the most informative one first.
+    """The numbers of one report: `tables` by name, and one verdict per filtering, the most informative verdict first.
 
     `scan`: the cues that predict the label by themselves; None if the rows were not scanned. `undecided`: why no
     comparison can decide whether filtering helps, or None if one can.
@@ -96,15 +96,15 @@ class Analysis:
     scan: ScanFacts | None
 
     def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
-        """Return the records of a table in its order, all or those of one filtering; an empty list if nothing was
-        computed.
+        """Return the records of a table in the table's order, or only the records of one filtering
+        (`representation`).
         """
         records: tuple[Any, ...] = self.tables.get(table.name, ())
         return records if representation is None else tuple(r for r in records if r.representation == representation)
 
     def falls(self, representation: str, *, challenge: bool = False) -> tuple[Fall, ...]:
-        """Return the falls of one filtering on natural or on challenge rows, by evaluator, each with its terms in
-        order.
+        """Return the falls in accuracy of one filtering, one per evaluator and test set, either on natural sets or on
+        challenge sets.
         """
         by_set = groupby(self.of(FALLS, representation), attrgetter("test_set", "evaluator"))
         found = (tuple(terms) for _, terms in by_set)
@@ -112,7 +112,9 @@ class Analysis:
 
 
 def analyse(data: BenchmarkData) -> Analysis:
-    """Compute everything that a report states. Raises DataError if predictions do not fit their test sets."""
+    """Compute everything that a report states. Raises DataError if predictions do not match the rows of their test
+    set.
+    """
     return Analysis(
         facts=dataset_facts(data),
         tables={table.name: tuple(make(data)) for table, make in TABLES},
@@ -134,7 +136,9 @@ FILES: Mapping[str, str] = {one.name: f"{one.name}.json" for one in fields(Analy
 
 
 def write_analysis(analysis: Analysis, folder: Path) -> None:
-    """Write every part into an existing folder: `tables/<name>.parquet` and the `FILES`."""
+    """Write the analysis into an existing folder: each table as `tables/<name>.parquet`, and the files named in
+    `FILES`.
+    """
     (folder / TABLES_FOLDER).mkdir()
     for table, _ in TABLES:
         pq.write_table(table.to_arrow(analysis.of(table)), folder / TABLES_FOLDER / f"{table.name}.parquet")
@@ -144,12 +148,13 @@ def write_analysis(analysis: Analysis, folder: Path) -> None:
 
 
 def read_analysis(folder: Path) -> Analysis:
-    """Read what `write_analysis` wrote. Raises DataError if another version of this code wrote it."""
+    """Read what `write_analysis` wrote. Raises DataError if another version of this code wrote the files."""
     try:
         return _read(folder)
     except (ValidationError, FileNotFoundError) as error:
         raise DataError(
-            f"{folder} was written by another version ({str(error).splitlines()[0]}); materialise analysis again"
+            f"{folder} was written by another version of this code ({str(error).splitlines()[0]}); materialise "
+            "`analysis` again"
         ) from error
 
 
@@ -166,7 +171,9 @@ def _read(folder: Path) -> Analysis:
 
 
 def write_evidence(evidence: Sequence[EvidenceTable], folder: Path) -> None:
-    """Write each table of statistics as `evidence/<number>.parquet`, and their titles and captions."""
+    """Write each table of statistics as `evidence/<number>.parquet`, and the titles and captions of all tables as
+    JSON.
+    """
     (folder / EVIDENCE_FOLDER).mkdir()
     for number, one in enumerate(evidence):
         pq.write_table(one.table, folder / EVIDENCE_FOLDER / f"{number:02d}.parquet")

@@ -1,6 +1,4 @@
-"""Facts about a dataset that are not rows of a tidy table: names, settings and notes, with conversion to and from
-JSON.
-"""
+"""Facts about a dataset that are not in a tidy table: names, settings and notes."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,8 +20,8 @@ from aflite_assets.specs.sample import StopRule
 
 @dataclass(frozen=True)
 class PartFacts:
-    """A part of a challenge set that some tables show: tables of all challenge sets (`side_by_side`) or by train set
-    size (`by_size`).
+    """A part of a challenge set, and whether it is shown in tables of all challenge sets (`side_by_side`) and in tables
+    by train set size (`by_size`).
     """
 
     name: PartName
@@ -37,7 +35,7 @@ class TestSetFacts:
     """Facts about one `TestSet`: `rows` and `groups` are counts, and the classes of `class_map` are given by name.
 
     `filtered_rows`: number of rows that the filter kept, by representation. `ranked`: whether top-5 accuracies are
-    known. `own_laws`: representations for which train sets other than filtered have test rows of their own.
+    known. `own_laws`: representations for which train sets other than `filtered` have filtered test rows of their own.
     `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without rows, or if `chance`
     is known.
     """
@@ -71,12 +69,12 @@ class TestSetFacts:
 
 @dataclass(frozen=True)
 class FilteringFacts(FilterOutcome):
-    """One filtering: its outcome, settings and warnings, and `control`, the train set that filtered is compared with.
+    """One filtering: its outcome, settings and warnings, and `control`, the train set that `filtered` is compared with.
 
     `train_questions`: the number of questions that the train rows answer, or None. `train_sets`: the train sets that
     the tables show, each with the distinct numbers of rows that evaluators were trained on. `cutoffs`: the cut-off
-    score of each iteration, or None. `rows_left_alone`: rows of splits that were not filtered; `suspected_labels`: rows
-    with a suspected wrong label.
+    score of each iteration, or None. `rows_left_alone`: number of rows in splits that were not filtered;
+    `suspected_labels`: number of rows whose label may be wrong.
     """
 
     settings: Mapping[str, object]
@@ -92,8 +90,8 @@ class FilteringFacts(FilterOutcome):
 
 @dataclass(frozen=True)
 class WeakTrainingFacts:
-    """One training of a weak model: its name on the page, and the `sets` drawn from it, or None if they are not
-    used.
+    """One training of a weak model: its name on the report page, and the names of the row sets drawn from the training
+    (`sets`), or None if the sets are not used.
     """
 
     name: str
@@ -104,15 +102,14 @@ class WeakTrainingFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetFacts(DatasetRecord):
-    """Facts that a report states of a dataset, its test sets, filterings and evaluators; `evaluators` as in
-    `BenchmarkData`.
+    """Facts that a report states about a dataset, its test sets, its filterings and its evaluators.
 
-    `text_columns`: the source's column by the raw table's name (text, text_pair). `right_label`: the class of right
-    answers, or None if rows are not answers. `split_questions`: the number of questions by split, empty if rows are not
-    answers. `sample_rows`: number of rows in the filtered sample; `sample_stop`: the rule that chose it. `sample_rows`
-    and `sample_stop` are None if all train rows were filtered. `phases`: evaluators that continue training with rows of
-    weak models. `untrained_weak_models`: why each weak model was not trained. `trained_alone`: evaluators that were
-    trained on forgettable rows alone.
+    `text_columns`: the source's column name for each text column of the raw table (`text`, `text_pair`). `right_label`:
+    the class of right answers, or None if rows are not answers. `split_questions`: the number of questions by split,
+    empty if rows are not answers. `sample_rows`: number of rows in the filtered sample; `sample_stop`: the rule that
+    chose this number. `sample_rows` and `sample_stop` are None if all train rows were filtered. `phases`: evaluators
+    that continue training with rows of weak models. `untrained_weak_models`: why each weak model was not trained.
+    `trained_alone`: evaluators that were trained on forgettable rows alone.
     """
 
     evaluators: tuple[str, ...]
@@ -134,17 +131,17 @@ class DatasetFacts(DatasetRecord):
 
     @property
     def representations(self) -> tuple[str, ...]:
-        """Names of the representations that rows were filtered with, in their order."""
+        """Names of the representations that the filter used, in order."""
         return tuple(one.representation for one in self.filterings)
 
     @property
     def challenge_sets(self) -> tuple[str, ...]:
-        """Names of the challenge sets, in their order."""
+        """Names of the challenge sets, in order."""
         return tuple(one.name for one in self.test_sets if one.challenge)
 
     @property
     def natural_sets(self) -> tuple[str, ...]:
-        """Names of the test sets that are splits of the dataset, in their order."""
+        """Names of the test sets that are splits of the dataset, in order."""
         return tuple(one.name for one in self.test_sets if not one.challenge)
 
     @cached_property
@@ -159,7 +156,7 @@ class DatasetFacts(DatasetRecord):
 
 
 def dataset_facts(data: BenchmarkData) -> DatasetFacts:
-    """Return the facts about a dataset from the records that a report is made of."""
+    """Return the facts about a dataset, taken from the inputs of its report."""
     forgettables, source, sample = data.forgettables, data.source, data.sample_curve
     ranked = ranked_sets(data)
     texts = [name for name in ("text", "text_pair") if name in data.examples.table.column_names]
@@ -184,7 +181,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
 
 
 def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
-    """Return the facts of a test set; `label_names` are the dataset's, and `ranked` is True if top-5 accuracies are
+    """Return the facts about a test set. `label_names`: the dataset's classes; `ranked`: whether top-5 accuracies are
     known.
     """
     asks_class = one.chance is None and len(one.labels) > 0
@@ -233,7 +230,7 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
 
 
 def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
-    """Name each training by its weak model, with the seed if it has several."""
+    """Name each training after its weak model, followed by the seed if the weak model has several seeds."""
     times, found = Counter(one.weak_model for one in learnt), []
     for one in learnt:
         name = one.weak_model if times[one.weak_model] == 1 else f"{one.weak_model}, seed {one.seed}"

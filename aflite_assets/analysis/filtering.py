@@ -1,4 +1,4 @@
-"""Results of filtering, by iteration and at the end: counts, class shares and predictability."""
+"""Results of filtering, per iteration and at the end: counts, class shares and predictability."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -16,9 +16,10 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 class IterationRow:
     """One published iteration of filtering.
 
-    `rows_in`, `removed`: rows of the pool; `train_*`: the train rows among them; `scored_*`: rows that are scored but
-    never trained on. `cutoff`: lowest score removed, or None if nothing was removed; the last iteration removes
-    nothing. `representation_bias`: mean predictability of the pool's rows, in [0, 1].
+    `rows_in`, `removed`: numbers of rows of the pool that entered the iteration and that were removed. `train_*`,
+    `scored_*`: the same numbers for train rows, and for rows that are scored but never trained on. `cutoff`: lowest
+    score of a removed row, or None if no row was removed, as in the last iteration. `representation_bias`: mean
+    predictability of the pool's rows, in [0, 1].
     """
 
     representation: str
@@ -34,7 +35,9 @@ class IterationRow:
 
     @classmethod
     def of(cls, representation: str, row: Mapping[str, object]) -> Self:
-        """From a row of the published iterations, of which it has the columns that it names."""
+        """Build the record from a line of the published table of iterations; columns that are not fields of the record
+        are ignored.
+        """
         make: Callable[..., Self] = cls
         columns = (field.name for field in fields(cls) if field.name != "representation")
         return make(representation, **{column: row[column] for column in columns})
@@ -42,10 +45,10 @@ class IterationRow:
 
 @dataclass(frozen=True)
 class FilterRow(IterationRow):
-    """One iteration of filtering, and what guessing would give.
+    """One iteration of filtering, and the accuracy that guessing the largest class would reach.
 
-    `largest_class`: share of the largest class of the rows of the pool, in [0, 1]; `guessing_deviation`: of the
-    accuracy of guesses right with that probability.
+    `largest_class`: share of the largest class among the pool's rows, in [0, 1]. `guessing_deviation`: standard
+    deviation of the accuracy of random guesses that are right with the probability `largest_class`.
     """
 
     rows_never_held_out: int
@@ -66,7 +69,7 @@ def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
 
 
 def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of accuracy, in [0, 1], over `rows` guesses that are right with probability
+    """Return the standard deviation, in [0, 1], of the accuracy of `rows` guesses that are each right with probability
     `share`.
     """
     return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
@@ -83,14 +86,14 @@ class ClassShare:
 
 
 def class_shares(filtered: FilteredSet, classes: int) -> Iterator[ClassShare]:
-    """Yield the share of each class in each iteration, in their order."""
+    """Yield the share of each class in each iteration, ordered by iteration and class."""
     iterations = sorted(filtered.iterations["iteration"].to_pylist())
     for (row, label), share in np.ndenumerate(_class_shares(filtered, iterations, classes)):
         yield ClassShare(filtered.representation, iterations[row], label, float(share))
 
 
 def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) -> np.ndarray:
-    """Return the class shares of the pool's rows that entered each iteration: float64, (iterations, at least
+    """Return class shares among the pool's rows that entered each iteration: float64, (iterations, at least
     `classes`).
     """
     pool = filtered.rows.filter(pa.array(filtered.pool))
@@ -112,7 +115,7 @@ def bin_edges(bins: int = BINS) -> np.ndarray:
 
 
 def binned(scores: np.ndarray, bins: int = BINS) -> np.ndarray:
-    """Count the scores in each bin, int64; they are float32, in [0, 1] and finite.
+    """Count the scores (float32, finite, in [0, 1]) in each bin; the counts are int64.
 
     Edges are compared in float32, as the filter compares its threshold: 0.7 lies in the bin that begins at 0.7.
     """
@@ -123,11 +126,11 @@ def binned(scores: np.ndarray, bins: int = BINS) -> np.ndarray:
 def count_scores(
     representation: str, tables: Iterable[tuple[int, pa.Table]], rows: pa.Table, *, bins: int = BINS
 ) -> Iterator[ScoreBin]:
-    """Yield the binned scores of the train rows, one iteration at a time, so that only one table is held in memory.
+    """Yield the binned scores of the train rows, iteration by iteration, so that only one table is held in memory.
 
-    `tables`: per iteration, its number and the rows that entered it, with `row_id` and the last known `predictability`;
-    rows that never had one are absent. `rows`: the rows of the filtering, with row_id, split and removed_in_iteration
-    (null: kept).
+    `tables`: per iteration, its number and a table of the rows that entered the iteration, with `row_id` and the last
+    known `predictability`. Rows without a predictability are absent. `rows`: the rows of the filtering, with the
+    columns `row_id`, `split` and `removed_in_iteration` (null: kept).
     """
     train, edges = rows.filter(pc.equal(rows["split"], "train")), bin_edges(bins).tolist()
     removed_in = pc.fill_null(train["removed_in_iteration"], -1)
@@ -165,8 +168,8 @@ def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[P
 
 @dataclass(frozen=True)
 class ClassRemoval:
-    """Train rows of a class that entered the filter, the removed ones among them, and the class's shares before and
-    after.
+    """Numbers of train rows of one class that entered the filter and that were removed, and the class's share of all
+    train rows before and after filtering.
     """
 
     label: int
@@ -177,7 +180,7 @@ class ClassRemoval:
 
 
 def removed_by_class(filtered: FilteredSet, classes: int) -> tuple[ClassRemoval, ...]:
-    """Count the removed rows of each class, in their order."""
+    """Count the removed rows of each class, in the order of class numbers."""
     train = filtered.train
     labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
     before, after = np.bincount(labels, minlength=classes), np.bincount(labels[kept], minlength=classes)
@@ -188,11 +191,12 @@ def removed_by_class(filtered: FilteredSet, classes: int) -> tuple[ClassRemoval,
 
 @dataclass(frozen=True)
 class FilterOutcome:
-    """Train rows that a filtering kept, why it stopped, and the representation bias before and after.
+    """Numbers of train rows before and after filtering, the reason why the filter stopped, and the representation bias
+    of the first and last pass.
 
-    `train_rows` entered the filter, and `kept_rows` of them stayed. `runs`, `kept_jaccard`: as in `FilteredSet`. `bias`
-    is given for the first and the last of its `passes`, and `largest_class` for the last one, as in `FilterRow`; all
-    are None without passes.
+    `train_rows` entered the filter, and `kept_rows` of them were kept. `runs`, `kept_jaccard`: as in `FilteredSet`.
+    `bias`: the representation bias of the first and of the last pass. `largest_class`: as in `FilterRow`, for the last
+    pass. `bias` and `largest_class` are None if there are no `passes`.
     """
 
     representation: str
@@ -207,7 +211,7 @@ class FilterOutcome:
 
 
 def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
-    """Count the kept train rows of a filtered set and read its first and last pass."""
+    """Count the kept train rows of a filtered set and describe its first and last pass."""
     train, passes = filtered.train, filter_table(filtered)
     return record_of(
         FilterOutcome,
@@ -222,9 +226,9 @@ def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
 
 @dataclass(frozen=True)
 class StillPredicted:
-    """Numbers of kept train rows by their predictability in the last pass, which scored them and removed nothing.
+    """Numbers of kept train rows by their predictability in the last pass, which removed no row.
 
-    `every_time`: rows of predictability 1; `over`: rows at or over `threshold`; `unscored`: rows that were never held
+    `every_time`: rows with predictability 1; `over`: rows at or over `threshold`; `unscored`: rows that were never held
     out.
     """
 
@@ -239,7 +243,7 @@ class StillPredicted:
 
     @property
     def all_under_threshold(self) -> bool:
-        """Whether every kept row has a predictability under the threshold; False without rows."""
+        """Whether every kept row has a predictability under the threshold; False if there are no rows."""
         return self.rows > 0 and self.over == 0 and self.unscored == 0
 
 
@@ -261,7 +265,9 @@ def still_predicted(filtered: FilteredSet) -> StillPredicted:
 
 
 def threshold_of(settings: Mapping[str, object]) -> float | None:
-    """Return the lowest predictability that a removed row may have, if the settings of a filtering name one."""
+    """Return the threshold in the settings of a filtering: the lowest predictability that a removed row may have; else
+    None.
+    """
     threshold = settings.get("threshold")
     return threshold if isinstance(threshold, int | float) else None
 

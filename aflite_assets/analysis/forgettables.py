@@ -1,4 +1,6 @@
-"""Tidy tables about rows that weak models forget: sizes, classes, events, agreement, minorities and thresholds."""
+"""Tidy tables about the train rows that weak models forget: counts by class and forgetting events, agreement,
+minorities and thresholds.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -17,7 +19,9 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 
 @dataclass(frozen=True)
 class WeakModel:
-    """One weak model's rows and accuracies, as in `WeakModelFacts`; `share` is the share of forgettable rows."""
+    """One weak model's numbers of rows and accuracies, as in `WeakModelFacts`; `share` is the share of forgettable
+    rows.
+    """
 
     weak_model: str
     rows: int
@@ -40,7 +44,9 @@ class WeakModelAccuracy:
 
 @dataclass(frozen=True)
 class ForgettableClass:
-    """Rows of one class: those that a weak model was trained on, those it forgot, and those taken for its set."""
+    """Numbers of rows of one class: rows that a weak model was trained on, rows that the model forgot (`forgettable`),
+    and rows in the model's forgettable set (`taken`).
+    """
 
     weak_model: str
     label: str
@@ -51,8 +57,8 @@ class ForgettableClass:
 
 @dataclass(frozen=True)
 class ForgettingEvents:
-    """Rows by the number of times that a weak model forgot them ("never_learnt": rows that were never right), and their
-    share.
+    """Number and share of the rows that a weak model forgot a certain number of times (`events`, or "never_learnt" for
+    rows that were never predicted right).
     """
 
     weak_model: str
@@ -63,11 +69,12 @@ class ForgettingEvents:
 
 @dataclass(frozen=True)
 class Minority:
-    """A mean over the rows of a set, with its 95 % interval: the overlap of both texts, or the share of rows of a
-    group.
+    """A mean over the rows of one set, with its 95 % interval: the word overlap of a row's two texts, or the share of
+    rows of a group.
 
-    `weak_model` is empty for all rows; `set` is all, random, forgettable or never learnt; `measure` and `group` say
-    what is averaged. `mean` is None if no row has the measure; `low` and `high` are None for a single row.
+    `weak_model` is empty for the set of all rows. `set` is "all", "random", "forgettable" or "never learnt". `measure`
+    and `group` name the averaged quantity. `mean` is None if the measure exists for no row; `low` and `high` are None
+    for a single row.
     """
 
     weak_model: str
@@ -82,7 +89,7 @@ class Minority:
 
 @dataclass(frozen=True)
 class PhaseAverage:
-    """Accuracy in [0, 1]: the average of two means, one over splits and one over challenge sets."""
+    """Average accuracy of one evaluator, in [0, 1]: (mean over splits + mean over challenge sets) / 2."""
 
     evaluator: str
     accuracy: float
@@ -118,7 +125,7 @@ def forgettable_classes(data: BenchmarkData) -> Iterator[ForgettableClass]:
 
 
 def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
-    """Yield one record per weak model and number of events that occurs in any of them, with never learnt rows last."""
+    """Yield one record per weak model and number of forgetting events; rows that were never learnt come last."""
     models = data.forgettables.models
     numbers = dict.fromkeys(name for one in models.values() for name in one.events if name != "never_learnt")
     for model, one in models.items():
@@ -128,7 +135,9 @@ def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
 
 
 def minorities(data: BenchmarkData) -> Iterator[Minority]:
-    """Yield all rows once, and every set with its interval; random rows are the draw of the first seed."""
+    """Yield the means over all rows and the means over each set of rows; of random sets, only the set drawn for the
+    first seed is used.
+    """
     forgettables = data.forgettables
     sets = {None: "all", "random": "random", "forgettable": "forgettable", "never_learnt": "never learnt"}
     found: dict[tuple[str, str, str, str], Minority] = {}
@@ -142,7 +151,9 @@ def minorities(data: BenchmarkData) -> Iterator[Minority]:
 
 
 def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
-    """Return Wilson's interval of a share, or the t interval of a mean overlap; None for a single row."""
+    """Return Wilson's interval of a share, or the t interval of a mean overlap; both bounds are None for a single
+    row.
+    """
     rows, mean = line["rows"], line["mean"]
     if rows < 2 or math.isnan(mean):
         return None, None
@@ -153,8 +164,8 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
 
 
 def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
-    """Yield the averages of each phase and of each evaluator that phases start from, if there are test sets of both
-    kinds.
+    """Yield the average accuracy of each second phase and of each evaluator that a second phase starts from. There must
+    be both natural and challenge sets.
     """
     forgettables = data.forgettables
     kinds = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]

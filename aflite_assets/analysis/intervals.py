@@ -1,7 +1,7 @@
-"""Statistics of accuracies: intervals that count trainings and test groups, and many tests at once. Only arrays are
-used.
+"""Confidence intervals of accuracies and of their differences, which account for random trainings and random groups of
+test rows. The functions use only arrays.
 
-The layout is that of multi-reader, multi-case studies in diagnostic imaging. Trainings correspond to readers and groups
+The design is that of multi-reader, multi-case studies in diagnostic imaging. Trainings correspond to readers and groups
 of test rows to cases: every training predicts every row, and both are samples.
 
 Sources: Obuchowski and Rockette (1995), Communications in Statistics - Simulation and Computation 24:285, and Gallas
@@ -53,16 +53,17 @@ class Interval(NamedTuple):
 
 
 def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = math.inf) -> Interval:
-    """Return Wilson's score interval for a share, two-sided 95 %.
+    """Return Wilson's two-sided 95 % score interval for a share.
 
-    (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), from Wilson (1927), "Probable inference, the law of
-    succession, and statistical inference", JASA 22. If rows belong together, `rows` is the effective number of rows and
-    z the quantile of t (`effective_rows`). Dean and Pagano (2015), Journal of Survey Statistics and Methodology 3:484,
-    and Franco et al. (2019), the same journal 7:334, recommend this for clustered samples. `accuracy` lies in [0, 1].
+    The interval is (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), for a share p of n rows and a normal
+    quantile z (Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22). If rows
+    belong together in groups, `rows` is the effective number of rows (`effective_rows`) and z is a quantile of t. Dean
+    and Pagano (2015), Journal of Survey Statistics and Methodology 3:484, and Franco et al. (2019), the same journal
+    7:334, recommend this adjustment for clustered samples. `accuracy` lies in [0, 1].
     """
     if not 0.0 <= accuracy <= 1.0 or rows < 1:
         raise InvalidInputError(
-            f"an interval needs an accuracy in [0, 1] and at least one row, got {accuracy} at {rows} rows"
+            f"`accuracy` is {accuracy} and `rows` is {rows}; give an accuracy in [0, 1] and at least one row"
         )
     z = _NORMAL_QUANTILE_975 if math.isinf(degrees_of_freedom) else upper_quantile(degrees_of_freedom)
     z2 = z**2
@@ -95,7 +96,7 @@ class CrossedInterval:
     counts_training: bool
 
     def at_confidence(self, confidence: float) -> tuple[float, float]:
-        """Return the bounds of the interval at another confidence, in points; `low` and `high` are at 95 %."""
+        """Return the bounds of the interval, in points, at another confidence than the 95 % of `low` and `high`."""
         scale = upper_quantile(self.degrees_of_freedom, confidence) / upper_quantile(self.degrees_of_freedom)
         low, high = (self.difference + scale * (bound - self.difference) for bound in (self.low, self.high))
         return max(-100.0, low), min(100.0, high)
@@ -103,9 +104,10 @@ class CrossedInterval:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side of a comparison, over any number of leading axes; `accuracies` in [0, 1] are ... x trainings.
+    """One side of a comparison. `accuracies`, in [0, 1], has the shape (..., trainings), with any number of leading
+    axes.
 
-    `shifts`, ... x trainings x groups: by how much the accuracy falls if a group is left out.
+    `shifts`, of shape (..., trainings, groups): by how much the accuracy falls if a group is left out.
     """
 
     accuracies: np.ndarray
@@ -114,15 +116,17 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Variance of a difference of two mean accuracies and its degrees of freedom, over the sides' leading axes."""
+    """Variance of a difference of two mean accuracies, and the degrees of freedom of the variance; both have the sides'
+    leading axes.
+    """
 
     variance: np.ndarray
     degrees_of_freedom: np.ndarray
 
 
 def side(right: np.ndarray, sizes: np.ndarray) -> Side:
-    """Return a side from the number of right rows per training and group (... x trainings x groups) and the groups'
-    sizes in rows.
+    """Compute one side of a comparison from the number of correct rows, of shape (..., trainings, groups), and the
+    number of rows per group.
 
     Leaving out group g, with n_g rows of which r_g are right, moves an accuracy a on n rows by (r_g - a n_g) / (n -
     n_g). The method is the delete-a-group jackknife, which allows groups of different sizes.
@@ -133,25 +137,25 @@ def side(right: np.ndarray, sizes: np.ndarray) -> Side:
 
 
 def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
-    """Return the variance of the mean accuracy of `first` minus that of `second`, with both trainings and test groups
-    random.
+    """Return the variance of the difference between the mean accuracies of `first` and `second`, if both trainings and
+    test groups are random.
 
-    Let s be the trainings on a side, G the number of groups, and "mean" the mean over a side's trainings:
+    Let s be the number of trainings on a side, G the number of groups, and "mean" the mean over a side's trainings:
 
         T = sum over sides of var(accuracies) / s                                     between trainings
         B = (G-1)/G sum_g (mean shift of first - mean shift of second)^2              between groups
         N = sum over sides of (G-1)/G sum_jg (shift_jg - mean shift_g)^2 / (s (s-1))  training by group
         V = max(T + B - N, T, B)
 
-    N is part of both T and B, so it is subtracted once. Trainings of the two sides are independent (Welch), so a side
-    without variance contributes zero. Degrees of freedom are Satterthwaite's, with variances between trainings at their
-    upper bounds. Let c(d) = d / (lower quartile of chi square at d) and u = c(s-1) T_side for each side; c T uses c(d)
-    at the degrees of freedom of T itself:
+    N is part of both T and B, so it is subtracted once. The trainings of the two sides are independent (Welch), so a
+    side without variance contributes zero. The degrees of freedom are Satterthwaite's, computed with upper bounds of
+    the variances between trainings. Let c(d) = d / (lower quartile of chi square with d degrees of freedom), and u =
+    c(s-1) T_side for each side. In c T, c is taken at the degrees of freedom d of T:
 
         d = (sum u)^2 / sum (u^2 / (s-1))
         max(c T + B - N, c T, B)^2 / ((c T)^2 / d + B^2 / group_degrees)
 
-    A side with one training gives no estimate of T: then V = B, at `group_degrees`.
+    If a side has only one training, T cannot be estimated: V is then B, with `group_degrees`.
     """
     groups, both_sides = first.shifts.shape[-1], (first, second)
     scale = (groups - 1) / groups
@@ -201,21 +205,23 @@ def upper_quantile(degrees_of_freedom: float, confidence: float = CONFIDENCE) ->
 def crossed_interval(
     first: Trainings, second: Trainings | None, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
-    """Return the mean accuracy of `first` minus that of `second` on the same test rows, in points, with its interval.
+    """Return the mean accuracy of `first` minus the mean accuracy of `second` on the same test rows, in points, with an
+    interval.
 
     If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points to either
-    side for G effective groups. That is the share of groups on which they may still differ (no event in G trials,
-    two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If something varies, the interval is that of
-    `crossed_spread` with t quantiles, clipped to [-100, 100] points; if the rows are one group, it is all of [-100,
-    100]. `second`: if None, it is as many trainings that are never right. `groups`: codes, one per row; None if every
-    row is its own group. Raises InvalidInputError if a side has no training, there is no row, or lengths differ.
+    side for G effective groups. The number 3.7 / G bounds the share of groups on which such models may still differ (no
+    event in G trials, two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If something varies, the interval
+    is computed with t quantiles from `crossed_spread` and clipped to [-100, 100] points. If all rows are one group, the
+    interval is [-100, 100]. `second`: None stands for as many trainings that are always wrong. `groups`: codes, one per
+    row; None if every row is its own group. Raises InvalidInputError if a side has no training, there is no row, or
+    lengths differ.
     """
     second = [np.zeros(len(rows)) for rows in first] if second is None else second
     lengths = _lengths(*first, *second, groups)
     if not first or not second or len(lengths) != 1 or not lengths[0]:
         raise InvalidInputError(
-            "an interval needs a training of each side or more, each tested on the same rows, got "
-            f"{len(first)} and {len(second)} trainings tested on {lengths} rows"
+            f"the two sides have {len(first)} and {len(second)} trainings, tested on {lengths} rows; give each side at "
+            "least one training, and test all trainings on the same rows"
         )
     codes = group_codes(groups, lengths[0])
     sizes = np.bincount(codes)
@@ -227,7 +233,7 @@ def crossed_interval(
 
 
 def label_weights(labels: np.ndarray) -> np.ndarray:
-    """Return float64 weights of the rows that turn a mean over rows into the mean over gold labels."""
+    """Return float64 row weights with which the mean over rows becomes the mean over gold labels."""
     sizes = np.bincount(labels)
     return np.asarray(len(labels) / (np.count_nonzero(sizes) * sizes[labels]))
 
@@ -238,7 +244,7 @@ def label_mean_interval(
     """Return `crossed_interval` for accuracies that are averaged over gold labels.
 
     `labels`: int, one per row. With K labels and N rows, a row of a label with n rows weighs N / (K n). Labels with
-    fewer than `fewest` rows are left out, unless all have fewer.
+    fewer than `fewest` rows are left out, unless every label has fewer.
     """
     often = np.bincount(labels)[labels] >= fewest
     used = often if often.any() else np.ones(len(labels), dtype=bool)
@@ -250,17 +256,18 @@ def label_mean_interval(
 def chosen_interval(
     trained: Trainings, chosen: np.ndarray, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
-    """Return the mean accuracy of the same models on all test rows minus that on the `chosen` rows (bool per row).
+    """Return the mean accuracy of some models on all test rows minus their mean accuracy on the `chosen` rows (bool per
+    row).
 
     Units and `groups` are as in `crossed_interval`. Leaving a group out moves both accuracies, because their rows
-    overlap. The interval is that of `crossed_spread` with a second side that never moves, on the groups with a chosen
-    row. Raises InvalidInputError if there is no training or no chosen row, or if lengths differ.
+    overlap. The interval is computed by `crossed_spread` with a constant second side, on the groups with a chosen row.
+    Raises InvalidInputError if there is no training or no chosen row, or if lengths differ.
     """
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
         raise InvalidInputError(
-            f"an interval needs trainings and chosen rows, got {len(trained)} trainings on {lengths} rows, "
-            f"{int(chosen.sum())} of them chosen"
+            f"there are {len(trained)} trainings tested on {lengths} rows, and {int(chosen.sum())} rows are chosen; "
+            "give at least one training and one chosen row, and arrays of equal length"
         )
     codes = group_codes(groups, len(chosen))
     sizes, chosen_sizes = np.bincount(codes), np.bincount(codes, weights=chosen)
@@ -280,25 +287,28 @@ def chosen_interval(
 def contrast_interval(
     first: Sequence[Trainings], second: Sequence[Trainings], groups: Sequence[np.ndarray | None] = (None, None)
 ) -> CrossedInterval:
-    """Return first - second on one test set minus first - second on another, in points.
+    """Return the difference `first` - `second` in accuracy on one test set minus the same difference on another, in
+    points.
 
-    `first`, `second` and `groups` each have two members, one per test set, of the same trainings. The interval is that
-    of `crossed_spread` for each training's accuracy on the first set minus that on the second, with the groups of both
-    sets. The interval's degrees of freedom are those of the set with fewer groups. Raises InvalidInputError if a side
-    has no training, a set has fewer than two groups, or lengths differ.
+    `first`, `second` and `groups` each have two members, one per test set, of the same trainings. The interval is
+    computed by `crossed_spread` from each training's accuracy on the first set minus its accuracy on the second, with
+    the groups of both sets. The interval's degrees of freedom are those of the set with fewer groups. Raises
+    InvalidInputError if a side has no training, a set has fewer than two groups, or lengths differ.
     """
     lengths = [_lengths(*one, *other, codes) for one, other, codes in zip(first, second, groups, strict=True)]
     counts = [len(trained) for trained in (*first, *second)]
     fits = counts[0] == counts[1] and counts[2] == counts[3] and all(len(each) == 1 and each[0] for each in lengths)
     if not fits or not min(counts):
         raise InvalidInputError(
-            f"a contrast needs trainings of both sides on the same rows of two sets, got {counts} trainings on "
-            f"{lengths} rows"
+            f"the sides have {counts} trainings on the two test sets, tested on {lengths} rows; give each side at "
+            "least one training, and test all trainings on the same rows of both test sets"
         )
     codes = [group_codes(some, rows) for some, (rows,) in zip(groups, lengths, strict=True)]
     sizes = [np.bincount(some) for some in codes]
     if min(map(len, sizes)) < 2:
-        raise InvalidInputError("a contrast needs at least two groups of test rows in each set")
+        raise InvalidInputError(
+            "a test set has fewer than two groups of rows; give at least two groups in each test set"
+        )
     sides = []
     for trained in (first, second):
         here, there = (side(_right_by_group(trained[i], codes[i]), sizes[i]) for i in (0, 1))
@@ -313,7 +323,7 @@ def _lengths(*arrays: np.ndarray | None) -> list[int]:
 
 
 def _right_by_group(trained: Trainings, codes: np.ndarray) -> np.ndarray:
-    """Return the number of right rows, trainings x groups."""
+    """Return the number of correct rows, of shape (trainings, groups)."""
     return np.stack([np.bincount(codes, weights=rows) for rows in trained])
 
 
@@ -347,13 +357,13 @@ def _from_spread(
 
 
 def group_codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
-    """Return groups as codes 0, 1, ..., one per row; without `groups`, every row is its own group."""
+    """Return one group code (0, 1, ...) per row; without `groups`, every row is its own group."""
     return np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
 
 
 def effective_groups(sizes: np.ndarray) -> float:
-    """Return how many equal-sized groups carry as much information as groups of these sizes (in rows), if the rows of a
-    group are alike.
+    """Return how many equal-sized groups carry as much information as groups of the given sizes (in rows), if the rows
+    of a group are all alike.
 
     The value is (sum n_g)^2 / sum n_g^2, between 1 and the number of groups. Source: Kish (1965), "Survey Sampling",
     section 11.7.
@@ -363,14 +373,14 @@ def effective_groups(sizes: np.ndarray) -> float:
 
 
 def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
-    """Return the effective number of rows behind one accuracy, and the degrees of freedom of that estimate.
+    """Return the effective number of rows behind one accuracy, and the degrees of freedom of its variance.
 
-    `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. The effective
+    `right`: the share of trainings, in [0, 1], that predicted each row right; `groups`: one code per row. The effective
     number is the number of rows divided by the design effect, which is at least 1. The design effect is the variance of
     the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g right of n_g rows, divided by the binomial
-    variance a (1-a) / n. At accuracies of 0 and 1, where both variances are zero, it is Kish's 1 + (b-1) rho, with rows
-    of a group alike (rho 1) and b the largest group. Degrees of freedom are G - 1, with G from `effective_groups`.
-    Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
+    variance a (1-a) / n. At accuracies of 0 and 1, both variances are zero. The design effect is then Kish's 1 + (b-1)
+    rho, with rho = 1 and the size b of the largest group. The degrees of freedom are G - 1, with G from
+    `effective_groups`. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
     """
     codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)
@@ -391,11 +401,12 @@ def separate_interval(
     *,
     confidence: float = CONFIDENCE,
 ) -> CrossedInterval:
-    """Return the mean accuracy of `first` minus that of `second`, in points, on different test rows.
+    """Return the mean accuracy of `first` minus the mean accuracy of `second` on other test rows, in points, with an
+    interval.
 
-    The variance is the sum of both accuracies' variances by `crossed_spread`; degrees of freedom are Satterthwaite's.
-    `groups`: codes, one per row of each side; None if every row is its own group. Raises InvalidInputError if a side
-    has no training or fewer than two groups.
+    The variance is the sum of the variances of both accuracies (`crossed_spread`). The degrees of freedom are
+    Satterthwaite's. `groups`: codes, one per row of each side; None if every row is its own group. Raises
+    InvalidInputError if a side has no training or fewer than two groups.
     """
     sides, spreads, worth = [], [], []
     for trained, own in zip((first, second), groups, strict=True):
@@ -404,8 +415,8 @@ def separate_interval(
         sizes = np.bincount(codes)
         if not trained or len(lengths) != 1 or len(sizes) < 2:
             raise InvalidInputError(
-                f"an interval of separate rows needs trainings and two groups of rows on either side, got "
-                f"{len(trained)} trainings on {lengths} rows in {len(sizes)} groups"
+                f"one side has {len(trained)} trainings, tested on {lengths} rows in {len(sizes)} groups; give each "
+                "side at least one training and two groups of rows"
             )
         found = side(_right_by_group(trained, codes), sizes)
         still = Side(np.zeros_like(found.accuracies), np.zeros_like(found.shifts))

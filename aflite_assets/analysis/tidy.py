@@ -1,7 +1,7 @@
-"""Records as plain JSON and as tidy tables: one row per number, described by a record type, as Arrow and back.
+"""Conversion of records to plain JSON, and to tidy Arrow tables and back. A tidy table has one row per record.
 
-A table's columns are the fields of its record, in their order and with their types. So the code that computes numbers,
-the Parquet files and the code that reads them cannot drift apart.
+A table's columns are the fields of its record, in their order and with their types. The tables in Parquet files
+therefore always match the records in the code.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,11 +42,11 @@ def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
 
 @dataclass(frozen=True)
 class TidyTable(Generic[Record_co]):
-    """One table: its name, which is also its file's name below `tables/`, and the dataclass of its rows.
+    """One table: its name, which is also the name of its file in `tables/`, and the dataclass of its rows.
 
-    Fields of a record are str, int, float, bool, a Literal of texts, or tuples of one of these; any may be None, which
-    is null in the table. A tuple of pairs is a map. `derived` names properties of the record that become columns after
-    its fields; they are recomputed when the table is read.
+    Fields of a record are str, int, float, bool, a Literal of texts, or tuples of one of these. Any field may be None,
+    which becomes null in the table. A tuple of pairs becomes a map column. `derived` names properties of the record
+    that become columns after its fields; they are recomputed when the table is read.
     """
 
     name: str
@@ -55,8 +55,8 @@ class TidyTable(Generic[Record_co]):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The Arrow schema, with the schema version in the metadata; raises InvalidInputError if a field has another
-        type.
+        """The Arrow schema, with the schema version in the metadata; raises InvalidInputError if a field has an
+        unsupported type.
         """
         hints = get_type_hints(self.record)
         hints |= {name: get_type_hints(getattr(self.record, name).fget)["return"] for name in self.derived}
@@ -69,11 +69,11 @@ class TidyTable(Generic[Record_co]):
         return tuple(field.name for field in fields(self.record))  # type: ignore[arg-type]
 
     def to_arrow(self, records: Iterable[object]) -> pa.Table:
-        """Return the records as rows; without records, the table still has its columns."""
+        """Return an Arrow table with one row per record; without records, the table still has its columns."""
         return pa.Table.from_pylist(list(map(self.as_row, records)), self.schema)
 
     def as_row(self, record: object) -> dict[str, Any]:
-        """Return one record's values by column."""
+        """Return the values of one record by column."""
         return {name: getattr(record, name) for name in self.schema.names}
 
     def from_arrow(self, table: pa.Table) -> tuple[Record_co, ...]:
@@ -84,8 +84,8 @@ class TidyTable(Generic[Record_co]):
         version = int((table.schema.metadata or {}).get(VERSION_KEY, b"0"))
         if version != SCHEMA_VERSION:
             raise DataError(
-                f"table {self.name!r} has schema version {version}, and this code reads {SCHEMA_VERSION}; "
-                "materialise analysis again"
+                f"table {self.name!r} has schema version {version}, but this code reads version {SCHEMA_VERSION}; "
+                "materialise `analysis` again"
             )
         make: Any = self.record
         known = table.select([name for name in self._fields if name in table.column_names])
@@ -109,15 +109,17 @@ def _arrow_type(hint: object, where: str) -> pa.DataType:
         return pa.list_(_arrow_type(inner[0], where))
     if hint in _TYPES:
         return _TYPES[hint]
-    raise InvalidInputError(f"{where} is {hint}; a column is str, int, float, bool, or a tuple of one of these")
+    raise InvalidInputError(
+        f"the type of field {where} is {hint}; use str, int, float, bool, or a tuple of one of these"
+    )
 
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
 
 def to_json(value: object) -> JsonValue:
-    """Return the value in JSON's own types, with NaN and infinity as None; raise InvalidInputError if a value has no
-    such type.
+    """Convert a value to types that JSON can hold, with NaN and infinity as None. Raises InvalidInputError if this is
+    impossible.
     """
     return cast(JsonValue, to_jsonable_python(value, inf_nan_mode="null", fallback=_plain))
 
@@ -130,4 +132,6 @@ def _plain(value: object) -> object:
             return dict(value)
         case PurePath():
             return str(value)
-    raise InvalidInputError(f"a {type(value).__name__} has no JSON form: {value!r:.200}; convert it to text first")
+    raise InvalidInputError(
+        f"a value of type {type(value).__name__} cannot be written as JSON: {value!r:.200}; convert the value to text"
+    )

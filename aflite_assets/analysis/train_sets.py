@@ -1,4 +1,4 @@
-"""Names of the train sets that are compared, and their order in tables; no rows, no results."""
+"""Names of the compared train sets, and their order in tables. Rows and results are not handled here."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -12,28 +12,31 @@ _EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")
 
 
 def earlier_name(train_set: str) -> str | None:
-    """Return the name of the earlier size whose rows `filtered_<name>` holds; its control is `random_<name>`.
+    """Return `<name>` for a train set `filtered_<name>`, which holds the rows left at an earlier size, or for its
+    control `random_<name>`.
 
-    Return None for the sets of `TRAIN_SETS` and for other names; random_matched is a control of another kind.
+    Return None for the sets in `TRAIN_SETS`, such as `random_matched`, and for all other names.
     """
     found = _EARLIER.fullmatch(train_set)
     return None if found is None or found[2] == "matched" else found[2]
 
 
 def is_filtered_set(name: str) -> bool:
-    """Return True if a filter kept these rows, at the end or at an earlier size."""
+    """Return True if the train set holds rows that a filter kept, at the end or at an earlier size."""
     return name == "filtered" or (earlier_name(name) is not None and name.startswith("filtered_"))
 
 
 def is_forgettable_set(name: str) -> bool:
-    """Return True for rows that a weak model forgets, and for as many random rows; these sets belong to no
-    filtering.
+    """Return True for sets of rows that a weak model forgets, and for random sets of the same size; these sets belong
+    to no filtering.
     """
     return name.startswith(("forgettable_", "random_forgettable_"))
 
 
 def leaning_set(name: str, candidate: int) -> str:
-    """Return the name of the train set `name` (tied or independent) for a property on which models may lean."""
+    """Return the name of the train set of the kind `name` ("tied" or "independent") for a property on which models may
+    lean.
+    """
     return f"{name}_property_{candidate}"
 
 
@@ -43,10 +46,10 @@ def is_leaning_set(name: str) -> bool:
 
 
 def control_of(train_set: str, names: Collection[str]) -> str:
-    """Return the control of `train_set`, which is filtered or filtered_<name>.
+    """Return the control of `train_set`, which is `filtered` or `filtered_<name>`.
 
-    The control is random rows with the class sizes of filtered, or any random rows if `names` has no random_matched.
-    For an earlier iteration, it is random rows of that size.
+    The control of `filtered` is `random_matched` (random rows with the same class sizes), or `random` if `names` lacks
+    `random_matched`. The control of `filtered_<name>` is a random set of the same size.
     """
     earlier = earlier_name(train_set)
     if earlier is not None:
@@ -55,9 +58,10 @@ def control_of(train_set: str, names: Collection[str]) -> str:
 
 
 def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
-    """Pair filtered, and each earlier size of it, with full, with its control and with random rows of its size.
+    """Pair `filtered`, and each of its earlier sizes, with `full` and with its control, and `filtered` with `random`.
 
-    Weighted is paired with the unweighted set of its rows. Only pairs with both sides in `names` are returned.
+    `weighted` is paired with the set that has the same rows without weights. Only pairs with both sides in `names` are
+    returned.
     """
     pairs = []
     for name in names:
@@ -71,14 +75,15 @@ def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
 
 
 def unweighted(names: Collection[str]) -> str:
-    """Return the train set that has the rows of weighted, but no weights."""
+    """Return the train set that has the same rows as `weighted`, but no weights."""
     return "sampled" if "sampled" in names else "full"
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the given names of train sets, each once, in the tables' order; earlier sizes come right after filtered.
+    """Return the given names of train sets, each once, in the tables' order; earlier sizes come right after `filtered`.
 
-    Earlier iterations are in the order of their first appearance, random before filtered.
+    Earlier sizes are in the order of their first appearance, and a random set comes before the filtered set of the same
+    size.
     """
     given = list(dict.fromkeys(names))
     sizes = [earlier_name(name) for name in given]

@@ -97,7 +97,7 @@ def run_asset(
 ) -> StoredResult:
     """Return the result of the stage that the asset is named after, for the dataset of its partition.
 
-    `cells` is as in `run_stage`; errors and retries are as in `found_or_made`.
+    `cells` has the meaning as in `run_stage`; errors and retries are as in `found_or_made`.
     """
     name = context.op_def.name  # of a check that is run alone there is no asset key
     if _comes_first(context):
@@ -122,7 +122,7 @@ def run_asset(
 
 
 def _comes_first(context: dg.AssetExecutionContext) -> bool:
-    """Return True if no asset that this one reads is made in the same run."""
+    """Return True if no input of the asset is computed in the same run."""
     made = context.job_def.asset_layer.executable_asset_keys
     return not any(dg.AssetKey(parent) in made for parent in STAGES[context.op_def.name].input_names)
 
@@ -130,9 +130,7 @@ def _comes_first(context: dg.AssetExecutionContext) -> bool:
 def materialized(
     obtained: StoredResult, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult] = ()
 ) -> dg.MaterializeResult[None]:
-    """Return the record that Dagster stores of a result: its data version, its place, what it was made with, and
-    `metadata`.
-    """
+    """Return the record that Dagster stores of a result: data version, location, provenance, and `metadata`."""
     result = obtained.result
     dataset = dg.MetadataValue.text(result.partition)
     named = [each._replace(metadata={**each.metadata, "dataset": dataset}) for each in checks]
@@ -190,7 +188,7 @@ def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg
 
 
 def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> list[dg.AssetCheckResult]:
-    """Return the findings of the stage's checks of its result as asset checks; those that stop the run are logged."""
+    """Return the outcomes of the stage's checks of its result as asset checks; failures stopping the run are logged."""
     result = obtained.result
     outcomes = result_checks(result, dataset_spec(result.partition), result_store.open())
     for one in outcomes:
@@ -202,7 +200,8 @@ def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> l
 def asset_checks(outcomes: Iterable[CheckOutcome]) -> list[dg.AssetCheckResult]:
     """Return one asset check per name; outcomes of the same name for several subjects become one.
 
-    A check that does not apply passes, and says so: Dagster would show one without an outcome as not finished.
+    A check that does not apply passes with a remark, because Dagster would show a check without an outcome as not
+    finished.
     """
     named: dict[str, list[CheckOutcome]] = {}
     for one in outcomes:
@@ -236,14 +235,12 @@ def _number(by_subject: Mapping[str, int | float | str]) -> int | float | str | 
 
 
 def _lines(values: Mapping[str, Any]) -> str:
-    """Return one line per value, which the UI shows directly, while it hides a JSON object behind a link."""
+    """Return one line per value, because the UI shows lines directly but hides a JSON object behind a link."""
     return "\n".join(f"{name}: {_cell(value)}" for name, value in values.items()) or "none"
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
-    """Return rows of plain values as a table for the UI, with four digits of fractions; a value that some rows lack is
-    empty.
-    """
+    """Return rows of plain values as a table for the UI, with four digits of fractions; missing values are empty."""
     listed = list(rows)
     names = list(dict.fromkeys(name for row in listed for name in row))
     records = [dg.TableRecord({name: _cell(row.get(name)) for name in names}) for row in listed]

@@ -1,7 +1,7 @@
-"""Names of Dagster 1.13 that have no public access; no other module of the project imports private modules of Dagster.
+"""Imports of private names of Dagster 1.13; no other module of the project imports private modules of Dagster.
 
-The names may change with any minor version, so `pyproject.toml` allows only 1.13. Before a later version is allowed,
-each name here must be compared with it.
+Private names may change with any minor version, so `pyproject.toml` allows only Dagster 1.13. Before a later version is
+allowed, each name must be compared with that version.
 """
 
 import warnings
@@ -43,7 +43,7 @@ def run_webserver(arguments: Sequence[str], *, wrap: Callable[[Any], Any]) -> No
 def run_dev(arguments: Sequence[str], *, webserver: Sequence[str], **process: Any) -> None:
     """Run the command `dagster dev` in this process, with another command in place of `python -m dagster_webserver`.
 
-    `process`: further options of the processes that it starts, as `subprocess.Popen` takes them.
+    `process`: further options of `subprocess.Popen` for the started processes.
     """
     from dagster._cli import dev
 

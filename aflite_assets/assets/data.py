@@ -120,9 +120,10 @@ def cue_scan(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Properties of the rows that predict the label by themselves, found without a model, and the rows that carry them.
+    """Properties of rows that predict the label by themselves, found without a model, and the rows with each property.
 
-    The check fails if one of them is no part of any task. How cues are found and tested is described in docs/scan.md.
+    The check fails if one of these properties cannot be part of any task. How cues are found and tested is described in
+    docs/scan.md.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     metadata = {
@@ -146,9 +147,10 @@ def train_sample(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A random sample of the train rows, as small as is enough to learn the task; all train rows by default.
+    """A random sample of the train rows that is just large enough to learn the task; all train rows by default.
 
-    If the YAML file has `sample`, a model is trained on samples of growing size, and held-back train rows choose one.
+    If the YAML file has `sample`, a model is trained on samples of growing size, and its accuracy on held-back train
+    rows determines the size.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     curve, summary = read_sample_curve(obtained.result), obtained.result.summary

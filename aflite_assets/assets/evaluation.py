@@ -63,9 +63,9 @@ def forgettable_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows that weak models forget or never learn, and others to compare them with; empty unless requested.
+    """Train rows that weak models forget or never learn, and other rows for comparison; empty unless requested.
 
-    Evaluators of kind `fine_tuned` may be trained on them after full (`forgettables` in a stage).
+    Evaluators of kind `fine_tuned` may be trained on these rows after full (`forgettables` in a stage).
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
@@ -88,7 +88,7 @@ def leaning_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Properties associated with the label, three at most, and train rows that can show whether models lean on them.
+    """At most three properties associated with the label, and train rows that can show whether models use a property.
 
     `evaluator_models` trains one evaluator on rows among which a property is not associated with any class, and on as
     many other rows.

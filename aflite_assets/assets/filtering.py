@@ -145,7 +145,7 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) ->
 
 
 def _report_again(context: dg.AssetExecutionContext, result: PublishedResult) -> None:
-    """Report the iterations of a reused result to an instance that may lack them."""
+    """Report the iterations of a reused result to an instance in which they may be missing."""
     progress = Progress(log=context.log.info, on_iteration=lambda report: report_iteration(context, report))
     for name, part in result.parts.items():
         report_iterations(name, part, progress)
@@ -175,9 +175,7 @@ def published_dataset(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A folder with a card, which `datasets.load_dataset(folder, "filtered")` opens, as it does the other
-    configurations.
-    """
+    """A folder with a dataset card, from which `datasets.load_dataset(folder, "filtered")` loads a configuration."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     rows = obtained.result.summary["rows"]
     folder = str(obtained.result.path)
@@ -226,7 +224,7 @@ def _in_small(part: PublishedResult) -> dg.MarkdownMetadataValue:
 
 
 def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[str, str]]:
-    """Return, by representation and split, the shares kept, and how far they may differ by chance."""
+    """Return the kept shares by representation and split, and the differences that may occur by chance."""
     return {
         name: {
             kept.split: f"{100 * kept.share:.1f} %, train {100 * kept.train_share:.1f} %, "

@@ -15,7 +15,8 @@ reads the files again.
 class DatasetPartitions(dg.DynamicPartitionsDefinition):
     """One partition per dataset. Every dataset with a file can be run, whether it is listed in the instance or not.
 
-    So a new instance, which lists none yet, can run any dataset, and a run continues while its file is replaced.
+    Therefore, a new instance without listed partitions can run any dataset, and a run continues if its dataset file is
+    replaced.
     """
 
     def has_partition_key(self, partition_key: str, *_: object, **__: object) -> bool:
@@ -28,8 +29,8 @@ class DatasetPartitions(dg.DynamicPartitionsDefinition):
         Raises:
             DagsterUnknownPartitionError: names the most similar dataset, all datasets, and why a file of that name
                 failed.
-            ClickException: the same message in a command such as `dg launch`, which ends with that line. For Dagster's
-                own error, the command would print Python's whole traceback and, with `--assets`, another message.
+            ClickException: the same message in a command such as `dg launch`. Dagster's own error would make the
+                command print a whole traceback and, with `--assets`, another message.
         """
         why = _why_unknown(partition_key, load_registry())
         if why is not None:
@@ -44,9 +45,9 @@ OWNERS = ["team:aflite"]
 def listing_requests(
     registry: Registry, listed: set[str]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
-    """Return the requests that turn the `listed` partitions into those of the registry, in the order of names.
+    """Return the requests that make the `listed` partitions equal to the registry, in the order of names.
 
-    A dataset whose file is broken stays listed, and while a folder cannot be read, no dataset is removed.
+    A dataset with an invalid file stays listed. If a folder cannot be read, no dataset is removed.
     """
     new, deleted = sorted(registry.specs.keys() - listed), registry.without_file(listed)
     return [
@@ -56,7 +57,7 @@ def listing_requests(
 
 
 def _why_unknown(name: str, registry: Registry) -> str | None:
-    """Return why a name is not that of a dataset, or None if it is."""
+    """Return the reason why no dataset has this name, or None if there is such a dataset."""
     try:
         registry[name]
     except SpecError as error:

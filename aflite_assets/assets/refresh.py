@@ -1,4 +1,4 @@
-"""Asset of the group `report`: what a refresh would do, and the state of every dataset."""
+"""Asset of the group `report`: the plan of a refresh, and the state of every dataset."""
 
 import dagster as dg
 
@@ -18,9 +18,7 @@ _LONGEST_WHY = 400
 
 @dg.asset(group_name="report", kinds={"table"}, owners=OWNERS, tags={"domain": "report"})
 def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
-    """Plan of a refresh (what it would make and why) and the state of each dataset: `aflite plan` and `aflite
-    status`.
-    """
+    """Plan of a refresh with reasons, and the state of each dataset, as in `aflite plan` and `aflite status`."""
     store = result_store.open()
     state = RefreshState.beside(store)
     plans = list(plan_datasets(load_registry(made=store.datasets()), store, hashes=FileHashes(most_bytes=MOST_BYTES)))

@@ -1,7 +1,7 @@
 """The external asset `source_files`, which shows in the lineage that a dataset's inputs have changed.
 
 The asset is one node for everything that a dataset's YAML file names. The settings that a stage reads are in the
-metadata of its materialisations. The sensor `refresh` reports its version.
+metadata of its materialisations. The sensor `refresh` reports the version of the asset.
 """
 
 import dagster as dg
@@ -13,7 +13,7 @@ _READERS = ("raw_dataset", "challenge_sets")
 
 
 def watched_parents(stage: Stage) -> tuple[str, ...]:
-    """Return the external assets that a stage reads: only the first stages read any, and the others depend on these."""
+    """Return the external assets that a stage reads; only the first stages read external assets."""
     return ("source_files",) if stage.name in _READERS else ()
 
 

@@ -1,4 +1,4 @@
-"""A large array in the form that workers get: mapped from its file, or sent to each node once."""
+"""Large arrays for workers: mapped from a file, or sent to each node once."""
 
 import mmap
 from dataclasses import dataclass
@@ -19,14 +19,12 @@ class MappedArray:
     shape: tuple[int, ...]
 
     def get(self) -> np.ndarray:
-        """Return the map, read-only."""
+        """Return the memory map, which is read-only."""
         return np.memmap(self.path, mode="r", offset=self.offset, dtype=self.dtype, shape=self.shape)
 
 
 def map_or_share(cluster: Cluster, array: np.ndarray) -> Shared:
-    """Return the array's file if the array is a whole memory map of it in C order, so that no node must hold it; else
-    the array.
-    """
+    """Return the array's file if the array is a memory map of the whole file in C order, or else the array."""
     base: object = array.base  # a slice of a map has the offset of the whole, and the map as its base
     if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous:
         return MappedArray(Path(str(array.filename)).resolve(), array.offset, array.dtype, array.shape)

@@ -1,4 +1,4 @@
-"""Workers in this process with the interface of a cluster's; nothing is sent anywhere."""
+"""Workers in this process with the interface of a cluster's workers; nothing is sent over the network."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,9 +21,7 @@ class _Here:
 
 
 class _TakingTurns:
-    """Workers that are made when first needed and then used in rotation, because models share a process's
-    generators.
-    """
+    """Workers that are created on demand and used in rotation, because models share random generators."""
 
     def __init__(self, make: Callable[[], Work], count: int) -> None:
         self.count = count

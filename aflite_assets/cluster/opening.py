@@ -13,7 +13,7 @@ def open_cluster(settings: ClusterSettings, *, log: Log) -> Iterator[Cluster]:
     """Yield the cluster for the block.
 
     Raises:
-        ClusterError: it cannot be reached, or Ray is not installed.
+        ClusterError: the cluster cannot be reached, or Ray is not installed.
     """
     if not settings.is_ray:
         yield LocalCluster()

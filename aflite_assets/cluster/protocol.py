@@ -22,14 +22,14 @@ model between items.
 
 @dataclass(frozen=True)
 class Needs:
-    """Resources that one worker takes of a node: CPU cores, and a GPU if the work can use one and nodes have any."""
+    """Resources that one worker needs on a node: CPU cores, and a GPU if the work can use a GPU and nodes have GPUs."""
 
     cpus: int = 1
     gpu: bool = False
 
 
 class Shared(Protocol):
-    """A value that is sent once per node and read by all workers there; arrays in it are read-only."""
+    """A value that is sent once per node and read by all workers of the node; its arrays are read-only."""
 
     def get(self) -> Any:
         """Return the value, in any worker or in the process that shared it."""
@@ -37,7 +37,7 @@ class Shared(Protocol):
 
 
 class Workers(Protocol):
-    """Workers that hold the same work; any thread may call them."""
+    """Workers that hold the same work; calls from any thread are allowed."""
 
     @property
     def count(self) -> int:
@@ -45,13 +45,13 @@ class Workers(Protocol):
         ...
 
     def call(self, item: object, *, common: Shared | None = None, log: Log) -> Any:
-        """Return the result of one item from the next free worker; if that worker is lost, another one gets the item.
+        """Return the result of one item from the next free worker; if the worker is lost, another worker takes over.
 
         Raises:
             WorkerLostError: the worker was lost each time.
             MemoryRanOutError: a node's memory did not suffice.
-            ClusterError: no worker is left.
-            AfliteError, OSError: any such error of the work; other errors from another process become a RuntimeError.
+            ClusterError: no worker is left. AfliteError, OSError: an error of the work; errors of other types from
+            another process become a RuntimeError.
         """
         ...
 
@@ -65,15 +65,15 @@ class Cluster(Protocol):
         ...
 
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> AbstractContextManager[Workers]:
-        """Provide as many workers as there is room for. Each calls `make` once, before its first item.
+        """Provide as many workers as the cluster has room for. Each worker calls `make` once, before its first item.
 
         Raises:
-            ClusterError: there is no room for any.
+            ClusterError: the cluster has no room for a worker.
         """
         ...
 
     def share(self, value: object) -> Shared:
-        """Send a value to each node on its first request."""
+        """Send a value to each node when the node first requests the value."""
         ...
 
 
@@ -85,8 +85,9 @@ def map_in_order(
     log: Log,
     halves: Callable[[_Item], Sequence[_Item]] = lambda item: (),
 ) -> Iterator[_Answer]:
-    """Yield the results of all items, in order. An item for which memory did not suffice is divided into `halves`, if
-    it has any.
+    """Yield the results of all items, in order.
+
+    If memory does not suffice for an item, the item is divided into its `halves`, if there are any.
 
     Raises:
         AfliteError, OSError, RuntimeError: as in `Workers.call`; items that were not begun are skipped.

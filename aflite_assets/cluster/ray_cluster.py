@@ -1,8 +1,7 @@
-"""A Ray cluster with the interface `Cluster`: its workers are actors, and its shared values are in the nodes' object
-stores.
+"""A Ray cluster with the interface `Cluster`: workers are actors, and shared values are in the nodes' object stores.
 
-Ray pickles what it sends, so only the project's own processes may be able to reach the cluster. By default it requires
-a token.
+Ray pickles all values that it sends, so only the project's own processes may be able to reach the cluster. By default,
+the cluster requires a token.
 """
 
 import logging
@@ -42,7 +41,7 @@ _LEFT_ALONE = 120.0
 
 @contextmanager
 def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
-    """Connect to the cluster that the settings name, or start one on this machine, for the block.
+    """Connect to the configured cluster, or start a cluster on this machine, for the block.
 
     Raises:
         ClusterError: Ray is not installed, or the cluster cannot be reached.
@@ -62,8 +61,8 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
         ray.init(settings.address, namespace=f"aflite-{uuid4().hex}", **given)
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         raise ClusterError(
-            f"{settings} cannot be reached: {type(error).__name__}: {error}; check that `ray status` works "
-            "there and that the token in ~/.ray/auth_token here is the head's"
+            f"{settings} cannot be reached ({type(error).__name__}: {error}); check that `ray status` works on the "
+            "head node, and that ~/.ray/auth_token on this machine has the same token as on the head node"
         ) from error
     try:
         cluster = RayCluster(settings, ray)
@@ -74,7 +73,7 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
 
 
 def _check_reachable(settings: ClusterSettings) -> None:
-    """Check the address before Ray does, which tries for minutes without a message."""
+    """Check the address before Ray, because Ray would try for minutes without a message."""
     if settings.address in ("auto", "local", None):
         return
     host, _, port = settings.address.removeprefix("ray://").rpartition(":")
@@ -82,13 +81,13 @@ def _check_reachable(settings: ClusterSettings) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_REACHED).close()
     except (OSError, OverflowError) as error:
         raise ClusterError(
-            f"{settings} cannot be reached: nothing answers there ({error}); correct AFLITE_CLUSTER or "
-            "compute_cluster.address, or start Ray there"
+            f"{settings} cannot be reached, because nothing answers at this address ({error}); correct "
+            "`AFLITE_CLUSTER` or `compute_cluster.address`, or start Ray on the head node"
         ) from error
 
 
 def _has_token() -> bool:
-    """Return True if Ray would find a token; it refuses to connect if it must send a token that does not exist."""
+    """Return True if Ray would find a token; without a token, Ray refuses to connect to a cluster that requires one."""
     named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
     return named or (Path.home() / ".ray" / "auth_token").is_file()
 
@@ -98,8 +97,8 @@ def _imported() -> Any:
         import ray  # type: ignore[import-not-found,unused-ignore]  # an extra
     except ImportError as error:
         raise ClusterError(
-            "AFLITE_CLUSTER or compute_cluster selects a Ray cluster, but Ray cannot be imported "
-            f"({error}); install aflite-assets[ray]"
+            f"`AFLITE_CLUSTER` or `compute_cluster` selects a Ray cluster, but Ray cannot be imported ({error}); "
+            "install `aflite-assets[ray]`"
         ) from error
     return ray
 
@@ -125,7 +124,7 @@ class RayCluster:
         self._streams = not settings.is_client
 
     def in_words(self) -> str:
-        """Nodes, cores and cards of the cluster, in words."""
+        """Nodes, cores and GPUs of the cluster, in words."""
         nodes = sum(node["Alive"] for node in self._ray.nodes())
         has = self._ray.cluster_resources()
         cards = f", {has['GPU']:g} GPUs" if has.get("GPU") else ""
@@ -161,9 +160,7 @@ class RayCluster:
         return {"num_cpus": cpus, "num_gpus": gpus} if gpus else {"num_cpus": cpus}
 
     def _room(self, takes: dict[str, float]) -> int:
-        """Return how many workers the nodes have room for, each on one node; at least one, because a node may still be
-        added.
-        """
+        """Return how many workers fit on the nodes; at least 1, because a node may still be added."""
         names = {"num_cpus": "CPU", "num_gpus": "GPU"}
         alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         fit = (min(int(has.get(names[name], 0) // amount) for name, amount in takes.items()) for has in alive)
@@ -172,7 +169,7 @@ class RayCluster:
 
 @dataclass
 class _RayWorkers:
-    """Actors that hold the same work. A lost actor is abandoned, and another one is started instead."""
+    """Actors that hold the same work. A lost actor is abandoned, and another actor is started instead."""
 
     ray: Any
     make: Callable[[], Work]
@@ -216,13 +213,14 @@ class _RayWorkers:
             self._give_back(actor)
             return answer
         raise WorkerLostError(
-            f"{_TRIES} workers were lost with the same piece of work; see in Ray's logs how they ended (`ray logs`)"
+            f"{_TRIES} workers in turn were lost while working on the same task; run `ray logs` to see why the workers "
+            "ended"
         )
 
     def end(self) -> None:
         """Release all workers.
 
-        Threads that wait for a worker end first: any call to Ray after its shutdown would start a new cluster.
+        Threads that wait for a worker end first, because any call to Ray after its shutdown would start a new cluster.
         """
         with self.lock:
             self.ended = True
@@ -246,13 +244,13 @@ class _RayWorkers:
                     return value
         except errors.OutOfMemoryError as error:
             raise MemoryRanOutError(
-                f"a node's memory ran out, and Ray ended the worker: {_first_line(error)}"
+                f"a node ran out of memory, and Ray ended the worker: {_first_line(error)}"
             ) from error
         except (errors.RayActorError, errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError) as error:
             raise _LostError(_first_line(error)) from error
         except errors.RayError as error:
             raise RuntimeError(f"{type(error).__name__}: {_first_line(error)}") from error
-        raise _LostError("it ended without an answer")
+        raise _LostError("the worker ended without a result")
 
     def _messages(self, actor: Any, item: object, reference: object) -> Iterator[tuple[str, Any]]:
         if not self.streams:
@@ -287,8 +285,9 @@ class _RayWorkers:
             self.free.put(actor)
 
     def _next(self) -> Any:
-        """Return a free worker. Wait as long as any worker is busy; otherwise wait for a new one, longer for the
-        first.
+        """Return a free worker.
+
+        If any worker is busy, wait for it; otherwise, wait for a new worker, longest for the first.
         """
         patience = _LEFT_ALONE if self.met else _PATIENCE
         left = patience
@@ -305,12 +304,12 @@ class _RayWorkers:
                 return actor
             if left <= 0 and not self.working:
                 raise ClusterError(
-                    f"no worker with {_in_words(self.takes)} has started in {patience:g} seconds; see `ray status`: a "
-                    "node needs that much free. Lower compute_cluster.cpus, or add nodes"
+                    f"no worker with {_in_words(self.takes)} started within {patience:g} seconds; check free resources "
+                    "with `ray status`, lower `compute_cluster.cpus`, or add nodes"
                 )
 
     def _give_back(self, actor: Any) -> None:
-        """Return the worker of `_next` to the free ones."""
+        """Put a worker from `_next` back into the queue of free workers."""
         with self.lock:
             self.working -= 1
         self.free.put(actor)
@@ -331,7 +330,7 @@ class _RayWorkers:
 
 
 class _LostError(Exception):
-    """A worker ended, or its node did."""
+    """A worker or its node ended."""
 
 
 @contextmanager
@@ -351,7 +350,7 @@ def _check(facts: NodeFacts, log: Log) -> None:
     """Refuse a node on which the same work could give other results.
 
     Raises:
-        NodeRefusedError: its libraries differ, or it does not see the shared folder.
+        NodeRefusedError: the node's libraries differ, or the node does not see the shared folder.
     """
     own = node_facts()
     other = [
@@ -361,12 +360,12 @@ def _check(facts: NodeFacts, log: Log) -> None:
     ]
     if other:
         raise NodeRefusedError(
-            f"node {facts.host} has {', '.join(other)}; install the same versions on every node (constraints.txt)"
+            f"the node {facts.host} has {', '.join(other)}; install the same versions on every node (constraints.txt)"
         )
     if not facts.sees_files:
         raise NodeRefusedError(
-            f"node {facts.host} does not see {aflite_home()}; keep AFLITE_HOME on a file system that all nodes share, "
-            "under one path"
+            f"the node {facts.host} cannot see {aflite_home()}; put `AFLITE_HOME` on a file system that all nodes "
+            "mount under the same path"
         )
     if facts.processor != own.processor:
         log(

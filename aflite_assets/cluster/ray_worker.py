@@ -1,6 +1,4 @@
-"""A worker on a node: it holds the work, processes items, and reports facts about the node. Nothing of Ray is
-imported.
-"""
+"""A worker on a node, which holds the work, processes items, and reports facts about the node. Ray is not imported."""
 
 import platform
 import socket
@@ -24,8 +22,9 @@ _DECIDE = ("aflite-assets", "numpy", "torch", "transformers", "numba", "scikit-l
 class NodeFacts:
     """Facts that a worker determines on its node.
 
-    `versions`: of Python and of the packages that affect results. `processor`: model and instruction sets, on which the
-    last bits of floating-point results depend. `sees_files`: whether the probed file or folder exists there.
+    `versions`: versions of Python and of the packages that affect results. `processor`: processor model and instruction
+    sets, which affect the last bits of floating-point results. `sees_files`: whether the probed file or folder exists
+    on the node.
     """
 
     host: str
@@ -35,7 +34,7 @@ class NodeFacts:
 
 
 def node_facts(probe: Path | None = None) -> NodeFacts:
-    """Return the facts of this process's machine; `probe`: a file that shared storage makes visible everywhere."""
+    """Return the facts of this process's machine; `probe`: a file on the shared storage of all nodes."""
     versions = (("python", platform.python_version()), *((name, _version(name)) for name in _DECIDE))
     return NodeFacts(socket.gethostname(), versions, _processor(), probe is None or probe.is_file())
 
@@ -64,7 +63,7 @@ class WorkHolder:
     """A holder of one piece of work that processes items, always in the same thread."""
 
     def __init__(self, make: Callable[[], Work]) -> None:
-        """Keep `make`, which is called before the first item."""
+        """Store `make`, which is called before the first item."""
         configure_libraries()
         self._make = make
         self._work: Work | None = None

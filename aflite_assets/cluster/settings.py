@@ -18,8 +18,9 @@ class ClusterSettings:
 
     `address` is "auto" (the cluster that this machine belongs to), "local" (a cluster started on this machine for the
     duration of the step), the head's "host:port", or "ray://host:port" for Ray's client, whose log lines come with the
-    results. `workers`: number of workers to request; None: as many as there is room for. `cpus`: cores per worker;
-    None: the threads of a step (`processors`). `gpus`: cards per worker for models' work; None: 1 if nodes have any.
+    results. `workers`: number of workers to request; None: as many as the cluster has room for. `cpus`: cores per
+    worker; None: the threads of a step (`processors`). `gpus`: GPUs per worker for work of models; None: 1 if nodes
+    have GPUs.
 
     Raises:
         InvalidInputError: a value is invalid.
@@ -33,22 +34,27 @@ class ClusterSettings:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise InvalidInputError(f"compute_cluster.kind is {self.kind!r}; give one of {', '.join(get_args(Kind))}")
+            raise InvalidInputError(
+                f"`compute_cluster.kind` is {self.kind!r}, which is not a known kind; give one of "
+                f"{', '.join(get_args(Kind))}"
+            )
         if self.kind == "local" and self.address is not None:
             raise InvalidInputError(
-                f"compute_cluster.address is {shown_value(self.address)} but kind is 'local'; set kind to 'ray', or "
-                "leave it out"
+                f"`compute_cluster.address` is {shown_value(self.address)}, but `compute_cluster.kind` is 'local'; set "
+                "`kind` to 'ray', or leave `address` out"
             )
         if self.is_ray and self.address is None:
             object.__setattr__(self, "address", "auto")
         if self.address is not None and not _ADDRESS.fullmatch(self.address):
             raise InvalidInputError(
-                f"compute_cluster.address is {shown_value(self.address)}; give 'auto', 'local', the head's host:port, "
-                "which `ray start --head` prints, or ray://host:port"
+                f"`compute_cluster.address` is {shown_value(self.address)}, which is not an address; give 'auto', "
+                "'local', ray://host:port, or the host:port that `ray start --head` prints"
             )
         for name, value, least in (("workers", self.workers, 1), ("cpus", self.cpus, 1), ("gpus", self.gpus, 0)):
             if value is not None and value < least:
-                raise InvalidInputError(f"compute_cluster.{name} is {value}; give at least {least}, or leave it out")
+                raise InvalidInputError(
+                    f"`compute_cluster.{name}` is {value}; give a number of at least {least}, or leave the setting out"
+                )
 
     @property
     def is_ray(self) -> bool:

@@ -1,13 +1,14 @@
 """`aflite backup` and `aflite restore`: results, MLflow's files and all databases, copied together while runs go on.
 
-<folder>/results/..., artifacts/...    what never changes, shared by all backups in the folder
-<folder>/<time>/databases/...          SQLite's files by its own online copy, PostgreSQL's as pg_dump writes them
-<folder>/<time>/state/...              small files that change: which result is current, notes of refreshes
-<folder>/<time>/backup.json            written last; without it the backup is no backup
+A backup folder contains:
 
-The order keeps the copies consistent: databases, then the state, then results. A database and a `current.json` name
-results that were published before they were copied. Results never change, so copying them last copies all of these, and
-perhaps newer ones that nothing restored refers to. In another order a database could name a result that is not copied.
+<folder>/results/..., artifacts/...    files that never change, shared by all backups in the folder
+<folder>/<time>/databases/...          online copies of SQLite files, and dumps by pg_dump of PostgreSQL databases
+<folder>/<time>/state/...              small files that change: pointers to current results, notes of refreshes
+<folder>/<time>/backup.json            record of the finished backup, written last
+
+Databases are copied first, then the state, then results. Databases and state refer only to results that were published
+before. Results never change, so a copy made last contains all results that the restored databases refer to.
 """
 
 import argparse
@@ -54,7 +55,7 @@ themselves, those of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGU
 
 @dataclass(frozen=True)
 class Places:
-    """Record of what is copied: the home, Dagster's home (or None), MLflow's files, databases of PostgreSQL."""
+    """Locations to copy: the home folder, Dagster's home (or None), MLflow's files, and PostgreSQL databases."""
 
     home: Path
     dagster_home: Path | None
@@ -64,9 +65,9 @@ class Places:
 
 @dataclass
 class Copied:
-    """Record of what a backup or a restore copied; `already_there`: results that the folder of backups held before.
+    """Counts of copied items of a backup or restore; `already_there`: results that were already in the backup folder.
 
-    `damaged`: results that were not copied, each with what is wrong with it.
+    `damaged`: results that were not copied, each with its problem.
     """
 
     path: Path
@@ -108,7 +109,7 @@ def _backup(options: argparse.Namespace) -> None:
     if done.damaged:
         raise StoreError(
             f"{len(done.damaged)} damaged results were not copied ({'; '.join(done.damaged[:_MOST_NAMED])}); run "
-            "`aflite doctor --fix`, make them again by `aflite refresh`, and back up again"
+            "`aflite doctor --fix`, recompute these results with `aflite refresh`, and back up again"
         )
 
 
@@ -123,8 +124,8 @@ def _places(options: argparse.Namespace) -> Places:
         # PostgreSQL's programs take an address too, whose password would then be in the backup and in messages.
         if not _DATABASE.fullmatch(name):
             raise InvalidInputError(
-                f"--postgres is {shown_value(name)}, which is no database's name; give the name alone (letters, digits "
-                "and _ . -), and host, user and password by PGHOST, PGUSER and ~/.pgpass"
+                f"`--postgres` is {shown_value(name)}, which is not the name of a database; give the name alone "
+                "(letters, digits and _ . -), and set host, user and password with `PGHOST`, `PGUSER` and ~/.pgpass"
             )
     open_store().needs_folder(
         f"aflite {options.name_of_command}",
@@ -138,9 +139,9 @@ def _places(options: argparse.Namespace) -> Places:
 
 
 def make_backup(folder: Path, places: Places) -> Copied:
-    """Copy everything that `places` names into a new backup below `folder`; runs may go on meanwhile.
+    """Copy everything in `places` into a new backup below `folder`; runs may continue during the copy.
 
-    A damaged result is not copied, so that it does not replace a sound copy in an earlier backup.
+    Damaged results are not copied, so they cannot replace intact copies of an earlier backup.
 
     Raises:
         StoreError: a database cannot be copied, or the folder cannot be written.
@@ -168,7 +169,7 @@ def make_backup(folder: Path, places: Places) -> Copied:
         write_json(copied.path / _DONE, facts)
     except OSError as error:
         raise StoreError(
-            f"the backup {copied.path} was not finished ({error}); make room or choose another folder"
+            f"the backup {copied.path} could not be completed ({error}); free disk space or choose another folder"
         ) from error
     return copied
 
@@ -176,10 +177,10 @@ def make_backup(folder: Path, places: Places) -> Copied:
 def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Copied:
     """Restore a backup into empty places, and check the content of every result.
 
-    Databases and homes that hold something are refused, not overwritten.
+    Databases and home folders that are not empty are refused.
 
     Raises:
-        StoreError: there is no such backup, a place is not empty, or a result is not what was published.
+        StoreError: there is no such backup, a target is not empty, or a result differs from the published one.
     """
     backup = _chosen(folder, at)
     databases = _databases_of(backup)
@@ -204,7 +205,8 @@ def _chosen(folder: Path, at: str | None) -> Path:
     if not chosen:
         wanted = "no finished backup" if at is None else f"no finished backup {at!r}"
         raise StoreError(
-            f"there is {wanted} in {folder} (there: {[path.name for path in finished]}); name another folder"
+            f"there is {wanted} in {folder} (the finished backups are {[path.name for path in finished]}); name "
+            "another folder"
         )
     return chosen[-1]
 
@@ -213,22 +215,25 @@ def _databases_of(backup: Path) -> list[str]:
     """Return the databases of a finished backup.
 
     Raises:
-        StoreError: its record is damaged, or of another format.
+        StoreError: the backup's record is damaged, or has another format.
     """
     try:
         facts = read_json(backup / _DONE)
         written, databases = facts["format"], list(facts["databases"])
         if not all(isinstance(name, str) for name in databases):
-            raise TypeError("a database's name is no text")
+            raise TypeError("a database name is not a string")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{backup / _DONE} cannot be read ({error}); restore another backup by --at") from None
+        raise StoreError(f"{backup / _DONE} cannot be read ({error}); choose another backup with `--at`") from None
     if written != _FORMAT:
-        raise StoreError(f"{backup} has the format {written!r}; restore it with the version that made it")
+        raise StoreError(
+            f"the backup {backup} has the unknown format {written!r}; restore the backup with the version of "
+            "aflite-assets that wrote it"
+        )
     return databases
 
 
 def _sqlite_files(places: Places) -> dict[str, Path]:
-    """Every SQLite database by its place in the backup."""
+    """Return every SQLite database by its path in the backup."""
     files = {}
     if places.dagster_home is not None:
         for path in sorted(places.dagster_home.rglob("*.db")):
@@ -258,7 +263,8 @@ def _copy_sqlite(path: Path, target: Path) -> None:
             source.backup(copy)
     except sqlite3.Error as error:
         raise StoreError(
-            f"the database {path} cannot be copied ({error}); is it damaged or in use elsewhere?"
+            f"the database {path} cannot be copied ({error}); check that the database is not damaged or locked by "
+            "another program"
         ) from error
 
 
@@ -280,16 +286,23 @@ def _restore_databases(stored: Path, places: Places) -> None:
 def _check_empty(places: Places, databases: Sequence[str]) -> None:
     dumps = {name.removesuffix(".dump") for name in databases if name.endswith(".dump")}
     if dumps != set(places.postgres):
-        raise StoreError(f"the backup holds the PostgreSQL databases {sorted(dumps)}; name each by --postgres")
+        raise StoreError(
+            f"the backup contains the PostgreSQL databases {sorted(dumps)}, but `--postgres` names "
+            f"{sorted(places.postgres)}; name exactly the databases in the backup"
+        )
     if any(name.startswith("dagster/") for name in databases) and places.dagster_home is None:
-        raise StoreError("the backup holds Dagster's databases; set DAGSTER_HOME to the folder they go to")
+        raise StoreError(
+            "the backup contains Dagster's databases, but `DAGSTER_HOME` is not set; set `DAGSTER_HOME` to the folder "
+            "to restore them to"
+        )
     filled = [path for path in (places.home / "results", places.artifacts) if path.is_dir() and any(path.iterdir())]
     filled += list(_sqlite_files(places).values())
     count = "select count(*) from information_schema.tables where table_schema = 'public'"
     named = [name for name in places.postgres if _run("psql", "-Atc", count, f"--dbname={name}").strip() != "0"]
     if filled or named:
         raise StoreError(
-            f"{', '.join([*map(str, filled), *named])} would be overwritten; move it away, or restore elsewhere"
+            f"restoring would overwrite {', '.join([*map(str, filled), *named])}; move these files or databases away, "
+            "or restore to another place"
         )
 
 
@@ -297,15 +310,20 @@ def _run(program: str, *arguments: str) -> str:
     try:
         done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        raise StoreError(f"{program} is not on the PATH; install PostgreSQL's client programs") from error
+        raise StoreError(
+            f"the program `{program}` is not on the `PATH`; install PostgreSQL's client programs"
+        ) from error
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or ["without a word"]
-        raise StoreError(f"{program} failed ({lines[-1]}); check PGHOST, PGPORT, PGUSER and the database's name")
+        raise StoreError(
+            f"the program `{program}` failed ({lines[-1]}); check `PGHOST`, `PGPORT`, `PGUSER` and the name of the "
+            "database"
+        )
     return done.stdout
 
 
 def _state_files(home: Path) -> Iterator[Path]:
-    """Small files that change in place; folders of results and hidden ones (locks, work, trash) hold none."""
+    """Yield the small files that change in place; result folders and hidden folders (locks, work, trash) have none."""
     for top in ("results", "refresh"):
         walked: set[str] = set()
         for folder, names, files in os.walk(home / top, followlinks=True):  # folders may lie on other disks
@@ -316,7 +334,7 @@ def _state_files(home: Path) -> Iterator[Path]:
 
 
 def _published(results: Path) -> Iterator[Path]:
-    """Yield the folder of every published result and part, damaged ones too."""
+    """Yield the folder of every published result and part, including damaged results."""
     for _, _, home in ResultStore(results).partitions():
         for place in (home, home / "parts"):
             found = place.iterdir() if place.is_dir() else ()
@@ -324,7 +342,7 @@ def _published(results: Path) -> Iterator[Path]:
 
 
 def _copy_result(path: Path, target: Path, copied: Copied) -> None:
-    """Copy a published folder whole or not at all; one with the same manifest counts as copied."""
+    """Copy a published folder completely or not at all; an existing copy with the same manifest is kept."""
     if target.exists():
         if (target / MANIFEST).is_file() and (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
             copied.already_there += 1
@@ -342,7 +360,7 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
 
 
 def _result_at(path: Path, results: Path) -> PublishedResult:
-    """Return the result or part whose folder lies below a folder of results."""
+    """Return the result or part stored in this folder below the results folder."""
     asset, partition = path.relative_to(results).parts[:2]
     return PublishedResult(asset, partition, path.name, path)
 
@@ -351,13 +369,13 @@ def _check_content(result: PublishedResult) -> None:
     wrong = own_damage(result, ignore_cache=True)
     if wrong:
         raise StoreError(
-            f"{result.path} is damaged in the backup ({'; '.join(wrong)}); delete it there, restore, and materialise "
-            "it again"
+            f"{result.path} is damaged in the backup ({'; '.join(wrong)}); delete this result from the backup, "
+            "restore, and materialise the result again"
         )
 
 
 def _copy_changed(folder: Path, target: Path) -> None:
-    """Copy files that are not there yet or have another size or time."""
+    """Copy files that are missing in the target or have another size or time."""
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         there = target / path.relative_to(folder)
         mark = path.stat()

@@ -1,4 +1,4 @@
-"""`aflite compare`: two results of the pipeline beside each other."""
+"""The command `aflite compare`, which compares two results of the pipeline."""
 
 import argparse
 import json
@@ -45,8 +45,8 @@ def _compare(options: argparse.Namespace) -> None:
         old = earlier_result(store, new)
         if old is None:
             raise StoreError(
-                f"{options.old!r} has one result only, so there is nothing to compare it with; change its file or data "
-                f"and run `aflite refresh {new.partition}`, or name another dataset"
+                f"the dataset {options.old!r} has only one analysis, so there is no earlier analysis to compare with; "
+                f"change the dataset and run `aflite refresh {new.partition}`, or name a second dataset"
             )
     else:
         old, new = result_named(options.old, store), result_named(options.new, store)
@@ -56,11 +56,11 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def result_named(name: str, store: ResultStore) -> PublishedResult:
-    """Return the result of `analysis` that a dataset's name or a report's folder stands for.
+    """Return the result of `analysis` for a dataset's name or a report's folder.
 
     Raises:
         SpecError: no dataset has this name.
-        StoreError: the dataset has no result yet, or the folder is no published report whose numbers are there.
+        StoreError: the dataset has no analysis, or the folder is not a published report with a stored analysis.
     """
     from aflite_assets.specs.registry import load_registry
 
@@ -69,7 +69,7 @@ def result_named(name: str, store: ResultStore) -> PublishedResult:
     if name not in store.datasets():
         name = load_registry()[name].name
     if store.current_key(_ANALYSIS, name) is None:
-        raise StoreError(f"dataset {name!r} has no result yet below {store.place}; run `aflite refresh {name}` first")
+        raise StoreError(f"the dataset {name!r} has no analysis in {store.place}; run `aflite refresh {name}` first")
     return store.current(_ANALYSIS, name)
 
 
@@ -78,8 +78,8 @@ def _of_folder(folder: Path) -> PublishedResult:
     place = folder.parent if folder.name == "report.html" else folder
     if not (place / MANIFEST).is_file() or place.parent.parent.name not in (_REPORT, _ANALYSIS):
         raise StoreError(
-            f"{folder} is no published report; give a dataset's name, or the folder of a report, which "
-            "`aflite open NAME --print` names"
+            f"{folder} is not a published report; give the name of a dataset, or a report folder as printed by `aflite "
+            "open NAME --print`"
         )
     given = PublishedResult(place.parent.parent.name, place.parent.name, place.name, place)
     if given.asset == _ANALYSIS:
@@ -89,8 +89,8 @@ def _of_folder(folder: Path) -> PublishedResult:
         if one.data_version == wanted:
             return one
     raise StoreError(
-        f"the numbers of the report in {place} are no longer in the store; compare another one, or run `aflite refresh "
-        f"{given.partition}`"
+        f"the analysis behind the report in {place} is no longer in the store; compare another report, or run `aflite "
+        f"refresh {given.partition}`"
     )
 
 

@@ -1,4 +1,4 @@
-"""`aflite doctor`: what is wrong in the store, the databases and the installation, a line each with what to do."""
+"""The command `aflite doctor`, which prints problems of the store, databases and installation with their remedies."""
 
 import argparse
 import os
@@ -23,11 +23,11 @@ finding says what to do. Exits with 1 if anything is left.
 
 
 class UnfixedProblemsError(AfliteError):
-    """Problems were found and not all were repaired."""
+    """Some of the problems that were found were not fixed."""
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the parser's."""
+    """Add the command to the subparsers."""
     doctor = commands.add_parser("doctor", help="find what is broken, and mend it", description=_DOCTOR)
     doctor.add_argument(
         "--fix",
@@ -50,17 +50,17 @@ def _doctor(options: argparse.Namespace) -> None:
         sys.stdout.write("nothing is wrong\n")
     sys.stdout.flush()
     if left:
-        raise UnfixedProblemsError(f"{left} of {n_problems} findings are left")
+        raise UnfixedProblemsError(f"{left} of {n_problems} problems were not fixed")
 
 
 def line(problem: "Problem") -> str:
-    """Return a finding as it is printed."""
+    """Return a problem as one printed line."""
     state = "mended; " if problem.mended else ""
     return escaped(f"{problem.kind}: {problem.what} - {state}{problem.remedy}")
 
 
 def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
-    """All problems, most important first; with those of Dagster's instance where `DAGSTER_HOME` is set."""
+    """Yield all problems, the most important first; Dagster's instance is checked if `DAGSTER_HOME` is set."""
     from aflite_assets.refresh.status import examine_datasets
     from aflite_assets.results.doctor import examine_store
     from aflite_assets.results.opening import open_store
@@ -111,13 +111,13 @@ def _devices() -> int:
 
 
 def constraints_file() -> Path | None:
-    """`constraints.txt` beside the package or in the working directory, None where there is neither."""
+    """Return `constraints.txt` beside the package or in the working directory, or None if both are missing."""
     places = (Path(__file__).parents[2] / "constraints.txt", Path("constraints.txt").absolute())
     return next((place for place in places if place.is_file()), None)
 
 
 def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
-    """By package: the installed version and the tested one, where they differ; only of packages that are installed."""
+    """Return, per installed package, the installed and the tested version if they differ."""
     differing = {}
     for line in constraints.read_text(encoding="utf-8").splitlines():
         name, _, tested = line.partition("#")[0].partition(";")[0].strip().partition("==")

@@ -1,4 +1,4 @@
-"""The command `aflite init`: home, MLflow's database and Dagster instance, made before several runs need them."""
+"""The command `aflite init`, which creates the home folder, MLflow's database and the Dagster instance."""
 
 import argparse
 import os
@@ -31,11 +31,11 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None:
-    """Make the home ready, and the Dagster instance where one is named; `log` gets a line for each step done.
+    """Create the home folder, and the Dagster instance if its folder is given; `log` gets a line for each step.
 
     Raises:
         StoreError: a folder cannot be written.
-        TrackingError: MLflow's database cannot be made.
+        TrackingError: MLflow's database cannot be created.
     """
     from aflite_assets.tracking import MlflowTracker
 
@@ -53,7 +53,7 @@ def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None
 
 
 def prepare_dagster_home(folder: Path) -> list[str]:
-    """Make the Dagster instance in a folder ready; returns what was done, in words.
+    """Create or update the Dagster instance in a folder; return a phrase on the action.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -69,7 +69,8 @@ def _make(folder: Path, variable: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"{folder} cannot be made ({error.strerror}); make the folder above it writable or set {variable}"
+            f"the folder {folder} cannot be created ({error.strerror}); make its parent folder writable, or set "
+            f"`{variable}` to another folder"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Leftovers of datasets whose file was deleted: lines for `aflite status`, and the question of `aflite prune`."""
+"""Leftovers of datasets whose YAML file was deleted: lines for `aflite status`, and the prompt of `aflite prune`."""
 
 import os
 import sys
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """Leftovers in words by dataset, and what of them Dagster's instance holds; None without `DAGSTER_HOME`."""
+    """Leftovers of each dataset in words, and leftovers in Dagster's instance (None without `DAGSTER_HOME`)."""
 
     words: Mapping[str, str]
     instance: "InstanceLeftovers | None"
 
 
 def find_leftovers(store: "ResultStore") -> Leftovers:
-    """Look for results, queued runs and listed partitions of datasets without a file; ones being run are left out."""
+    """Find results, queued runs and listed partitions of datasets without a YAML file, except datasets in a run."""
     from aflite_assets.results.locks import occupant
     from aflite_assets.specs.registry import load_registry
 
@@ -49,14 +49,14 @@ def find_leftovers(store: "ResultStore") -> Leftovers:
 
 
 def leftover_lines(found: Leftovers) -> Iterator[str]:
-    """Yield a line for each dataset below a head, or nothing."""
+    """Yield a heading and a line for each dataset, or nothing."""
     if found.words:
         yield "left of datasets whose file was deleted (`aflite prune` removes it after a question):"
         yield from (f"  {name}: {words}" for name, words in found.words.items())
 
 
 def confirmed(found: Leftovers, *, is_agreed: bool) -> bool:
-    """Ask on a terminal whether all that is left may go; elsewhere the answer is `is_agreed`."""
+    """Ask on a terminal whether the leftovers may be deleted; without a terminal, return `is_agreed`."""
     if not found.words:
         return False
     write_lines(sys.stdout, list(leftover_lines(found)))

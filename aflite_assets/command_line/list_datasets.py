@@ -1,4 +1,4 @@
-"""The command `aflite list`: which datasets there are, and which files were refused."""
+"""The command `aflite list`, which prints the datasets and the refused files."""
 
 import argparse
 import sys
@@ -35,7 +35,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def dataset_lines(registry: "Registry") -> Iterator[str]:
-    """Yield a table of the datasets with their titles and files, or how to get some."""
+    """Yield a table of the datasets with their titles and files, or a hint on how to add datasets."""
     if not registry.specs:
         yield "no dataset is listed; name a folder of YAML files in AFLITE_DATASETS, or try `aflite list --bundled`"
         return

@@ -1,4 +1,4 @@
-"""The command `aflite`: arguments, the order of a check, exit codes. What is printed is worded in `check_text`."""
+"""The command `aflite`: arguments, the order of a check, exit codes. The printed text is in `check_text`."""
 
 import argparse
 import signal
@@ -35,7 +35,7 @@ dataset's file, `# yaml-language-server: $schema=<file>`.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; `arguments` default to the process's. Returns the exit code.
+    """Run one command; `arguments` default to the arguments of the process. Returns the exit code.
 
     Raises:
         SystemExit: with code 2 for wrong usage, with 0 after `--help`.
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command_parser() -> argparse.ArgumentParser:
-    """Return the parser of every command, which the documentation is written from too."""
+    """Return the parser of every command, from which the documentation is generated too."""
     parser = argparse.ArgumentParser(prog="aflite", description="Filtering datasets with AFLite: what comes before.")
     commands = parser.add_subparsers(required=True, metavar="command")
     check = commands.add_parser("check", help="check a dataset's file and estimate a run's cost", description=_CHECK)
@@ -127,7 +127,9 @@ def _check(options: argparse.Namespace) -> None:
     _section(findings_section(findings))
     blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]
     if blocking:
-        raise DataError(f"a run would stop at {', '.join(blocking)}; correct the data as said there")
+        raise DataError(
+            f"these checks would stop a run: {', '.join(blocking)}; correct the data as described under each check"
+        )
     challenges = preview_challenges(spec, data)
     _section(challenge_section(challenges))
     store = open_store()

@@ -1,4 +1,7 @@
-"""`aflite prune`, `pin`, `unpin` and `pins`: their arguments and what they print. What goes is decided in `results`."""
+"""The commands `aflite prune`, `pin`, `unpin` and `pins`: arguments and printed text.
+
+Deletion is implemented in `results`.
+"""
 
 import argparse
 import re
@@ -32,7 +35,7 @@ for folders that were handed out or are cited. A pin protects a folder and its p
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands to the parser's."""
+    """Add the commands to the subparsers."""
     prune = commands.add_parser("prune", help="remove results that nothing needs", description=_PRUNE)
     prune.add_argument(
         "--keep", type=_count, default=None, metavar="N", help="refreshes of every dataset to keep (default: 3)"
@@ -58,16 +61,16 @@ def age(text: str) -> timedelta:
     """Return an age as written on the command line, in hours, days or weeks.
 
     Raises:
-        argparse.ArgumentTypeError: it is not such an age.
+        argparse.ArgumentTypeError: the text is not an age.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no age; write for example 30d, 12h or 2w")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an age; write an age such as 30d, 12h or 2w")
     return timedelta(**{_UNITS[match[2]]: float(match[1])})
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """Yield what was removed by kind, what was kept and why, and what is in use."""
+    """Yield lines on removed results by kind, kept results with reasons, and results in use."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"
@@ -78,7 +81,7 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
 
 
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    """Yield a table of counts and bytes with their total, or nothing."""
+    """Yield a table of counts and bytes with a total, or nothing."""
     if counts:
         rows = [(kind, str(count), size(total)) for kind, (count, total) in counts.items()]
         together = [sum(column) for column in zip(*counts.values(), strict=True)]
@@ -89,7 +92,7 @@ def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of refreshes; write 0, 1, 2 ...")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of refreshes; give a whole number from 0")
     return int(text)
 
 
@@ -135,7 +138,7 @@ def _unpin(options: argparse.Namespace) -> None:
     partition, stage = _named(options.name)
     gone = unpin(_store(), partition, stage)
     if not gone:
-        raise StoreError(f"nothing of {options.name!r} is pinned; `aflite pins` lists what is")
+        raise StoreError(f"no result of {options.name!r} is pinned; run `aflite pins` to list all pinned results")
     _write(f"unpinned: {pin.asset} of {pin.partition}, {pin.key}" for pin in gone)
 
 
@@ -158,8 +161,8 @@ def _named(name: str) -> tuple[str, str | None]:
     partition, _, stage = name.partition(".")
     if stage and stage not in STAGES:
         raise InvalidInputError(
-            f"no stage is named {stage!r}{did_you_mean(stage, STAGES)} (received {name!r}); name one of "
-            f"{', '.join(STAGES)}, or the dataset alone"
+            f"there is no stage {stage!r}{did_you_mean(stage, STAGES)} (received {name!r}); name one of the stages "
+            f"{', '.join(STAGES)}, or give only the name of the dataset"
         )
     return partition, stage or None
 

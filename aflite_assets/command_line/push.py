@@ -1,4 +1,4 @@
-"""`aflite push`: its arguments and what it prints. What is sent to the hub and what is refused: `data.hub.push`."""
+"""The command `aflite push`: arguments and printed text. Uploads and refusals are in `data.hub.push`."""
 
 import argparse
 import re
@@ -21,7 +21,7 @@ publish them only where the source's licence lets you.
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the parser's."""
+    """Add the command to the subparsers."""
     push = commands.add_parser("push", help="send a published dataset to the hub", description=_PUSH)
     push.add_argument("name", metavar="NAME", help="a dataset that has results")
     push.add_argument("hub_id", metavar="OWNER/NAME", type=_hub_id, help="where it goes on the hub")
@@ -32,7 +32,7 @@ def add_command(commands: Any) -> None:
 
 def _hub_id(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no id of the hub; write OWNER/NAME")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a repository id of the hub; write OWNER/NAME")
     return text
 
 
@@ -56,7 +56,7 @@ def _push(options: argparse.Namespace) -> None:
 def push_lines(
     result: "PublishedResult", hub_id: str, files: Mapping[str, int], *, public: bool, dry_run: bool
 ) -> Iterator[str]:
-    """Yield what is sent where: the folder, who can read it, its configurations with their rows, files and bytes."""
+    """Yield lines on the upload: the folder, its visibility, and its configurations with rows, files and bytes."""
     visible = "public, everybody can read it" if public else "private"
     yield f"{escaped(result.partition)} to the dataset {hub_id} ({visible})"
     yield f"  from {escaped(str(result.path))}, data version {result.data_version}"

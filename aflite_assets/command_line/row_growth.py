@@ -1,4 +1,4 @@
-"""How many rows were added to a dataset's tables since its results were made: for `aflite plan`."""
+"""Numbers of rows added to a dataset's tables since its results were computed, for `aflite plan`."""
 
 from typing import TYPE_CHECKING
 

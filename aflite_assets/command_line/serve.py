@@ -1,4 +1,4 @@
-"""`aflite serve` and `aflite open`: published results, read-only, to browsers on this machine."""
+"""The commands `aflite serve` and `aflite open`, which show published results to browsers on this machine."""
 
 import argparse
 import html
@@ -61,9 +61,9 @@ _STYLE = "body{font:1rem sans-serif;margin:2rem;max-width:60rem} li{margin:.4rem
 class ResultServer(http.server.ThreadingHTTPServer):
     """An HTTP server of the published files below one folder, on the loopback address.
 
-    It answers GET and HEAD; requests under other host names are refused, so that no page of another site can read
-    results by a name that it makes point here. Served are regular files without symbolic links on the way, under names
-    that are not hidden; folders are not listed, but `/` links the current reports.
+    The server answers GET and HEAD. Requests with other host names are refused, to prevent DNS rebinding by other
+    sites. It serves regular files whose paths have no symbolic links and no hidden names. Folders are not listed; `/`
+    links to the current reports.
     """
 
     daemon_threads = True
@@ -77,18 +77,18 @@ class ResultServer(http.server.ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the server is reached."""
+        """The address of the server."""
         return f"http://{ADDRESS}:{self.server_address[1]}"
 
     def file(self, path: str) -> Path | None:
-        """Return the file that a request's path names, None where no such file is served."""
+        """Return the file for a request's path, or None if no such file is served."""
         segments = unquote(urlsplit(path).path).removeprefix("/").split("/")
         if not all(_SEGMENT.fullmatch(segment) for segment in segments):
             return None
         return _plain_file(self.root.joinpath(*segments))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore browsers that leave before the end; report other errors."""
+        """Ignore browsers that disconnect early; report other errors."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -107,7 +107,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Log nothing: a line per request would be noise."""
+        """Log nothing, because a line per request would be noise."""
 
     def _answer(self, *, body: bool) -> None:
         if host_name(self.headers.get("Host", "")) not in self.server.hosts:
@@ -168,7 +168,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _plain_file(wanted: Path) -> Path | None:
-    """Return the file of an absolute path, None if there is none or a symbolic link is on the way."""
+    """Return the regular file at an absolute path; None if it is missing or the path has a symbolic link."""
     try:
         resolved = wanted.resolve(strict=True)
     except (OSError, RuntimeError):  # none there; links in a circle
@@ -177,7 +177,7 @@ def _plain_file(wanted: Path) -> Path | None:
 
 
 def index_page(root: Path) -> str:
-    """Return a page that links every dataset's current report below `root`, by name, and says which cannot be shown."""
+    """Return a page with links to all current reports below `root`, and names of reports that cannot be shown."""
     homes = sorted(mark.parent for mark in (root / _REPORTS).glob(f"*/{CURRENT}") if NAME.fullmatch(mark.parent.name))
     items = "".join(f"<li>{_index_item(root, home.name)}</li>" for home in homes)
     listed = f"<ul>{items}</ul>" if items else f"<p>None yet: materialise {_REPORTS}.</p>"
@@ -203,43 +203,50 @@ def _index_item(root: Path, dataset: str) -> str:
 
 
 def _damage(report: Path) -> str | None:
-    """Return what is wrong with the result that a report's page belongs to, or None if nothing is."""
+    """Return the damage of the result that a report's page belongs to, or None if it is intact."""
     folder = report.parent
     wrong = own_damage(PublishedResult(_REPORTS, folder.parent.name, folder.name, folder))
     return "; ".join(wrong) or None
 
 
 def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda asset: None) -> ResultServer:
-    """Return a server bound to `port` (0: any that is free), which answers once `serve_forever` runs.
+    """Return a server bound to `port` (0: any free port), which answers once `serve_forever` runs.
 
-    `bring` is called with an asset's name to have its current results below `root` before they are listed.
+    `bring` is called with an asset's name to download its current results below `root` before they are listed.
 
     Raises:
-        StoreError: the port is taken or may not be used.
+        StoreError: the port is in use or not permitted.
     """
     try:
         return ResultServer(root, port, bring)
     except (OSError, OverflowError) as error:
         raise StoreError(
-            f"results cannot be served on {ADDRESS}:{port} ({error}); end what uses the port, or give another by --port"
+            f"results cannot be served on {ADDRESS}:{port} ({error}); stop the program that uses the port, or give "
+            "another port with `--port`"
         ) from error
 
 
 def report_path(store: ResultStore, dataset: str) -> str:
-    """Return the address of a dataset's current report below that of the server.
+    """Return the path of a dataset's current report on the server.
 
     Raises:
-        StoreError: the dataset has no report, or it is not what was published.
+        StoreError: the dataset has no report, or the report differs from the published one.
     """
     store.bring_current(_REPORTS)
     key = store.current_key(_REPORTS, dataset) if NAME.fullmatch(dataset) else None
     if key is None:
         made = sorted(home.parent.name for home in (store.root / _REPORTS).glob(f"*/{CURRENT}"))
         have = f"; reports there are: {listed(made, _MOST_NAMED)}" if made else ""
-        raise StoreError(f"{dataset!r} has no report in {store.place}; make one: aflite refresh {dataset}{have}")
+        raise StoreError(
+            f"the dataset {dataset!r} has no report in {store.place}; run `aflite refresh {dataset}` to write the "
+            f"report{have}"
+        )
     address = f"{_REPORTS}/{dataset}/{key}/report.html"
     if (damage := _damage(store.root.resolve() / address)) is not None:
-        raise StoreError(f"the report of {dataset!r} is not what was published: {damage}; aflite refresh {dataset}")
+        raise StoreError(
+            f"the report of {dataset!r} differs from the published report ({damage}); run `aflite refresh {dataset}` "
+            "to write the report again"
+        )
     return address
 
 

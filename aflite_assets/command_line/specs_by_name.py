@@ -1,4 +1,4 @@
-"""The dataset that a command's argument names: a YAML file, or a dataset of the registry."""
+"""Lookup of the dataset in a command's argument: a YAML file, or a dataset of the registry."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from aflite_assets.specs.yaml.safe_text import shown_path
 
 
 def spec_of(name: str) -> DatasetSpec:
-    """Return the spec of a file, or of a registered name.
+    """Return the spec of a YAML file or of a registered dataset.
 
     Raises:
-        SpecError: the file is not understood, or no dataset has this name.
+        SpecError: the file is not valid, or no dataset has this name.
     """
     from aflite_assets.specs.registry import load_registry, load_spec
 
@@ -22,7 +22,7 @@ def spec_of(name: str) -> DatasetSpec:
 
 
 def file_of(name: str) -> Path:
-    """Return the YAML file of a registered name; a file's own path as it is.
+    """Return the YAML file of a registered name; the path of a file is returned unchanged.
 
     Raises:
         SpecError: no dataset has this name.
@@ -38,14 +38,15 @@ def file_of(name: str) -> Path:
 
 
 def _check_is_here(path: Path) -> None:
-    """Refuse a missing file of a dataset's name, which without its ending would name the dataset."""
+    """Refuse a missing file NAME.yaml if NAME without the ending is a registered dataset."""
     from aflite_assets.specs.registry import load_registry
 
     if path.exists() or len(path.parts) > 1:
         return
     if (file := load_registry().files.get(path.stem)) is not None:
         raise SpecError(
-            f"there is no {path.name} in this folder; {path.stem} without its ending names {shown_path(file)}"
+            f"there is no file {path.name} in this folder; write {path.stem} without the ending to use "
+            f"{shown_path(file)}"
         )
 
 

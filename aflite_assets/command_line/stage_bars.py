@@ -1,4 +1,4 @@
-"""A progress bar for each stage that a command makes, on a terminal. What is printed elsewhere is the command's."""
+"""A progress bar on a terminal for each stage that a command runs."""
 
 from types import TracebackType
 from typing import Self, TextIO
@@ -15,7 +15,7 @@ _LONGEST_LINE = 60
 
 
 class StageBars:
-    """Bars on `stream`, one below the other: how far the stage is, its last line, its time; a context manager."""
+    """Context manager of bars on `stream`, one below the other: progress, last line and duration of each stage."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -31,7 +31,10 @@ class StageBars:
         self._end()
 
     def begin(self, stage: str) -> Progress:
-        """End the bar before it, and return where the stage tells how far it is. The bar begins with its first word."""
+        """End the previous bar, and return the function to which the stage reports progress.
+
+        The new bar appears at the first report.
+        """
         self._end()
         self._stage = stage
         return Progress(log=self._log, on_iteration=self._iteration, on_part=self._part)
@@ -43,7 +46,7 @@ class StageBars:
         self._bar = None
 
     def _shown(self, line: str) -> tqdm:
-        """Return the stage's bar with this line; a stage that tells nothing has none."""
+        """Return the stage's bar with this line; a stage that reports nothing has no bar."""
         words = f"{self._stage:<18} {truncate_escaped(one_line(line), _LONGEST_LINE)}"
         if self._bar is None:
             # At the first place: libraries may have bars of their own that never end.

@@ -1,4 +1,4 @@
-"""Plain text for terminals: text of datasets made safe to print, tables, numbers with units."""
+"""Plain text for terminals: escaped text of datasets, tables, numbers with units."""
 
 import textwrap
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ _SIZES = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line with everything that a terminal would not print as a character written as an escape.
+    """Return the text on one line, with an escape for everything that a terminal does not print as a character.
 
-    Control characters, ANSI sequences, direction overrides, invisible characters and lone surrogates become `\\x1b` and
-    the like, so that a dataset can neither colour, move nor hide what is printed.
+    Control characters, ANSI sequences, direction overrides, invisible characters and lone surrogates become escapes
+    such as `\\x1b`. A dataset can therefore not colour, move or hide printed text.
     """
     if text.isprintable():
         return text
@@ -23,27 +23,27 @@ def escaped(text: str) -> str:
 
 
 def escaped_lines(text: str) -> str:
-    """Return the same for text of several lines, which stay lines."""
+    """Return escaped text with its lines preserved."""
     return "\n".join(escaped(line) for line in text.split("\n"))
 
 
 def one_line(text: str) -> str:
-    """Return the words of a text of several lines on one."""
+    """Return the words of a text joined to one line."""
     return " ".join(text.split())
 
 
 def truncate_escaped(text: str, length: int) -> str:
-    """Return the text made safe, cut to `length` characters with an ellipsis as the last."""
+    """Return the escaped text, truncated to `length` characters including an ellipsis."""
     return truncate(escaped(text[: length + 1]), length)
 
 
 def indented(text: str) -> list[str]:
-    """Lines of the text, broken between words and indented by two spaces."""
+    """Return the lines of the text, wrapped between words and indented by two spaces."""
     return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def table(rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list[str]:
-    """Lines of aligned columns; the first row is the head, columns in `numbers` are aligned right."""
+    """Return lines of aligned columns; the first row is the heading, and columns in `numbers` are right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -56,7 +56,7 @@ def table(rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list
 
 
 def duration(seconds: float) -> str:
-    """Two digits in the unit that suits, from µs to days."""
+    """Return a duration with two digits in a suitable unit, from µs to days."""
     for unit, size, below in _UNITS:
         if seconds < below:
             return f"{_two_digits(seconds / size)} {unit}"
@@ -64,7 +64,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes, two digits in the unit that suits, to TB."""
+    """Return a number of bytes with two digits in a suitable unit, up to TB."""
     number, unit = float(count), 0
     while number >= 999.5 and unit < len(_SIZES) - 1:
         number, unit = number / 1000, unit + 1
@@ -72,7 +72,7 @@ def size(count: int) -> str:
 
 
 def write_lines(stream: TextIO, lines: Sequence[str]) -> None:
-    """Lines in the stream's encoding; what it cannot hold is written as escapes."""
+    """Write lines in the stream's encoding; characters that it cannot represent are escaped."""
     encoding = stream.encoding or "utf-8"
     text = "".join(f"{line}\n" for line in lines)
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -51,7 +51,10 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def _run(options: argparse.Namespace) -> None:
     if options.dev and options.workspace:
-        raise InvalidInputError(f"--dev starts a code location of its own; leave out --workspace {options.workspace}")
+        raise InvalidInputError(
+            "`--dev` starts its own code location and cannot be combined with `--workspace`; leave out `--workspace "
+            f"{options.workspace}`"
+        )
     # What a supervisor sends ends everything in order, as Ctrl+C does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with suppress(KeyboardInterrupt), _dagster_home(may_be_temporary=options.dev):
@@ -66,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _dagster_home(*, may_be_temporary: bool) -> Iterator[None]:
-    """Make the instance that DAGSTER_HOME names ready, or a temporary one if it names none.
+    """Prepare the instance in `DAGSTER_HOME`, or a temporary instance if it is not set.
 
     Raises:
         InvalidInputError: DAGSTER_HOME is not set and the instance may not be temporary.
@@ -78,8 +81,8 @@ def _dagster_home(*, may_be_temporary: bool) -> Iterator[None]:
         return
     if not may_be_temporary:
         raise InvalidInputError(
-            f"{_HOME} is not set, so there is no history to show; set it to the folder that runs use, or try "
-            "`aflite web --dev`"
+            f"`{_HOME}` is not set, so there is no run history to show; set `{_HOME}` to the folder that your runs "
+            "use, or try `aflite web --dev`"
         )
     with TemporaryDirectory(prefix="aflite-dagster-") as folder:
         os.environ[_HOME] = folder

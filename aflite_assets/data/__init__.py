@@ -1,1 +1,3 @@
-"""From a dataset's source to rows: formats, the hub, the raw table, synthetic data, and the record `Examples`."""
+"""Conversion of a dataset's source to rows: file formats, the hub, synthetic data, the raw table, and the class
+`Examples`.
+"""

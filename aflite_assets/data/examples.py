@@ -1,4 +1,4 @@
-"""Rows of a dataset in the form that models and statistics read: a view of raw_dataset's table, selected by row id."""
+"""Rows of a dataset in the form that models and statistics use: a table with the columns of `raw_dataset`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,13 +17,12 @@ Modality = Literal["features", "text", "image"]
 
 @dataclass(frozen=True)
 class Examples:
-    """Labelled rows with exactly one kind of input.
+    """Labelled rows of a dataset, whose input is of exactly one kind.
 
-    `table` has the columns of the raw dataset's contract: `row_id` (int64), `source_id` (string), `split` (string),
-    `label` (int64), and one kind of input. The input is `features` (list<float32>), or `text` with an optional
-    `text_pair`, or `image` (struct of bytes, path, sha256). Optional columns are `group` (int64), `question` (int64),
-    `annotator_labels` (list<int64> of class numbers, empty if no annotator labelled the row) and columns named
-    `attribute.*`. `label_names[c]` is the name of class `c`.
+    `table` has these columns: `row_id` (int64), `source_id` (string), `split` (string), `label` (int64), and the input.
+    The input is `features` (list<float32>), or `text` with an optional `text_pair`, or `image` (struct of bytes, path,
+    sha256). Optional columns are `group` (int64), `question` (int64), `annotator_labels` (list<int64> of class numbers,
+    empty if no annotator labelled the row) and columns named `attribute.*`. `label_names[c]` is the name of class `c`.
     """
 
     table: pa.Table
@@ -66,11 +65,11 @@ class Examples:
 
     @property
     def questions(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64; the group number if questions are not given."""
+        """Question number of each row, int64; the group number if the dataset has no questions."""
         return self.table["question"].to_numpy() if "question" in self.table.column_names else self.groups
 
     def with_groups(self, groups: np.ndarray) -> "Examples":
-        """Return the same rows with these groups (int64, one per row) instead of their own."""
+        """Return the same rows with other groups (int64, one per row)."""
         column = pa.array(groups, pa.int64())
         names = self.table.column_names
         if "group" in names:
@@ -89,7 +88,7 @@ class Examples:
         """Return the encoded image at position `row`, as stored in the source.
 
         Raises:
-            DataError: the row's file was deleted or changed after it was registered.
+            DataError: the file of the image was deleted or changed after `raw_dataset` was materialised.
         """
         from aflite_assets.data.images import read_image
 
@@ -113,7 +112,7 @@ class Examples:
         missing = wanted[self.row_ids[order[clipped]] != wanted] if len(order) else wanted
         if len(missing):
             raise DataError(
-                f"{len(missing)} of {len(wanted)} row ids are not in this table (first: {missing[0]}); "
-                "the row list and the table come from different versions; materialise the upstream assets again"
+                f"{len(missing)} of {len(wanted)} row ids are not in this table (first: {missing[0]}), so the ids and "
+                "the table come from different versions; materialise the upstream assets again"
             )
         return Examples(rows_at(self.table, order[clipped]), self.label_names)

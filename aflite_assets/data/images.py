@@ -1,6 +1,4 @@
-"""One stored image: its bytes, its decoding by Pillow, and which images of a column cannot be decoded. No models are
-used.
-"""
+"""Reading and decoding of single stored images, and a search for images that cannot be decoded. No models are used."""
 
 import hashlib
 import threading
@@ -48,8 +46,8 @@ def read_image(image: Mapping[str, Any]) -> bytes:
     """Return the encoded image for one value of an image column.
 
     Raises:
-        MissingDataError: the file does not exist any more.
-        UnsettledDataError: the file's hash differs from the registered one.
+        MissingDataError: the image file no longer exists.
+        UnsettledDataError: the image file was changed after `raw_dataset` was materialised.
     """
     if image["bytes"] is not None:
         return bytes(image["bytes"])
@@ -57,21 +55,21 @@ def read_image(image: Mapping[str, Any]) -> bytes:
         content = Path(image["path"]).read_bytes()
     except OSError as error:
         raise MissingDataError(
-            f"image {image['path']!r} cannot be read ({error.strerror}); restore it or materialise raw_dataset again"
+            f"image {image['path']!r} cannot be read ({error.strerror}); restore the file or materialise "
+            "`raw_dataset` again"
         ) from error
     if image["sha256"] and hashlib.sha256(content).hexdigest() != image["sha256"]:
         raise UnsettledDataError(
-            f"image {image['path']!r} changed since raw_dataset was materialised; materialise raw_dataset again"
+            f"image {image['path']!r} was changed after `raw_dataset` was materialised; materialise `raw_dataset` again"
         )
     return content
 
 
 def open_encoded(content: bytes) -> "Image.Image":
-    """Open the image with Pillow: its size is known, but its pixels are not yet decoded. If an image has several
-    frames, the first is used.
+    """Open an encoded image with Pillow, which reads its size but does not decode its pixels yet. If an image has
+    several frames, the first is used.
 
-    Raises:
-        Exception: any error that Pillow raises on bytes that are not an image; its readers raise errors of many types.
+    Raises: Exception: the bytes are not an image; Pillow raises errors of many types.
     """
     from PIL import Image
 
@@ -79,9 +77,9 @@ def open_encoded(content: bytes) -> "Image.Image":
 
 
 def read_encoded(content: bytes, read: "Callable[[Image.Image], Value]") -> Value | None:
-    """Return the result of `read` for an encoded image opened with Pillow, or None if the bytes are not an image.
+    """Open an encoded image with Pillow and return the result of `read`, or None if the bytes are not an image.
 
-    `read` must only decode: any error it raises is taken to mean damaged bytes.
+    `read` must do nothing but decode, because any error from `read` is taken as a sign of damaged bytes.
     """
     try:
         return read(open_encoded(content))
@@ -94,8 +92,7 @@ def read_encoded(content: bytes, read: "Callable[[Image.Image], Value]") -> Valu
 def as_rgb(image: "Image.Image") -> "Image.Image":
     """Return the decoded pixels as RGB; transparency is dropped, and grey and palette images are converted.
 
-    Raises:
-        Exception: any error that Pillow raises on damaged bytes; its readers raise errors of many types.
+    Raises: Exception: the bytes are damaged; Pillow raises errors of many types.
     """
     # Pillow warns when a palette with transparency goes to RGB directly.
     return (image.convert("RGBA") if image.mode == "P" else image).convert("RGB")
@@ -105,11 +102,11 @@ def undecodable(column: pa.ChunkedArray, *, threads: int, log: Callable[[str], N
     """Return the positions (int64, ascending) of the images that cannot be decoded: empty, truncated, text, or too
     large.
 
-    `column` is of `IMAGE_TYPE`. An image is too large if Pillow takes it for a decompression bomb, over 179 million
-    pixels. A line is logged after every 10,000 images of a larger column.
+    `column` is of `IMAGE_TYPE`. An image is too large if it has over 179 million pixels, which Pillow treats as a
+    decompression bomb. Progress is logged after every 10,000 images.
 
     Raises:
-        DataError: an image's file was deleted or changed after it was registered.
+        DataError: an image file was deleted or changed after `raw_dataset` was materialised.
     """
     large = threading.Lock()
     broken: list[int] = []

@@ -1,5 +1,5 @@
-"""Loading of a source spec as one Arrow table per split, with the source's own columns. Columns get their meaning in
-`raw_table`.
+"""Loading of a source spec as one Arrow table per split, with the source's own columns. `raw_table` determines the
+meaning of the columns.
 """
 
 import hashlib
@@ -44,11 +44,10 @@ from aflite_assets.specs.sources import (
 
 
 def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
-    """Return an identifier of a source's content; empty for a source that is drawn from a seed.
-
-    For files, it is their number and one SHA-256 over their paths and contents. For a hub dataset, it is the current
-    commit of its revision. `hashes` looks up or computes the files' hashes, and records the files; by default, hashes
-    are stored below `AFLITE_HOME`.
+    """Return an identifier of a source's content, which is empty for generated data. For files, the identifier contains
+    their number and one SHA-256 over their paths and contents. For a hub dataset, the identifier contains the current
+    commit of the revision. `hashes` looks up or computes the hashes of files; by default, hashes are stored in
+    `AFLITE_HOME`.
 
     Raises:
         MissingDataError: a file or folder is missing, or the hub cannot be reached. DataError: the hub has no such
@@ -72,9 +71,9 @@ def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None)
 def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.Table]:
     """Load every split of a source as a table with the source's own columns.
 
-    Image folders give `image`, `label` (the folder's name or the label file's) and `path`; feature files give
-    `features`, `label` and optionally `group`. `rows` is for a preview: about this many rows of each split are read if
-    reading all is slow (hub datasets, image folders), and images are not hashed.
+    Image folders have the columns `image`, `label` (from the folder's name or the label file) and `path`. Feature files
+    have the columns `features`, `label` and optionally `group`. `rows` is for previews: if reading all rows is slow
+    (hub datasets, image folders), only about `rows` rows of each split are read, and images are not hashed.
 
     Raises:
         MissingDataError: a file or folder is missing, or a hub dataset is neither cached nor reachable.
@@ -104,10 +103,10 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
 
 
 def source_places(source: SourceSpec) -> dict[str, pa.Table]:
-    """Return, by split, where each row of `load_source` is in the files: file, file_row and line (`places_in_files`).
+    """Return, by split, the place in the files of each row of `load_source`, with the columns of `places_in_files`.
 
-    For questions and preferences, every answer has the place of its row. The result is empty for sources that are not
-    files of rows.
+    For multiple choice and preference data, every answer has the place of its table row. The result is empty for
+    sources other than table files.
 
     Raises:
         MissingDataError: a file is missing. DataError: a file cannot be read in its format.
@@ -129,10 +128,10 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
 
 @dataclass(frozen=True, eq=False)
 class AnsweredRows:
-    """Rows of one split of questions or preferences, and the answers made from them.
+    """The table rows of one split of multiple choice or preference data, and the mapping of answers to them.
 
-    `table`: the rows as in the files or on the hub. `rows`: for each row of `load_source`, which is an answer, its row
-    in `table`, from 0.
+    `table`: the rows of the files or the hub dataset. `rows`: for each answer, which is a row of `load_source`, the
+    number (from 0) of its row in `table`.
     """
 
     table: pa.Table
@@ -140,7 +139,7 @@ class AnsweredRows:
 
 
 def answered_rows(source: ChoiceSource) -> dict[str, AnsweredRows]:
-    """Return, by split, the rows of questions or preferences as in their files or on the hub.
+    """Return, by split, the original table rows of multiple choice or preference data.
 
     Raises:
         MissingDataError: a file is missing. DataError: a file cannot be read in its format.
@@ -152,9 +151,7 @@ def answered_rows(source: ChoiceSource) -> dict[str, AnsweredRows]:
 
 
 def _rows_of(source: ChoiceSource) -> dict[str, pa.Table]:
-    """Return, by split, the rows that become answers. All rows are read, because a question may have several of
-    them.
-    """
+    """Return, by split, all table rows of a multiple choice or preference source; a question may have several rows."""
     table = source.table
     if isinstance(table, HubSource):
         return {split: _naming_no_files(rows) for split, rows in load_hub(table).items()}
@@ -173,7 +170,7 @@ def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
 
 
 def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
-    """Return the source fixed to the content that a key was made from: a hub dataset at that commit; others are
+    """Return the source fixed to the content in a key: a hub dataset at the key's commit, or any other source
     unchanged.
     """
     hub = hub_of(source)
@@ -187,21 +184,24 @@ def _require_files(source: SourceSpec) -> None:
     if isinstance(source, ImageFolderSource):
         for split, folder in zip(source.splits, source.folders(), strict=True):
             if not folder.is_dir():
-                raise MissingDataError(f"split {split!r}: folder {str(folder)!r} does not exist; correct the path")
+                raise MissingDataError(f"split {split!r}: the folder {str(folder)!r} does not exist; correct the path")
     missing = [path for path in source.files() if not path.is_file()]
     if missing and missing[0].is_dir():
         raise MissingDataError(
-            f"{str(missing[0])!r} is a folder, not a file; name a file or a list of files in the spec"
+            f"{str(missing[0])!r} is a folder, but a file is needed; name a file or a list of files in the dataset's "
+            "YAML file"
         )
     if missing:
-        raise MissingDataError(f"file {str(missing[0])!r} does not exist; correct the path in the spec")
+        raise MissingDataError(
+            f"the file {str(missing[0])!r} does not exist; correct its path in the dataset's YAML file"
+        )
 
 
 def _naming_no_files(table: pa.Table) -> pa.Table:
-    """Return the table with images given by their bytes only.
+    """Return the table with images stored as bytes only, without file paths.
 
-    In a table that was made here from a folder, rows may name image files. In somebody else's file or dataset, such a
-    row could name any file of this computer, whose content would then be published with the dataset.
+    Only tables created from image folders may contain paths. In a file or dataset from elsewhere, a row could name any
+    file on this computer, whose content would then be published with the dataset.
     """
     for number, name in enumerate(table.column_names):
         column = table.column(number)
@@ -223,7 +223,8 @@ def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.T
         return with_files(whole, source, [(name, part.num_rows) for name, part in zip(names, tables, strict=True)])
     except pa.ArrowException as error:
         raise DataError(
-            f"split {split!r}: its files {list(names)} have different columns ({error}); give them the same columns"
+            f"split {split!r}: the files {list(names)} have incompatible columns ({error}); give all files the same "
+            "columns"
         ) from error
 
 
@@ -235,8 +236,8 @@ def _feature_table(split: str, files: FeatureFiles) -> pa.Table:
     for name, values in columns.items():
         if len(values) != len(features):
             raise DataError(
-                f"split {split!r}: {len(features)} feature rows but {len(values)} values of {name}; "
-                "the files must list the same rows in the same order"
+                f"split {split!r}: there are {len(features)} rows of features but {len(values)} values of `{name}`; "
+                "save files that contain the same rows in the same order"
             )
     return pa.table({"features": list_column(features), **columns})
 
@@ -246,13 +247,16 @@ def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
         array = open_array(name)
     except ArrayFileError as error:
         raise DataError(
-            f"split {split!r}: {name!r} is not a plain .npy file ({error}); save numbers, not objects"
+            f"split {split!r}: {name!r} is not a valid .npy file of numbers ({error}); save an array of numbers "
+            "without Python objects"
         ) from error
     if array.ndim != dimensions or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(
-            f"split {split!r}: {name!r} holds {array.ndim} dimensions of {array.dtype}; "
-            f"it must hold numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
+            f"split {split!r}: the array in {name!r} has {array.ndim} dimensions and the type {array.dtype}; save "
+            f"numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
         )
     if 0 in array.shape[1:]:  # it could claim any number of rows
-        raise DataError(f"split {split!r}: {name!r} has rows without a number in them; save rows x features")
+        raise DataError(
+            f"split {split!r}: the rows of the array in {name!r} are empty; save an array of the shape (rows, features)"
+        )
     return array.astype(array.dtype.newbyteorder("="), copy=False)

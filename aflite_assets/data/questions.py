@@ -1,5 +1,5 @@
-"""Questions with answers as rows, some of them right, and the credit of scores. Rows of questions are read in
-`formats`.
+"""Operations on questions whose right and wrong answers are rows, and scoring with credit per question. `formats` reads
+such rows.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _BLOCK = 4096
 
 
 def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
-    """Return which rows belong to a question that can be scored, bool: it has a right and a wrong answer, and all its
+    """Return a boolean mask of the rows whose question can be scored: it has a right and a wrong answer, and all its
     rows are `chosen`.
 
     `right`: bool (rows,); `groups`: int64 (rows,), a number per question; `chosen`: bool (rows,), or None for all rows.
@@ -29,14 +29,16 @@ def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | 
 
 
 def right_class(label_names: Sequence[str]) -> int | None:
-    """Return the number of the class of right answers if it is one of two classes; None otherwise."""
+    """Return the class number of right answers if the rows have two classes, one of which has the name for right
+    answers; else return None.
+    """
     return label_names.index(RIGHT) if RIGHT in label_names and len(label_names) == 2 else None
 
 
 def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: bool = False) -> bool:
     """Return True if every group of the rows is a question, with at least one right answer and one wrong answer.
 
-    With `partly`, one such group is enough: use it if the source declares multiple choice but has lost rows since.
+    With `partly`, one such group is enough, for multiple choice data from which rows have been removed.
     """
     if groups is None or not len(groups):
         return False
@@ -45,15 +47,16 @@ def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: 
 
 
 def separate_questions(examples: Examples) -> np.ndarray | None:
-    """Return the question of each row, int64, if a group may hold several questions; None if groups are questions."""
+    """Return the question number of each row, int64, if groups may contain several questions; return None if each group
+    is a question.
+    """
     return examples.questions if "question" in examples.table.column_names else None
 
 
 def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the credit of each question, float64 in [0, 1], by ascending group number.
-
-    The credit is the share of right answers among those of the highest score: 1 if a right answer alone has it, 0.5 if
-    one right and one wrong answer share it. `scores` float64, `right` bool, `groups` int64, all of shape (rows,).
+    """Return the credit of each question, float64 in [0, 1], by ascending group number. The credit is the share of
+    right answers among the answers with the highest score. For example, it is 0.5 if one right and one wrong answer
+    share the highest score. `scores` float64, `right` bool, `groups` int64, all of shape (rows,).
     """
     questions, question = np.unique(groups, return_inverse=True)
     highest = np.full(len(questions), -np.inf)
@@ -65,7 +68,8 @@ def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray
 def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarray:
     """Return each answer's features minus the mean of its question's other answers, float32 of the same shape.
 
-    For two answers, the rows are their difference and its negative. An answer without another is all zeros.
+    For a question with two answers, the results are the difference of their features and its negative. If a question
+    has a single answer, its features become zeros.
 
     Args:
         features: float32 of shape (answers, width).
@@ -84,16 +88,13 @@ def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarra
 
 
 def guessing_credit(right: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the credit of guessing per question, by ascending group number: the share of its answers that are
-    right.
-    """
+    """Return the expected credit of guessing per question, by ascending group number: the share of right answers."""
     return credit_by_question(np.zeros(len(right)), right, groups)
 
 
 def answer_pairs(examples: Examples) -> np.ndarray:
-    """Return every pair of a right and a wrong answer of one question: their positions, int64 of shape (pairs, 2).
-
-    The right answer comes first. Returns no pair if the rows are not answers to questions.
+    """Return the positions of every pair of a right and a wrong answer to the same question, int64 of shape (pairs, 2),
+    with the right answer first. Returns no pair if the rows are not answers to questions.
     """
     right, questions = right_class(examples.label_names), examples.questions
     if right is None or questions is None:
@@ -110,7 +111,7 @@ def answer_pairs(examples: Examples) -> np.ndarray:
 
 
 def right_answers(examples: Examples, *, partly: bool = False) -> np.ndarray | None:
-    """Return which rows are right answers, bool; None if the rows are not multiple choice (`is_multiple_choice`)."""
+    """Return a boolean mask of right answers, or None if `is_multiple_choice` is false for the rows."""
     number = right_class(examples.label_names)
     if number is None:
         return None

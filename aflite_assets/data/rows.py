@@ -1,6 +1,4 @@
-"""Rows of a table by position, with as little copying as possible because memory-mapped images may exceed the
-memory.
-"""
+"""Selection of table rows by position with little copying, because memory-mapped images may exceed the memory."""
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +13,9 @@ GiB.
 
 
 def rows_at(table: pa.Table, positions: np.ndarray) -> pa.Table:
-    """Return the rows at these positions (int64, each in [0, rows)), in their order.
+    """Return the rows at these positions (int64, from 0), in the given order.
 
-    Ascending positions without repeats give the table itself or slices of it, which copy nothing, as long as the runs
-    of rows are long enough to be worth a slice.
+    If positions are ascending and form long runs, the result consists of slices of the table, which copy nothing.
     """
     if not len(positions):
         return table.slice(0, 0)
@@ -35,9 +32,7 @@ def rows_at(table: pa.Table, positions: np.ndarray) -> pa.Table:
 
 
 def _slices(column: pa.ChunkedArray, starts: np.ndarray, lengths: np.ndarray) -> pa.ChunkedArray:
-    """Return runs of rows, each found by its chunk, because Arrow's own slice walks through all chunks for every
-    run.
-    """
+    """Return slices for runs of rows; unlike Arrow's own `slice`, this does not search all chunks for every run."""
     begins = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
     slices = []
     for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):

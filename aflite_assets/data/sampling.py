@@ -1,4 +1,4 @@
-"""Seeded draws of rows that keep class shares and never split a group: limits, warm-up rows and controls."""
+"""Seeded random draws of rows that keep class shares and never split a group."""
 
 import numpy as np
 
@@ -6,20 +6,21 @@ from aflite_assets.errors import DataError, InvalidInputError
 
 
 def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> int:
-    """Return a count unchanged, or a share of `rows` rounded to a whole number. `kind` names these rows in messages.
+    """Return a count unchanged, or convert a share of `rows` to a whole number; `kind` describes the rows in messages.
 
     Raises:
-        DataError: a count above `rows`, or a share that rounds to no row.
+        DataError: the count is larger than `rows`, or the share rounds to 0 rows.
     """
     size = count if isinstance(count, int) else round(count * rows)
     if size > rows:
         raise DataError(
-            f"{field} is {count:,}, more than the {rows:,} {kind}; set at most {rows:,}, or a share such as 0.5"
+            f"`{field}` is {count:,}, but there are only {rows:,} {kind}; set it to at most {rows:,}, or to a share "
+            "such as 0.5"
         )
     if size < 1:
         raise DataError(
-            f"{field} is {count}, and this share of the {rows:,} {kind} rounds to 0 rows; set a share of at least "
-            f"{1 / max(rows, 1):.2g}, or a number of rows"
+            f"`{field}` is {count}, but this share of the {rows:,} {kind} rounds to 0 rows; set it to a share of at "
+            f"least {1 / max(rows, 1):.2g}, or to a number of rows"
         )
     return size
 
@@ -27,11 +28,11 @@ def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> in
 def stratified_sample(
     labels: np.ndarray, groups: np.ndarray | None, size: int, *, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw `size` rows, in whole groups, with the class shares of all rows.
+    """Draw `size` rows in whole groups, keeping the class shares of all rows.
 
-    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. Class quotas are set by largest remainder. Groups are
-    taken in random order while every class stays within its quota, and then while the total does. So with groups the
-    draw may be smaller than `size`, and classes may miss their quotas if whole groups cannot meet them.
+    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. The quota of each class is computed by the largest
+    remainder method. Groups are drawn in random order, first within the quotas and then within the total. With groups,
+    the draw may therefore be smaller than `size`, and classes may miss their quotas.
 
     Returns the row numbers, ascending int64.
 
@@ -39,7 +40,9 @@ def stratified_sample(
         InvalidInputError: `size` is not in 0..rows.
     """
     if not 0 <= size <= len(labels):
-        raise InvalidInputError(f"cannot draw {size} of {len(labels)} rows; give a number from 0 to {len(labels)}")
+        raise InvalidInputError(
+            f"`size` is {size}, but only {len(labels)} rows can be drawn; give a number from 0 to {len(labels)}"
+        )
     quota = class_quotas(np.bincount(labels, minlength=1) if len(labels) else np.zeros(1, int), size)
     if groups is None:
         order = rng.permutation(len(labels))
@@ -51,7 +54,8 @@ def stratified_sample(
 def class_quotas(counts: np.ndarray, size: int) -> np.ndarray:
     """Split `size` over classes in proportion to `counts` (int64).
 
-    Remaining places go to the largest remainders; among equal ones, in class order.
+    Rows that remain after rounding down go to the classes with the largest remainders, and among equal remainders to
+    the first classes.
     """
     quota, remainder = np.divmod(counts * size, max(counts.sum(), 1))
     extra = np.argsort(-remainder, kind="stable")[: size - quota.sum()]

@@ -1,4 +1,4 @@
-"""Definition of a word of a text, for everything that counts, tests or highlights words; no models."""
+"""Definition of a word, shared by all code that counts, tests or highlights words."""
 
 import re
 from array import array
@@ -24,17 +24,17 @@ _AT_ONCE = 10_000
 
 @dataclass(frozen=True, eq=False)
 class DistinctWords:
-    """The distinct words of each row, as numbers from 0 in the order in which words are first met.
+    """The distinct words of each row, as word numbers from 0 in order of first occurrence.
 
-    `numbers`: int32, row after row. `offsets`: int64, the position at which each row's words begin, and a last one at
-    which they end.
+    `numbers`: int32, the word numbers of all rows, one row after the other. `offsets`: int64, the position of each
+    row's first word in `numbers`, and the total number at the end.
     """
 
     offsets: np.ndarray
     numbers: np.ndarray
 
     def of_rows(self, rows: np.ndarray) -> "DistinctWords":
-        """Return the words of the rows at these positions, in their order."""
+        """Return the words of the rows at these positions, in the given order."""
         lengths = np.diff(self.offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
@@ -42,9 +42,7 @@ class DistinctWords:
 
 
 def distinct_words(texts: Sequence[pa.ChunkedArray]) -> DistinctWords:
-    """Return the distinct words of each row over all its `texts`, columns of one length, in lower case; a null has
-    none.
-    """
+    """Return the distinct lower-case words of each row in all columns of `texts`; a null has no words."""
     known: dict[str, int] = {}
     numbers, lengths = array("i"), array("q")
     table = pa.table([*texts], names=[str(place) for place in range(len(texts))])

@@ -1,6 +1,4 @@
-"""Statistics about data, before and after filtering: plain functions on rows. The functions use no models, draw nothing
-and read no files.
-"""
+"""Statistics about data, before and after filtering, as plain functions on rows. No figures are drawn here."""
 
 from aflite_assets.diagnostics.data_checks.all_checks import data_findings
 from aflite_assets.diagnostics.data_checks.annotators import AnnotatorAgreement, annotator_agreement

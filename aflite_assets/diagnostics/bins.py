@@ -9,7 +9,9 @@ BINS = 8
 
 
 def bin_edges(values: np.ndarray) -> np.ndarray:
-    """Return the upper edges of at most `BINS` bins at a number's quantiles, without the last edge; NaN is ignored."""
+    """Return the upper edges of at most `BINS` bins, cut at quantiles of the numbers, without the last edge; NaN is
+    ignored.
+    """
     known = values[~np.isnan(values)]
     if not len(known):
         return np.zeros(0)

@@ -1,4 +1,4 @@
-"""Helpers that the statistics here share: tables from records, numbers for values, and masks for splits. No statistics
+"""Helpers that several statistics share: tables from records, numbers for values, and masks for splits. No statistics
 are computed here.
 """
 
@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 
 
 def table_of(records: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
-    """Return a table with one row per record; a record has one value per field, None for null."""
+    """Build a table with one row per record; a record has one value per field, and None becomes null."""
     columns = list(zip(*records, strict=True)) if records else [()] * len(schema)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
-    """Return a number per row (int64, equal for equal values, with null as a value), and the value for each number.
+    """Return a number per row (int64, equal for equal values; null counts as a value), and the value of each number.
 
     Values are numbered from 0 in order of appearance.
     """
@@ -28,9 +28,10 @@ def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
 
 
 def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> np.ndarray:
-    """Return a number per content, int64 from 0 in order of appearance, equal for equal bytes; -1 for no content.
+    """Return a number per content: int64 from 0 in order of appearance, equal for equal bytes; -1 for missing content.
 
-    Contents are distinguished by 128 bits of a hash, because Arrow's own numbering stops at 2 GiB of different texts.
+    Contents are compared by 128 bits of a hash, because Arrow's own numbering fails for more than 2 GiB of different
+    texts.
     """
     digests = [None if content is None else hashlib.blake2b(content, digest_size=16).digest() for content in contents]
     numbers = pa.array(digests, pa.binary(16)).dictionary_encode().indices
@@ -43,7 +44,7 @@ def text_codes(texts: pa.ChunkedArray) -> np.ndarray:
 
 
 def split_masks(table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each split's name and the mask (rows, bool) of its rows, in order of appearance."""
+    """Yield each split's name and the bool mask of its rows, in order of appearance."""
     codes, splits = factorize(table["split"])
     for code, split in enumerate(splits.to_pylist()):
         yield split, codes == code

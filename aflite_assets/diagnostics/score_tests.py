@@ -1,7 +1,7 @@
-"""Score tests of many cues at once: do rows with a cue have a label, or get removed, more often than others? Only
-sparse arrays are used.
+"""Score tests of many cues at once: do rows with a cue have a certain label, or get removed, more often than other
+rows? The cues of all rows are given as sparse arrays.
 
-The cues of a dataset are found elsewhere (see `evidence.cues`, `properties.values`).
+The cues themselves are found in `evidence.cues` and `properties.values`.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Enrichment:
-    """Per cue: the number of rows with it, the number removed, the number expected from class-matched draws, and the
-    one-sided p-value.
+    """Per cue: the number of rows with the cue, how many of them were removed, how many are expected in random draws of
+    the same classes, and the one-sided p-value.
 
     With signs, `removed` and `expected` count only rows of classes that the cue is associated with.
     """
@@ -33,15 +33,16 @@ def enrichment(
 ) -> Enrichment:
     """Test whether rows with a cue were removed more often than random rows, same number per class.
 
-    `signs`, (classes in ascending order, cues): 1 for classes that the cue is associated with, else -1 (`class_signs`);
-    None means 1 everywhere. Suppose that a cue predicts the label by itself. In that case, rows with the cue are
-    removed in one kind of class and rows without it in the other, so that unsigned sums over classes would cancel.
+    `signs`, of shape (classes in ascending order, cues): 1 for classes that the cue is associated with, else -1
+    (`class_signs`); None stands for 1 everywhere. If a cue predicts the label by itself, mainly rows with the cue are
+    removed in classes that go with the cue, and rows without the cue in the other classes. Without signs, the
+    differences between classes would cancel.
 
-    The expected number is a sum over classes: rows with the cue times the removed share of the class. The p-value is
-    the larger of two. The first p-value is that of the stratified score test with variances between groups of rows
-    (`score_test`). The second p-value is that of z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) with hypergeometric
-    variances V_k and O - E moved towards zero by a half, which is right if few rows have the cue (Mantel 1963, Journal
-    of the American Statistical Association 58:690).
+    The expected number is a sum over classes: the number of rows with the cue times the share of the class that was
+    removed. The p-value is the larger of two p-values. The first p-value is from the stratified score test with
+    variances between groups of rows (`score_test`). The second p-value is from z = sum_k s_k (O_k - E_k) / sqrt(sum_k
+    V_k), with hypergeometric variances V_k and the sum in the numerator moved towards zero by 0.5; it is correct if few
+    rows have the cue (Mantel 1963, Journal of the American Statistical Association 58:690).
     """
     from scipy.stats import norm
 
@@ -63,7 +64,7 @@ def enrichment(
 
 
 def class_signs(present: Any, labels: np.ndarray) -> np.ndarray:
-    """Return 1 for classes in which the cue is more frequent than in all rows, else -1: (classes, cues)."""
+    """Return 1 for classes in which the cue is more frequent than in all rows, else -1, of shape (classes, cues)."""
     _, strata = np.unique(labels, return_inverse=True)
     rows = _by_stratum(present, np.ones(len(strata)), strata)
     shares = rows / np.bincount(strata)[:, None]
@@ -71,7 +72,7 @@ def class_signs(present: Any, labels: np.ndarray) -> np.ndarray:
 
 
 def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Sum the values of the rows with each cue by stratum: (strata, cues)."""
+    """Sum the values of the rows with each cue by stratum; the result has the shape (strata, cues)."""
     from scipy.sparse import csr_array
 
     inside = csr_array((values, (strata, np.arange(len(strata)))), shape=(int(strata.max()) + 1, len(strata)))
@@ -80,8 +81,8 @@ def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class LabelTies:
-    """Per cue: the class that it is most associated with, the share of its rows in this class, and the p-value
-    (Bonferroni).
+    """Per cue: the class that the cue is most associated with, the class's share of the rows with the cue, and the
+    p-value (Bonferroni).
     """
 
     labels: np.ndarray
@@ -90,7 +91,7 @@ class LabelTies:
 
 
 def label_ties(present: Any, labels: np.ndarray, groups: np.ndarray | None) -> LabelTies:
-    """Test whether rows with a cue have one of the labels more often than all rows do."""
+    """Test whether any label is more frequent among rows with a cue than among all rows."""
     from scipy.stats import norm
 
     classes = np.unique(labels)
@@ -112,12 +113,14 @@ def score_test(
     groups: np.ndarray | None,
     signs: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return z of each cue, and the sum of its rows' outcomes expected if the cue is uninformative within a stratum.
+    """Return z of each cue, and the sum of the outcomes of rows with the cue that is expected if the cue is
+    uninformative within strata.
 
-    Let e_i be the residual of the outcome from its stratum's mean, and x_i that of the cue from its share in the
-    stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of a stratified
-    comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). z is 0 if nothing
-    varies. With `signs`, (strata in ascending order, cues) of 1 and -1, x_i is multiplied by the sign of its stratum.
+    Let e_i be the outcome of row i minus the mean of its stratum, and x_i the indicator of the cue (0 or 1) minus the
+    cue's share in the stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of
+    a stratified comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). If
+    nothing varies, z is 0. With `signs`, (strata in ascending order, cues) of 1 and -1, x_i is multiplied by the sign
+    of its stratum.
     """
     from scipy.sparse import csr_array
 

@@ -1,4 +1,4 @@
-"""Cleaned copies of a source in which a cue of the scan tells nothing. Arguments are in `command_line.fixing`.
+"""Cleaned copies of a source in which a cue found by the scan no longer predicts the label.
 
-`scan.remedies` says which remedy mends which kind of cue.
+Command-line arguments are handled in `command_line.fixing`. `scan.remedies` lists the remedies for each kind of cue.
 """

@@ -1,4 +1,4 @@
-"""Cues before and after: which of them the scan of a cleaned copy still finds, and which are new."""
+"""Comparison of the cues before and after fixing: cues that the scan of the copy still finds, and new cues."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,10 @@ Change = Literal["gone", "weaker", "still there", "new"]
 
 @dataclass(frozen=True)
 class ComparedCue:
-    """A cue in the original and in the copy. `is_chosen`: whether it was to be mended. One of the two may be None."""
+    """A cue in the original and in the copy; one of the two may be None.
+
+    `is_chosen`: whether the user chose to fix the cue.
+    """
 
     before: Cue | None
     after: Cue | None
@@ -21,17 +24,17 @@ class ComparedCue:
 
     @property
     def named(self) -> Cue:
-        """The cue whose name and class are shown: that of the original, if it has one."""
+        """The cue whose name and class are shown: the original's cue if there is one, or else the copy's cue."""
         found = self.before or self.after
         assert found is not None
         return found
 
 
 def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) -> list[ComparedCue]:
-    """Return the chosen cues, then the other cues of the original, then the copy's new ones.
+    """Return the chosen cues, then the other cues of the original, then the new cues of the copy.
 
-    A cue of the copy is the same if it is of the same properties, or of one that had nearly the same rows, whatever the
-    ranges are, and of the same class; of two classes, a range and its opposite are one cue.
+    Cues are the same if they have the same class and the same properties (or a property with nearly the same rows),
+    regardless of ranges. With two classes, a range and its negation are one cue.
     """
     numbers = {cue.number for cue in chosen}
     ordered = [*chosen, *(cue for cue in before.cues if cue.number not in numbers)]
@@ -44,13 +47,13 @@ def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) 
 
 
 def is_mended(compared: Sequence[ComparedCue], after: ScanFacts) -> bool:
-    """Return True if every chosen cue is gone, and `after`, the scan of the copy, has no artefact."""
+    """Return True if no chosen cue is left, and the scan of the copy (`after`) has no artefact."""
     is_gone = all(one.change == "gone" for one in compared if one.is_chosen)
     return is_gone and not left_artefacts(after) and not after.is_spread
 
 
 def left_artefacts(after: ScanFacts) -> list[Cue]:
-    """Return the artefacts of the copy that tell something beside every stronger cue."""
+    """Return the artefacts of the copy that no stronger cue explains."""
     return [cue for cue in after.artefacts if cue.explained_by is None]
 
 

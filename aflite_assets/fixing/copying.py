@@ -1,4 +1,4 @@
-"""A cleaned copy of a source in a new folder: all splits alike, each file beside the dataset's YAML file."""
+"""Cleaned copies of a source in a new folder, with all splits changed alike and a YAML file beside the data files."""
 
 import shutil
 import tempfile
@@ -22,24 +22,24 @@ from aflite_assets.wording import counted, quoted_list
 
 @dataclass(frozen=True)
 class Copied:
-    """A copy. `source`: new keys of `source` in its YAML file. `phrases`: what was left out, if anything."""
+    """A written copy. `source`: new keys of `source` in the YAML file. `phrases`: sentences on what was left out."""
 
     source: Mapping[str, object]
     phrases: tuple[str, ...]
 
 
 def require_free(to: Path) -> None:
-    """Refuse a place that something already has.
+    """Refuse a folder that already exists and is not empty.
 
     Raises:
         DataError: `to` exists and is not an empty folder.
     """
     if to.is_symlink() or (to.exists() and not (to.is_dir() and not any(to.iterdir()))):
-        raise DataError(f"--to {str(to)!r} exists and is not an empty folder; name a new one")
+        raise DataError(f"`--to` is {str(to)!r}, which exists and is not an empty folder; name a new folder")
 
 
 def require_outside(to: Path, origin: Origin) -> None:
-    """Refuse a place inside of a folder of images, whose copies would be images of the original.
+    """Refuse a folder inside an image folder of the source, because the copies would become images of the original.
 
     Raises:
         DataError: `to` lies below a folder of the source.
@@ -53,22 +53,27 @@ def require_outside(to: Path, origin: Origin) -> None:
             folders = []
     for folder in folders:
         if to.resolve().is_relative_to(folder.resolve()):
-            raise DataError(f"--to {str(to)!r} lies inside of the images in {str(folder)!r}; name a folder beside it")
+            raise DataError(
+                f"`--to` is {str(to)!r}, which lies inside the image folder {str(folder)!r}; name a folder outside the "
+                "image folder"
+            )
 
 
 @contextmanager
 def new_folder(to: Path) -> Iterator[Path]:
-    """Give a folder beside `to` that takes its place at the end; if anything is raised, nothing is left of it.
+    """Yield a temporary folder that is renamed to `to` at the end, or deleted if an exception is raised.
 
     Raises:
-        DataError: `to` exists and is not an empty folder, or nothing can be written beside it.
+        DataError: `to` exists and is not an empty folder, or its parent folder is not writable.
     """
     require_free(to)
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{to.name}.", dir=to.parent))
     except OSError as error:
-        raise DataError(f"--to {str(to)!r} cannot be written ({error.strerror}); name another folder") from error
+        raise DataError(
+            f"`--to` is {str(to)!r}, which cannot be written ({error.strerror}); name another folder"
+        ) from error
     try:
         yield aside
         flush_folder(aside)
@@ -77,20 +82,21 @@ def new_folder(to: Path) -> Iterator[Path]:
     except OSError as error:
         where = error.filename or str(to)
         raise DataError(
-            f"the copy in {str(to)!r} cannot be made ({error.strerror}: {where}); see that there is room and that the "
-            "files can be read, or name another folder"
+            f"the cleaned copy cannot be written to {str(to)!r} ({error.strerror}: {where}); check that the disk has "
+            "free space and that the original files can be read, or name another folder"
         ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
 def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copied:
-    """Write the changed source into the folder `to`, which exists.
+    """Write the changed source into the existing folder `to`.
 
-    `seed`: draws the new names of images, if they get any.
+    `seed`: seed for new names of images, if images are renamed.
 
     Raises:
-        DataError: the original is not what its format says, or the changed rows cannot be written in its format.
+        DataError: the original does not match its declared format, or the changed rows cannot be written in this
+            format.
     """
     match origin.source:
         case TableSource():
@@ -129,7 +135,7 @@ def _table_change(changes: Changes, split: str) -> TableChange:
 
 
 def _free_name(path: Path, split: str, taken: set[str]) -> str:
-    """Return the file's own name, or one with its split and a number if another file has it."""
+    """Return the file's name, with its split and a number added if another file has the same name."""
     name, number = path.name, 1
     while name in taken:
         number += 1

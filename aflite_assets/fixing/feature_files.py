@@ -1,4 +1,4 @@
-"""Cleaned copies of `.npy` files of features, labels and groups: fewer columns, other rows."""
+"""Cleaned copies of `.npy` files of features, labels and groups, with columns or rows removed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ _COLUMN = "column "
 
 
 def column_name(place: int) -> str:
-    """Return the name of a feature without one, as a scan calls it; `place` counts from 0."""
+    """Return the scan's name for an unnamed feature; `place` counts from 0."""
     return f"{_COLUMN}{place}"
 
 
@@ -27,20 +27,20 @@ def copy_features(
     rows: np.ndarray | None,
     weights: np.ndarray | None = None,
 ) -> dict[str, str]:
-    """Write the arrays of a split into the folder `to`, and return their names by the fields of `FeatureFiles`.
+    """Write the arrays of a split into the folder `to`, and return the file names by field of `FeatureFiles`.
 
-    Weights stand in a file of their own, which has no such field.
+    Weights are written to a separate file, which is not a field of `FeatureFiles`.
 
     Args:
-        split: the split's name, with which the files' names begin.
-        files: the original's.
-        to: a folder that exists.
-        dropped: features that are left out, by `column_name`.
-        rows: positions of the rows that are kept, int64, in their new order; None for all.
+        split: the name of the split, which the file names begin with.
+        files: the files of the original.
+        to: an existing folder.
+        dropped: features to leave out, named as by `column_name`.
+        rows: positions of the kept rows, int64, in their new order; None for all rows.
         weights: per row, float64; None if rows have none.
 
     Raises:
-        DataError: a file is no plain array.
+        DataError: a file is not a plain array.
     """
     places = [int(name.removeprefix(_COLUMN)) for name in dropped]
     written = {}
@@ -48,7 +48,9 @@ def copy_features(
         try:
             array = open_array(name)
         except ArrayFileError as error:
-            raise DataError(f"split {split!r}: {name!r} is no plain .npy file ({error}); save numbers") from error
+            raise DataError(
+                f"split {split!r}: {name!r} is not a plain .npy file ({error}); save an array of numbers"
+            ) from error
         array = np.delete(array, places, axis=1) if field == "features" and places else array
         written[field] = f"{split}_{field}.npy"
         np.save(to / written[field], array if rows is None else array[rows], allow_pickle=False)

@@ -1,4 +1,4 @@
-"""Cleaned copies of image folders: a folder per class, a flat folder with a label file, or one with a metadata file."""
+"""Cleaned copies of image folders: one folder per class, or a flat folder with a label file or a metadata file."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ LABELS = "labels.txt"
 
 @dataclass(frozen=True)
 class MetadataFolder:
-    """A folder of images whose `metadata` file, written in `form`, has a row for each of them."""
+    """A folder of images whose `metadata` file, written in `form`, has one row per image."""
 
     folder: Path
     metadata: Path
@@ -33,7 +33,7 @@ class MetadataFolder:
 
 @dataclass(frozen=True)
 class CopiedImages:
-    """Images of a split: how many were written, and the paths of those left out since they cannot be decoded."""
+    """Copied images of a split: the number written, and the paths of images left out because they cannot be decoded."""
 
     written: int
     undecodable: tuple[str, ...]
@@ -51,15 +51,15 @@ def copy_folder(
     """Copy the images of a split into the folder `to`; a flat folder gets a label file `LABELS` beside its images.
 
     Args:
-        split: the split's name.
-        place: the folder of the original, with a folder per class or a label file.
-        to: a folder that does not exist.
-        changes: what is done with each image.
-        rows: positions of the images that are kept, in the order of their paths; None for all.
-        rng: draws the new names, if there are any.
+        split: the name of the split.
+        place: the original folder, with a folder per class or a label file.
+        to: a folder that does not exist yet.
+        changes: the changes of each image.
+        rows: positions of the kept images, in the order of their paths; None for all images.
+        rng: random generator for new names.
 
     Raises:
-        DataError: the folder does not hold what its form says.
+        DataError: the folder does not have the declared layout.
     """
     table = image_table(split, place)
     paths, labels = table["path"].to_pylist(), table["label"].to_pylist()
@@ -82,12 +82,12 @@ def copy_metadata_folder(
     *,
     rng: np.random.Generator,
 ) -> CopiedImages:
-    """Copy the images that the metadata file names, and the metadata file with their new names.
+    """Copy the images listed in the metadata file, and write a metadata file with the new names.
 
-    Images that the metadata file does not name are left out.
+    Other images are left out.
 
     Raises:
-        DataError: the metadata file is not what its format says, or cannot be written in it.
+        DataError: the metadata file does not match its declared format, or cannot be written in this format.
     """
     read = read_table_file(place.form, place.metadata)
     rows = np.arange(read.num_rows) if table.rows is None else table.rows
@@ -105,7 +105,7 @@ def copy_metadata_folder(
 def _new_names(
     paths: Sequence[str], parents: Mapping[str, str], changes: ImageChanges, rng: np.random.Generator
 ) -> dict[str, str]:
-    """Return the new path of each image, all different; `parents` are the folders of renamed images."""
+    """Return a distinct new path for each image; `parents` are the folders of renamed images."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     digits = len(str(max(len(paths) - 1, 0)))
@@ -122,7 +122,7 @@ def _new_names(
 
 
 def _write_images(folder: Path, to: Path, names: Mapping[str, str], changes: ImageChanges) -> list[str]:
-    """Write the images under their new names; return those that cannot be decoded, which are left out."""
+    """Write the images under their new names; return the images left out because they cannot be decoded."""
     for parent in {str(PurePosixPath(name).parent) for name in names.values()} | {"."}:
         (to / parent).mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(), ThreadPoolExecutor(available_cores()) as pool:

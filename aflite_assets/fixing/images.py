@@ -1,4 +1,4 @@
-"""Changes of images: one format and quality without metadata, one size, covered corners and borders."""
+"""Changes to images: one format and quality without metadata, one size, covered corners and borders."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ _MARGIN = 8
 
 @dataclass(frozen=True, kw_only=True)
 class ImageChanges:
-    """Record of what is done with every image.
+    """Changes that are applied to every image.
 
-    `extension`: ".jpg" or ".png", in which it is stored anew, or "" if the files stay as they are. `quality`: of JPEG,
-    1 to 95. `size`: width and height in pixels, or None. `corners`: names and sides in pixels of the squares that are
-    covered. `border`: width in pixels of the frame that is covered. `is_renamed`: files get new names.
+    `extension`: ".jpg" or ".png", the new format, or "" if files stay unchanged. `quality`: the JPEG quality, 1 to 95.
+    `size`: width and height in pixels, or None. `corners`: names and sides in pixels of the squares that are covered.
+    `border`: width in pixels of the frame that is covered. `is_renamed`: whether files get new names.
     """
 
     extension: str = ""
@@ -49,7 +49,7 @@ class ImageChanges:
     is_renamed: bool = False
 
     def phrases(self) -> list[str]:
-        """Return what is done, a sentence each."""
+        """Return one sentence per change."""
         said = []
         if self.extension:
             form = "PNG" if self.extension == ".png" else f"JPEG of quality {self.quality}"
@@ -68,9 +68,9 @@ class ImageChanges:
 
 
 def plan_images(names: Sequence[str], images: pa.ChunkedArray, carriers: np.ndarray) -> ImageChanges:
-    """Return the changes that take away these properties of the scan.
+    """Return the changes that remove these properties of the scan.
 
-    `images`: a column of `IMAGE_TYPE` with the scanned rows. `carriers`: which of them carry the cue, bool of shape
+    `images`: a column of `IMAGE_TYPE` with the scanned rows. `carriers`: which images have the cue, bool of shape
     (images,).
 
     Raises:
@@ -95,7 +95,7 @@ def plan_images(names: Sequence[str], images: pa.ChunkedArray, carriers: np.ndar
 
 
 def changed_image(content: bytes, changes: ImageChanges) -> bytes | None:
-    """Return the encoded image after the changes, or None if it cannot be decoded."""
+    """Return the encoded image after the changes, or None if the image cannot be decoded."""
     if not changes.extension:
         return content
     image = read_encoded(content, _upright)
@@ -103,7 +103,7 @@ def changed_image(content: bytes, changes: ImageChanges) -> bytes | None:
 
 
 def _edited(image: "Image.Image", changes: ImageChanges) -> "Image.Image":
-    """Return the image with its pixels changed; a fresh one, so that nothing but pixels is left of the file."""
+    """Return a new image with the changed pixels and no metadata of the original file."""
     from PIL import Image, ImageOps
 
     if changes.size:
@@ -126,7 +126,7 @@ def _encoded(image: "Image.Image", changes: ImageChanges) -> bytes:
 
 
 def _upright(opened: "Image.Image") -> "Image.Image":
-    """Return the first frame as RGB, turned as its metadata say."""
+    """Return the first frame as RGB, rotated according to its metadata."""
     from PIL import ImageOps
 
     return as_rgb(ImageOps.exif_transpose(opened))
@@ -134,7 +134,7 @@ def _upright(opened: "Image.Image") -> "Image.Image":
 
 @dataclass(frozen=True)
 class _Stored:
-    """How an image is stored: its format, JPEG quality or None, and upright width and height in pixels."""
+    """Storage of an image: format, JPEG quality (or None), and width and height in pixels after rotation."""
 
     form: str
     quality: int | None
@@ -142,7 +142,7 @@ class _Stored:
 
 
 def _stored(image: pa.StructScalar) -> _Stored | None:
-    """Read the header of an image; return None if it is none."""
+    """Read the header of an image; return None if the file is not an image."""
     return read_encoded(read_image(image.as_py()), _header)
 
 
@@ -154,7 +154,7 @@ def _header(opened: "Image.Image") -> _Stored:
 
 
 def _common_format(stored: Sequence[_Stored]) -> tuple[str, int]:
-    """Return (extension, quality): PNG if nothing was compressed with losses, else JPEG of a quality that most have."""
+    """Return (extension, quality): PNG if all images are lossless, or else JPEG with the quality of most images."""
     if {one.form for one in stored} <= _LOSSLESS:
         return ".png", _USUAL_QUALITY
     qualities = [one.quality for one in stored if one.quality is not None]
@@ -163,7 +163,7 @@ def _common_format(stored: Sequence[_Stored]) -> tuple[str, int]:
 
 
 def _common_size(stored: Sequence[_Stored]) -> tuple[int, int]:
-    """Return a width and a height that 19 of 20 images reach, so that few are enlarged."""
+    """Return a width and a height that 95 % of the images reach, so that few images are enlarged."""
     width, height = np.quantile(np.array([one.size for one in stored]), 0.05, axis=0, method="lower").tolist()
     return int(width), int(height)
 
@@ -177,13 +177,13 @@ def _decoded(images: pa.ChunkedArray) -> Iterator[np.ndarray]:
 
 
 def _turned(pixels: np.ndarray, corner: str) -> np.ndarray:
-    """Return a view of the pixels in which the corner is at the beginning of both axes."""
+    """Return a view of the pixels in which the corner is at the start of both axes."""
     pixels = pixels[::-1] if corner.startswith("bottom") else pixels
     return pixels[:, ::-1] if corner.endswith("right") else pixels
 
 
 def _patch_side(images: pa.ChunkedArray, corner: str) -> int:
-    """Return the side of the square to cover: that of the patch in most of these images, and a margin."""
+    """Return the side of the square to cover: the side of the patch in most of these images, plus a margin."""
     sides = [_largest_flat(_turned(pixels, corner)) for pixels in _decoded(images)]
     return int(np.quantile(sides, 0.75, method="lower")) + _MARGIN if sides else _MARGIN
 
@@ -215,7 +215,7 @@ def _is_flat(pixels: np.ndarray) -> bool:
 
 
 def _cover_corner(pixels: np.ndarray, corner: str, side: int) -> None:
-    """Fill the corner of uint8 pixels, shape (height, width, 3), with the mean colour of the pixels beside it."""
+    """Fill the corner of uint8 pixels of shape (height, width, 3) with the mean colour of the adjacent pixels."""
     side = min(side, min(pixels.shape[:2]) // 2)
     turned = _turned(pixels, corner)
     beside = [turned[side : side + 2, :side].reshape(-1, 3), turned[:side, side : side + 2].reshape(-1, 3)]
@@ -224,7 +224,7 @@ def _cover_corner(pixels: np.ndarray, corner: str, side: int) -> None:
 
 
 def _cover_border(pixels: np.ndarray, width: int) -> None:
-    """Fill the frame of uint8 pixels with the mean colour of the pixels inside of it."""
+    """Fill the border of uint8 pixels with the mean colour of the pixels inside the border."""
     width = min(width, (min(pixels.shape[:2]) - 1) // 4)
     if width:
         inside = pixels[width:-width, width:-width]

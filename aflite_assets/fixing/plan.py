@@ -1,4 +1,7 @@
-"""From the cues of a scan to what is done with the source: texts, columns, images, rows. Nothing is written here."""
+"""Plan of the changes that remove cues of a scan from a source: texts, columns, images, rows.
+
+No file is written here.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,15 +32,15 @@ ID = "id"
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Where scanned rows come from.
+    """Origin of the scanned rows.
 
-    `names`: the source's name of each text and column of the scan; it has `ID` if the ids are a column. `needed`:
-    columns of the source that cannot be left out, with what they are. `source_rows`: rows of each split of the source.
-    `inputs`: columns of the source of which at least one must stay, if there are any.
-    `row_ids`: per scanned row its place in the source, counted over all splits, int64; -1 for rows of challenge sets.
-    `unread`: why most of the rows may not have been read, so that none can be chosen; "" if all were.
-    `answers`: if scanned rows are answers of questions, the columns of the source that hold answers. `right`: the
-    column that says which answer is right, if it may repeat an answer's text.
+    `names`: the source's name of each text and column of the scan, including `ID` if the ids are a column. `needed`:
+    columns of the source that cannot be left out, with a phrase for the role of each. `source_rows`: number of rows of
+    each split of the source. `inputs`: input columns of the source, of which at least one must stay. `row_ids`:
+    position of each scanned row in the source, counted over all splits, int64; -1 for rows of challenge sets. `unread`:
+    the reason why most rows may not have been read, or "" if all rows were read. `answers`: the answer columns of the
+    source if rows are answers to questions. `right`: the column with the right answer, if it may repeat an answer's
+    text.
     """
 
     source: TableSource | ImageFolderSource | FeatureSource | MetadataFolder
@@ -53,11 +56,11 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Record of what is done with a source.
+    """Planned changes of a source.
 
-    `texts` and `dropped` have the source's names of columns. `rows`: per split the positions of the rows that are
-    kept, int64, in their new order; None for all. `is_shuffled`: whether they have a new order. `phrases`: what is
-    done, a sentence each. `weights`: per split the weight of each row, float64; None if rows get none.
+    `texts` and `dropped` use the source's column names. `rows`: positions of the kept rows of each split, int64, in
+    their new order; None for all rows. `is_shuffled`: whether the rows are shuffled. `phrases`: one sentence per
+    change. `weights`: the weights of the rows of each split, float64, or None.
     """
 
     texts: Mapping[str, TextChange]
@@ -78,18 +81,18 @@ def plan_changes(
     by: Way | None,
     seed: int,
 ) -> Changes:
-    """Return what mends these cues.
+    """Return the changes that remove these cues.
 
     Args:
         result: the scan of `rows`.
         rows: the scanned rows.
-        origin: where they come from.
-        cues: cues of the result.
-        by: the remedy, or weights in place of a subset of the rows; None for the default of each cue.
-        seed: draws the rows that are kept and their order.
+        origin: the origin of the rows.
+        cues: the cues to remove.
+        by: the remedy, or `weights` instead of a subset of the rows; None for the default of each cue.
+        seed: seed for the kept rows and their order.
 
     Raises:
-        DataError: a cue cannot be mended so, a column is needed, or no subset of the rows is left.
+        DataError: the remedy does not apply to a cue, a column is needed, or no subset of the rows is left.
     """
     if origin.answers:
         for cue in cues:
@@ -112,17 +115,17 @@ def plan_changes(
 
 
 def _require_editable(cue: Cue, by: Way | None) -> None:
-    """Refuse what is not a rewriting of answers: of a question no answer can be left out or weighed by itself."""
+    """Refuse all remedies except rewriting, because single answers to a question cannot be removed or weighted."""
     if not is_editable(cue) or by not in (None, "normalise"):
         raise DataError(
-            f"cue {cue.number + 1} ({cue.name}) is one of answers to questions, of which only typography and blanks "
-            "are mended, by normalise; rewrite other answers yourself, or let a filter remove whole questions: "
-            "aflite scan FILE --filter-file NEW.yaml"
+            f"cue {cue.number + 1} ({cue.name}) is a property of answers to questions, and in answers `aflite fix` can "
+            "only normalise typography and blanks; rewrite the answers yourself, or run `aflite scan FILE "
+            "--filter-file NEW.yaml` to filter out whole questions"
         )
 
 
 def _answers_alike(result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[Cue]) -> Changes:
-    """Return one change of all answers, and of a right one's text where a column repeats it."""
+    """Return one change for all answer columns, and for the column that repeats the text of the right answer."""
     (change,) = _texts(_with_followers(result, cues), result, rows, origin).values()
     texts: dict[str, TextChange] = dict.fromkeys(origin.answers, change)
     if origin.right is not None and origin.right not in texts:
@@ -135,7 +138,7 @@ def _answers_alike(result: ScanResult, rows: ScanRows, origin: Origin, cues: Seq
 def weights_of_scan(weights: Mapping[str, np.ndarray], origin: Origin) -> np.ndarray:
     """Return the weight of each scanned row, float64; 0 for rows of challenge sets.
 
-    `weights`: by split, as in `Changes`.
+    `weights`: weights by split, as in `Changes`.
     """
     known = np.append(np.concatenate([weights[split] for split in origin.source_rows]), 0.0)
     return np.asarray(known[origin.row_ids])
@@ -149,14 +152,14 @@ def _remedy(cue: Cue, by: Remedy | None) -> Remedy:
     possible = remedies_of(cue)
     if by is not None and by not in possible:
         raise DataError(
-            f"cue {cue.number + 1} ({cue.name}) cannot be mended by {by}; leave --by out, or use "
-            f"--by {' or --by '.join(possible)}"
+            f"cue {cue.number + 1} ({cue.name}) cannot be fixed by `--by {by}`; leave `--by` out, or use "
+            f"{' or '.join(f'`--by {one}`' for one in possible)}"
         )
     return possible[0] if by is None else by
 
 
 def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues with those that go with them and are mended alike, which would take their places."""
+    """Return the cues, and the cues explained by them with the same remedy, which would otherwise take their place."""
     numbers = {cue.number for cue in cues}
     followers = [cue for cue in result.artefacts if cue.explained_by in numbers and cue.number not in numbers]
     return [*cues, *(cue for cue in followers if remedies_of(cue)[0] == "normalise")]
@@ -180,8 +183,8 @@ def _texts(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Orig
     for source, properties in names.items():
         if source not in origin.names:
             raise DataError(
-                f"the text {source!r} is not one column of the source, so it cannot be normalised; change it there, or "
-                "use --by rebalance"
+                f"the text {source!r} is not a single column of the source, so `aflite fix` cannot normalise the text; "
+                "change the text in the source, or use `--by rebalance`"
             )
         change = text_change(properties, rows.texts[source], labels, classes=len(result.classes))
         changes[origin.names[source]] = change
@@ -194,8 +197,8 @@ def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Ori
         return ImageChanges(), []
     if isinstance(origin.source, TableSource):
         raise DataError(
-            "the images lie inside of a table, which is not written back; export them to a folder with a metadata.csv, "
-            "and scan and fix that, or use --by rebalance"
+            "the images are stored inside a table, and `aflite fix` cannot change images in tables; export the images "
+            "to a folder with a metadata.csv and fix that folder, or use `--by rebalance`"
         )
     _require_all_scanned(result, rows)
     scanned = np.flatnonzero(rows.scanned)
@@ -209,7 +212,7 @@ def _is_of_image(one: CueProperty, rows: ScanRows) -> bool:
 
 
 def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
-    """Return the columns to leave out: those of the cues, and others with nearly the same rows of the same remedy."""
+    """Return the columns to drop: columns of the cues, and columns with nearly the same rows and the same remedy."""
     dropped: dict[str, None] = {}
     for cue in cues:
         for one in cue.properties:
@@ -220,36 +223,39 @@ def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
             if name and name not in origin.needed:
                 dropped[name] = None
     if dropped and origin.inputs and origin.inputs <= dropped.keys():
-        raise DataError("no column would be left for models to read; use --by rebalance")
+        raise DataError("dropping these columns would leave no input column for models; use `--by rebalance`")
     return tuple(dropped)
 
 
 def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
-    """Return the source's column of a property; "" if it has none and need not have one."""
+    """Return the source's column of a property, or "" if there is no column and `must` is False."""
     name = origin.names.get(one.source or ID)
     if name is None:
         if not must:
             return ""
         raise DataError(
-            f"{one.name!r} is read from no column of its own, so there is nothing to drop; use --by rebalance"
+            f"the property {one.name!r} does not come from a single column, so no column can be dropped; use `--by "
+            "rebalance`"
         )
     if name in origin.needed and must:
-        raise DataError(f"the column {name!r} is {origin.needed[name]}, so it cannot be dropped; use --by rebalance")
+        raise DataError(
+            f"the column {name!r} cannot be dropped, because the column is {origin.needed[name]}; use `--by rebalance`"
+        )
     return name
 
 
 def _require_all_scanned(result: ScanResult, rows: ScanRows) -> None:
     if len(result.carriers) < len(rows):
         raise DataError(
-            f"a random sample of {counted(len(result.carriers))} of {len(rows):,} was scanned, so it is not known "
-            "which of the others carry the cue; mend it in another way, or fix a file of fewer rows"
+            f"only a random sample of {counted(len(result.carriers))} out of {len(rows):,} was scanned, so it is not "
+            "known which of the other rows have the cue; choose another `--by`, or fix a file with fewer rows"
         )
 
 
 def _rows(
     result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int], *, shuffle: bool, seed: int
 ) -> tuple[dict[str, np.ndarray] | None, list[str]]:
-    """Return the kept rows of each split of the source, and what is done with them."""
+    """Return the kept rows of each split of the source, and sentences on the change."""
     if not cues and not shuffle:
         return None, []
     if cues:
@@ -272,15 +278,15 @@ def _rows(
 
 
 def _require_known(result: ScanResult, rows: ScanRows, origin: Origin) -> None:
-    """Refuse to choose or weigh rows of which it is not known whether they carry a cue."""
+    """Refuse to select or weight rows if the scan did not read all rows."""
     _require_all_scanned(result, rows)
     if origin.unread:
-        raise DataError(f"{origin.unread}, so it is not known which rows carry the cue; mend it in another way")
+        raise DataError(f"{origin.unread}, so it is not known which of those rows have the cue; choose another `--by`")
 
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """A split of the source: `own` are its rows with a label among those of the scan, `start` its first row id."""
+    """A split of the source: `own` are the positions of its labelled rows in the scan, `start` is its first row id."""
 
     number: int
     name: str
@@ -308,12 +314,12 @@ def _naming(split: str) -> Iterator[None]:
 
 
 def _weighting(result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int]) -> Changes:
-    """Return weights of all rows with which the cues tell nothing."""
+    """Return weights of all rows with which the cues no longer predict the label."""
     _require_known(result, rows, origin)
     if isinstance(origin.source, ImageFolderSource):
         raise DataError(
-            "a folder of images without a metadata file has no column that could hold weights; add a metadata.csv with "
-            "file_name and the label, or use --by rebalance"
+            "a folder of images without a metadata file has no column for weights; add a metadata.csv with "
+            "`file_name` and the label, or use `--by rebalance`"
         )
     weights, phrases = {}, []
     for part in _splits(rows, origin):
@@ -351,7 +357,7 @@ def _rows_phrase(kept: int, scanned: int, count: int) -> str:
 
 
 def _classes_phrase(before: np.ndarray, after: np.ndarray, names: Sequence[str]) -> str:
-    """Return how many rows of each class are kept: the shares of the classes change with the rows."""
+    """Return a phrase with the number of kept rows per class, because the class shares change."""
     sizes = [(name, int((before == number).sum()), int((after == number).sum())) for number, name in enumerate(names)]
     shown = [f"{quoted(name, _SHORT)} {kept:,} of {own:,}" for name, own, kept in sizes[:_MOST_CLASSES]]
     more = f" and {len(sizes) - _MOST_CLASSES} more classes" if len(sizes) > _MOST_CLASSES else ""

@@ -1,4 +1,4 @@
-"""A subset of rows in which a cue tells nothing: the classes have the same shares among carriers and all others."""
+"""Subsets of rows in which a cue predicts nothing: class shares are equal among rows with and without the cue."""
 
 import numpy as np
 
@@ -8,29 +8,30 @@ _ROUNDS = 20
 
 
 def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw as many rows as possible of which carriers and other rows have the same class shares.
+    """Draw the largest subset in which rows with and without the cue have the same class shares.
 
     Args:
-        carriers: which rows carry each cue, bool of shape (rows, cues). Of several cues every combination is balanced.
+        carriers: which rows have each cue, bool of shape (rows, cues). Every combination of cues is balanced.
         labels: class of each row, int64 from 0.
-        rng: decides which rows are kept.
+        rng: random generator that draws the kept rows.
 
     Returns:
         Positions of the kept rows, int64, ascending. Every class keeps rows.
 
-    With n rows of class k in cell c, the kept rows are x_k a_c with x_k = min over c of n_ck / a_c. Their number is a
-    convex function of each a_c between the points n_ck / x_k, so that the largest number is at one of these. For one
-    cue that is the exact optimum; for several it is a coordinate ascent.
+    A cell c is a combination of cues, with a factor a_c. If cell c has n_ck rows of class k, x_k a_c of these rows are
+    kept, where x_k is the minimum of n_ck / a_c over all cells. The number of kept rows is a convex function of each
+    a_c between the points n_ck / x_k, so the maximum is at one of these points. For one cue, the result is the exact
+    optimum; for several cues, it is found by coordinate ascent.
 
     Raises:
-        DataError: neither the rows with the cue nor those without it hold all classes, so that no subset does.
+        DataError: neither the rows with the cue nor the rows without it contain all classes.
     """
     cells, classes, counts = count_cells(carriers, labels)
     kept = _kept_counts(counts)
     if kept is None:
         raise DataError(
-            "neither the rows with the cue nor the rows without it have enough rows of every class, so that no subset "
-            "in which the cue tells nothing keeps all classes; collect other rows, or mend the cue in another way"
+            "neither the rows with the cue nor the rows without it contain enough rows of every class, so no subset "
+            "can remove the cue and keep all classes; collect more rows, or choose another `--by`"
         )
     chosen = []
     for cell, place in np.ndindex(kept.shape):
@@ -40,15 +41,15 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
 
 
 def count_cells(carriers: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the cell of each row, the place of its class among those that occur, and the rows per cell and class.
+    """Return the cell of each row, the index of its class among the occurring classes, and counts per cell and class.
 
-    A cell is a combination of cues, by `carriers`: bool of shape (rows, cues).
+    A cell is a combination of cues; `carriers` is a bool array of shape (rows, cues).
 
     Raises:
         DataError: there are no rows.
     """
     if not len(labels):
-        raise DataError("no row with a label was read, so none can be kept; give a file with labels")
+        raise DataError("the file has no rows with a label; give a file with labels")
     found, cells = np.unique(carriers, axis=0, return_inverse=True)
     present, classes = np.unique(labels, return_inverse=True)
     counts = np.zeros((len(found), len(present)))
@@ -57,7 +58,7 @@ def count_cells(carriers: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _kept_counts(counts: np.ndarray) -> np.ndarray | None:
-    """Return how many rows of each cell and class are kept, float64 whole numbers of the shape of `counts`."""
+    """Return the number of rows to keep per cell and class, whole numbers as float64 with the shape of `counts`."""
     usable = (counts > 0).all(axis=1)
     if not usable.any():
         return None
@@ -75,7 +76,7 @@ def _kept_counts(counts: np.ndarray) -> np.ndarray | None:
 
 
 def _shared(counts: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Return x_k, the largest number of rows of each class that every cell can give in proportion to its factor."""
+    """Return x_k, the largest number of rows of class k such that every cell can supply its factor times x_k rows."""
     with np.errstate(divide="ignore"):
         shared: np.ndarray = (counts / factors[:, None]).min(axis=0)
     return shared
@@ -86,7 +87,7 @@ def _total(counts: np.ndarray, factors: np.ndarray) -> float:
 
 
 def _best_factor(counts: np.ndarray, factors: np.ndarray, cell: int) -> np.ndarray:
-    """Return the factors with that of one cell replaced by the one with which the most rows are kept."""
+    """Return the factors after replacing one cell's factor with the factor that keeps the most rows."""
     others = np.arange(len(counts)) != cell
     if not others.any():
         return factors

@@ -1,4 +1,4 @@
-"""YAML files of cleaned copies: the original's with another source, or a first one for a file that had none."""
+"""YAML files of cleaned copies: the original file with another source, or a new file if there was none."""
 
 import os
 import re
@@ -25,7 +25,7 @@ _SMALL_IMAGE = {"kind": "timm_image", "architecture": "test_resnet", "image_size
 
 
 def fixed_name(name: str) -> str:
-    """Return the name of the cleaned dataset, of small letters, digits and underscores."""
+    """Return the name of the cleaned dataset, made of lower-case letters, digits and underscores."""
     plain = _NO_NAME.sub("_", name.lower()).strip("_") or "data"
     return f"{plain[:50]}{FIXED}"
 
@@ -33,20 +33,22 @@ def fixed_name(name: str) -> str:
 def fixed_content(
     path: Path, source: Mapping[str, object], dropped: Sequence[str], *, of_questions: bool = False
 ) -> dict[str, object]:
-    """Return the content of a dataset's file with another source and without columns that were dropped.
+    """Return the content of a dataset file with another source and without the dropped columns.
 
     Args:
-        path: the original's file; its other paths become absolute, so that they hold in another folder.
-        source: keys of `source` that are new.
-        dropped: columns that the new source lacks.
-        of_questions: whether `source` is that of the table below `source`.
+        path: the original dataset file; its other paths become absolute, to be valid in another folder.
+        source: new keys of `source`.
+        dropped: columns that are not in the new source.
+        of_questions: whether the keys belong to the table below `source`.
 
     Raises:
-        DataError: the file has a secret, or the name of a dropped column stands where none can be left out.
+        DataError: the file contains a secret, or requires a dropped column.
     """
     read = read_yaml(path, environment=os.environ)
     if not isinstance(read, dict):
-        raise DataError(f"{path.name!r} is no mapping of keys and values; check it with aflite check")
+        raise DataError(
+            f"{path.name!r} is not a mapping of keys to values; run `aflite check {path.name}` to see what is wrong"
+        )
     _refuse_secrets(read, path)
     content = absolute_paths(read, path.parent)
     content.pop("name", None)
@@ -58,15 +60,15 @@ def fixed_content(
 def _refuse_secrets(value: object, path: Path) -> None:
     if isinstance(value, SecretStr):
         raise DataError(
-            f"{path.name!r} has a secret, which is not copied; leave the token out, log in with hf auth login, and try "
-            "again"
+            f"{path.name!r} contains a secret, and secrets are not copied; remove the token from the file and log in "
+            "with `hf auth login`"
         )
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         _refuse_secrets(inner, path)
 
 
 def _without(content: dict[str, object], dropped: Sequence[str]) -> dict[str, object]:
-    """Return the content without the names of dropped columns; challenge sets lose the same features."""
+    """Return the content without the dropped columns, which are also removed from the features of challenge sets."""
     columns = content.get("columns")
     features = columns.get("features") if isinstance(columns, dict) else None
     places = {place for place, name in enumerate(features) if name in dropped} if isinstance(features, list) else set()
@@ -118,10 +120,10 @@ def first_content(
     has_images: bool = False,
     has_unlabelled: bool = False,
 ) -> dict[str, object]:
-    """Return the content of a first dataset file for a source without one, with models that need no download.
+    """Return the content of a new dataset file for a source without one, with models that need no download.
 
-    `label`, `texts`, `features`, `columns` and `group`: columns of the source; of more than two texts the first two are
-    inputs, and without texts the features are.
+    `label`, `texts`, `features`, `columns` and `group`: columns of the source. The inputs are the first two texts, or
+    the features if there are no texts.
     """
     if has_images:
         meaning: dict[str, object] = {}
@@ -158,15 +160,15 @@ def question_content(
     balanced_by: Sequence[str],
     guessed: float,
 ) -> dict[str, object]:
-    """Return the content of a first dataset file for preferences or questions: a filter by what answers look like.
+    """Return the content of a new dataset file for preferences or questions, with a filter on surface properties.
 
     Args:
-        title: of the dataset.
-        source: `preference` or `multiple_choice`, of one file.
-        place: folder of the file; a source in it or below is named without it.
+        title: the title of the dataset.
+        source: a source of format `preference` or `multiple_choice` with one file.
+        place: the folder of the dataset file; paths inside this folder become relative.
         by_words: whether the filter also reads the words of the answers.
-        balanced_by: measures of the answers that a test set is balanced by.
-        guessed: share of the answers on which always saying the same is right.
+        balanced_by: measures of the answers to balance a test set by.
+        guessed: accuracy of always predicting the same answer.
     """
     paired = source["format"] == "preference"
     file = Path(source["table"]["splits"]["train"]).absolute()
@@ -195,20 +197,22 @@ def question_content(
 
 
 def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str]) -> None:
-    """Write a dataset's file with comments at its top.
+    """Write a dataset file with comments at the top.
 
     Raises:
-        DataError: the content does not read back as it is.
+        DataError: reading the file back gives other content.
     """
     body = yaml.safe_dump(_escaped(content), sort_keys=False, allow_unicode=True, width=_WIDTH)
     head = "".join(f"# {' '.join(line.split())}\n" for line in comments)
     path.write_text(head + body, encoding="utf-8")
     if read_yaml(path, environment={}) != _plain(content):
-        raise DataError(f"{path.name!r} cannot hold the original's settings; write the file by hand")
+        raise DataError(
+            f"the settings of the original file cannot be written to {path.name!r} as YAML; write the file by hand"
+        )
 
 
 def _escaped(value: object) -> object:
-    """Return the value in plain types, with variables written so that they are read as text."""
+    """Return the value in plain types, with variables escaped so that they are read as text."""
     if isinstance(value, str):
         return value.replace("$", "$$") if "${" in value or "$$" in value else value
     if isinstance(value, Mapping):

@@ -22,11 +22,11 @@ _BLOCK = 2**16
 
 @dataclass(frozen=True, eq=False)
 class TableChange:
-    """Record of what is done with the rows of a table.
+    """Changes of a table; everything not named here stays unchanged.
 
-    `texts`: a change of every text of these columns, also in lists. `dropped`: columns that are left out. `rows`:
-    positions of the rows that are kept, int64, in the new order; None for all. `weights`: the new column
-    `WEIGHT_COLUMN`, float64 of shape (rows of all files,); None for no such column. Everything else stays as it is.
+    `texts`: the change of every text in these columns, including texts in lists. `dropped`: columns to leave out.
+    `rows`: positions of the kept rows, int64, in the new order; None for all rows. `weights`: the new column
+    `WEIGHT_COLUMN`, float64 of shape (rows of all files,), or None.
     """
 
     texts: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
@@ -36,18 +36,18 @@ class TableChange:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether the file can be copied as it is."""
+        """Whether the file can be copied unchanged."""
         return not self.texts and not self.dropped and self.rows is None and self.weights is None
 
 
 def write_table(form: TableFormat, sources: Sequence[Path], to: Path, change: TableChange) -> None:
-    """Write the rows of one or more files of one format into one file of the same format.
+    """Write the rows of one or more files into one file of the same format.
 
-    Values of other columns stay equal. CSV and TSV keep delimiter, encoding, line ends and mark, and quote what needs
-    quotes; lines of JSON that do not change stay as they are.
+    Values of other columns stay equal. CSV and TSV files keep delimiter, encoding, line ends and byte order mark, with
+    quotes where needed; JSON lines without a change stay identical.
 
     Raises:
-        DataError: a file is not what its format says, or the changed rows cannot be written in it.
+        DataError: a file does not match its declared format, or the changed rows cannot be written in this format.
     """
     if len(sources) == 1 and change.changes_nothing:
         to.write_bytes(sources[0].read_bytes())
@@ -68,7 +68,8 @@ def _require_no_weights(tables: Sequence[pa.Table], sources: Sequence[Path]) -> 
     for table, source in zip(tables, sources, strict=True):
         if WEIGHT_COLUMN in table.column_names:
             raise DataError(
-                f"{source.name!r} has a column {WEIGHT_COLUMN!r}, which is that of the weights; rename or remove it"
+                f"{source.name!r} already has a column {WEIGHT_COLUMN!r}, and the weights are written to a column of "
+                "this name; rename or remove the column"
             )
 
 
@@ -77,7 +78,9 @@ def _joined(tables: Sequence[pa.Table], sources: Sequence[Path]) -> pa.Table:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         named = ", ".join(repr(source.name) for source in sources)
-        raise DataError(f"the files {named} do not fit together ({error}); give them the same columns") from error
+        raise DataError(
+            f"the files {named} cannot be joined into one table ({error}); give all files the same columns"
+        ) from error
 
 
 def _changed(table: pa.Table, change: TableChange) -> pa.Table:
@@ -94,14 +97,14 @@ def _changed(table: pa.Table, change: TableChange) -> pa.Table:
 
 
 def _edited(value: Any, edit: Callable[[str], str]) -> Any:
-    """Return a text, or the texts of a list, changed; any other value as it is."""
+    """Return the changed text, or list of changed texts; other values are returned unchanged."""
     if isinstance(value, list):
         return [_edited(one, edit) for one in value]
     return edit(value) if isinstance(value, str) else value
 
 
 def _as_written(table: pa.Table, change: TableChange) -> pa.Table:
-    """Return the table with weights as texts, which all columns of CSV are."""
+    """Return the table with weights as texts, like all columns of CSV."""
     if change.weights is None:
         return table
     texts = pa.chunked_array([[f"{weight:g}" for weight in table[WEIGHT_COLUMN].to_pylist()]], pa.string())
@@ -144,7 +147,7 @@ def _changed_line(line: str, change: TableChange, place: int) -> str:
 
 
 def _write_csv(form: TableFormat, source: Path, table: pa.Table, to: Path) -> None:
-    """Write the table, and read it again: a value that the format cannot hold is found before anyone uses the copy."""
+    """Write the table and read it back, to detect values that the format cannot represent."""
     has_quotes = form.format == "csv" if form.quoted is None else form.quoted
     settings: dict[str, Any] = {
         "delimiter": form.delimiter or ("\t" if form.format == "tsv" else ","),
@@ -162,7 +165,7 @@ def _write_csv(form: TableFormat, source: Path, table: pa.Table, to: Path) -> No
     except (csv.Error, UnicodeEncodeError) as error:
         raise DataError(_unwritable(source, form, str(error))) from error
     if not written.equals(table):
-        raise DataError(_unwritable(source, form, "the copy does not read back as it was written"))
+        raise DataError(_unwritable(source, form, "the written copy differs from the table when read back"))
 
 
 def _names(form: TableFormat, table: pa.Table) -> tuple[str, ...] | None:
@@ -172,7 +175,7 @@ def _names(form: TableFormat, table: pa.Table) -> tuple[str, ...] | None:
 def _unwritable(source: Path, form: TableFormat, why: str) -> str:
     return (
         f"a cleaned copy of {source.name!r} cannot be written as {form.format} in {form.encoding} ({why}); save the "
-        "original as CSV in UTF-8 with quotes, or as JSON lines or Parquet, and fix that"
+        "original as CSV in UTF-8 with quotes, or as JSON lines or Parquet, and fix the saved file"
     )
 
 
@@ -182,6 +185,6 @@ def _line_end(source: Path, form: TableFormat) -> str:
 
 
 def _written_encoding(form: TableFormat, source: Path) -> str:
-    """Return the encoding of the copy, with a mark (BOM) if the original has one."""
+    """Return the encoding of the copy, with a byte order mark if the original has one."""
     with source.open("rb") as stream:
         return "utf-8-sig" if stream.read(3) == _UTF_8_MARK else form.encoding

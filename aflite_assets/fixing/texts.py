@@ -1,7 +1,7 @@
-"""Steps that make texts alike: quotes, dashes, ellipses, blanks, markup, encoding damage, case, final signs.
+"""Normalisation of texts: quotes, dashes, ellipses, blanks, markup, encoding damage, case, final punctuation.
 
-Which property of the scan asks for which step is `STEP_OF`. A step has two strengths: the first writes every sign of a
-family in one way; the second leaves the family out, for families that tell the label even then.
+`STEP_OF` maps properties of the scan to steps. A step has two strengths. The first writes all characters of a family in
+one way; the second deletes the family, if it still predicts the label after the first.
 """
 
 import html
@@ -30,13 +30,13 @@ _BULLET = re.compile("\u2022[ \t]*|(?<=\n)[-*] ")
 
 
 def _final_stop(text: str) -> str:
-    """Return the text with one full stop as its last sign; without letters or digits it stays as it is."""
+    """Return the text with one full stop at the end; a text without letters or digits stays unchanged."""
     kept = text.rstrip(_FINAL)
     return f"{kept}." if kept else text
 
 
 def _spaces(text: str) -> str:
-    """Return the text with single blanks, none at the ends or before a sign, and one after a sign between letters."""
+    """Return the text with single blanks: none at the ends or before punctuation, one after punctuation in words."""
     joined = " ".join(_INVISIBLE.sub("", text).split())
     return _NO_SPACE_AFTER_SIGN.sub(lambda sign: f"{sign[0]} ", _SPACE_BEFORE_SIGN.sub(r"\1", joined))
 
@@ -46,7 +46,7 @@ def _without_markup(text: str) -> str:
 
 
 def _repaired(text: str) -> str:
-    """Return the text with UTF-8 that was read as Windows-1252 repaired, and what cannot be repaired left out."""
+    """Repair UTF-8 text that was decoded as Windows-1252; delete what cannot be repaired."""
     return _DAMAGE.sub(lambda part: _as_utf8(part[0]), text).replace("\ufffd", "")
 
 
@@ -88,9 +88,10 @@ def _without_exclamations(text: str) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """One step. `unify` writes the family of signs in one way; `has` finds what is left of it, which `remove` deletes.
+    """One normalisation step.
 
-    `unified` and `removed` say so in a phrase. Steps without `remove` have one strength.
+    `unify` writes a family of characters in one way. `has` detects remaining characters of the family, and `remove`
+    deletes them. `unified` and `removed` are phrases for reports. Steps without `remove` have one strength.
     """
 
     unified: str
@@ -202,26 +203,26 @@ LEAST_APART = 0.08
 
 @dataclass(frozen=True)
 class TextChange:
-    """A change of every text of a column, and what it does in phrases."""
+    """A change of every text of a column, and phrases that describe it."""
 
     phrases: tuple[str, ...]
     changes: tuple[Change, ...]
 
     def __call__(self, text: str) -> str:
-        """Return the changed text; a text of blanks alone stays as it is."""
+        """Return the changed text; a blank text stays unchanged."""
         return reduce(lambda changed, change: change(changed), self.changes, text) if text.strip() else text
 
 
 def text_change(names: Sequence[str], texts: Sequence[str | None], labels: np.ndarray, *, classes: int) -> TextChange:
-    """Return the change of a column that takes away these properties.
+    """Return the change of a column that removes these properties.
 
     Args:
-        names: properties without their text, keys of `STEP_OF`.
-        texts: texts of the scanned rows, by which the strength of each step is chosen.
-        labels: class of each of them, int64 in [0, classes); other rows do not count.
+        names: names of properties, keys of `STEP_OF`.
+        texts: texts of the scanned rows, used to choose the strength of each step.
+        labels: class of each text, int64 in [0, classes); rows with other labels do not count.
         classes: number of classes.
 
-    The change is the same for all rows: labels decide how strong a step is, and not which rows it is for.
+    The change is the same for all rows: labels affect only the strength of each step.
     """
     asked = [STEP_OF[name] for name in names]
     steps = {step for one in asked for step in (one, *_FOLLOWED_BY.get(one, ()))}

@@ -1,4 +1,7 @@
-"""Weights of rows with which a cue tells nothing, and what cues tell with them. Every row stays."""
+"""Weights of rows that make a cue useless for predicting the label, and the strength of cues with weights.
+
+No row is removed.
+"""
 
 from dataclasses import replace
 
@@ -18,18 +21,18 @@ _DIGITS = 6
 
 
 def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return weights with which carriers and other rows have the same class shares: those of all rows.
+    """Return weights that give the rows with and without the cue the class shares of all rows.
 
     Args:
-        carriers: which rows carry each cue, bool of shape (rows, cues). Of several cues every combination is balanced.
+        carriers: which rows have each cue, bool of shape (rows, cues). Every combination of cues is balanced.
         labels: class of each row, int64 from 0.
 
     Returns:
-        Weights of shape (rows,), float64 of six significant digits, with a mean of about 1 over rows that weigh
-        anything. Rows of a combination that lacks a class weigh 0, since no weight balances them.
+        Weights of shape (rows,), float64 with six significant digits and a mean of about 1 over the positive weights.
+        Rows of a combination without rows of some class get weight 0.
 
-    This is reweighing (Kamiran and Calders 2012): rows of the combination times rows of the class, over all rows times
-    the rows that have both.
+    The method is reweighing (Kamiran and Calders 2012). The weight is the number of rows of the combination times the
+    number of rows of the class, divided by the number of all rows times the number of rows with both.
 
     Raises:
         DataError: there are no rows, or every combination lacks a class.
@@ -38,8 +41,8 @@ def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
     usable = (counts > 0).all(axis=1)
     if not usable.any():
         raise DataError(
-            "neither the rows with the cue nor the rows without it have rows of every class, so that no weights make "
-            "them alike; collect other rows, or mend the cue in another way"
+            "neither the rows with the cue nor the rows without it contain every class, so no weights can remove the "
+            "cue; collect more rows, or choose another `--by`"
         )
     own = counts[usable]
     weights = np.zeros_like(counts)
@@ -50,20 +53,20 @@ def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def effective_rows(weights: np.ndarray) -> float:
-    """Return how many rows of equal weights say as much: (sum of weights)^2 / sum of squares (Kish 1965)."""
+    """Return the effective sample size of weighted rows: (sum of weights)^2 / sum of squares (Kish 1965)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def weighted_result(result: ScanResult, rows: ScanRows, weights: np.ndarray) -> ScanResult:
-    """Return the scan's result with the cues that still tell the label if rows are weighted.
+    """Return the scan's result with only the cues that still predict the label in weighted rows.
 
     Args:
-        result: the scan of `rows`, of which it scanned all.
+        result: the scan of all `rows`.
         rows: the scanned rows.
-        weights: per row, float64; those of other sets do not matter.
+        weights: weight of each row, float64; weights of other sets are ignored.
 
-    A cue stays if the lower end of its balanced accuracy with weights reaches the scan's bound, for its class or
-    against it. Other cues than those of the result are not looked for, nor all artefacts together.
+    A cue stays if the lower bound of its weighted balanced accuracy reaches the scan's threshold, for or against its
+    class. No other cues are searched for, and the artefacts are not tested together.
     """
     own = np.flatnonzero(rows.scanned)
     classes = {name: number for number, name in enumerate(rows.label_names)}
@@ -77,7 +80,7 @@ def weighted_result(result: ScanResult, rows: ScanRows, weights: np.ndarray) -> 
 
 
 def _weighted_cue(cue: Cue, carried: np.ndarray, is_class: np.ndarray, weights: np.ndarray, units: np.ndarray) -> Cue:
-    """Return the cue with its balanced accuracy with weights, of the opposite if that tells more."""
+    """Return the cue with its weighted balanced accuracy, or its negation if the negation is stronger."""
     found = [_balanced(one, is_class, weights, units) for one in (carried, ~carried)]
     balanced, low, high = max(found)
     return replace(cue, balanced=balanced, low=low, high=high)
@@ -92,9 +95,9 @@ def _balanced(
 
 
 def _share(carried: np.ndarray, weights: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the weighted share of carriers with Wilson's interval for as many rows as its variance says.
+    """Return the weighted share of rows with the cue, and Wilson's interval for the effective number of rows.
 
-    The variance is that of a ratio of sums over units.
+    The effective number follows from the variance of a ratio of sums over units.
     """
     total = float(weights.sum())
     if not total:

@@ -1,1 +1,3 @@
-"""Encoders and evaluators, and the trainer they share. Data is read in `data`, results are published by `results`."""
+"""Encoders and evaluators, and the trainer that both share. The package `data` reads data, and the package `results`
+publishes results.
+"""

@@ -1,5 +1,5 @@
-"""A checkpoint's config.json, read in a way that never downloads and runs code that it names. No weights are loaded
-here.
+"""Reading of a checkpoint's config.json. Code that the file names is neither downloaded nor run. This module loads no
+weights.
 """
 
 from typing import Any
@@ -17,25 +17,26 @@ code would be downloaded and run.
 
 
 def read_configuration(auto_class: Any, checkpoint: str, **options: Any) -> Any:
-    """Return the configuration without the kernels that it names for attention and experts.
+    """Return the checkpoint's configuration, without the attention and expert kernels that config.json may name.
 
-    `auto_class` has `from_pretrained`, which gets the `options`; code in the checkpoint itself is never run.
+    `auto_class.from_pretrained` is called with the `options`. Code in the checkpoint is never run.
 
     Raises:
-        ModelError: the weights are quantised, which needs kernels and cannot be trained further.
+        ModelError: the weights are quantised; quantised weights need special kernels and cannot be trained further.
         Exception: any error that transformers raises on a file it does not understand (`weights_files.LOADING_ERRORS`).
     """
     named, _ = PreTrainedConfig.get_config_dict(checkpoint, **options)
     if named.get("backbone"):
         raise ModelError(
-            f"checkpoint {checkpoint!r} names {str(named['backbone'])[:200]!r} as its backbone (config.json), which "
-            "would be downloaded; choose a checkpoint that holds all its weights"
+            f"the config.json of the checkpoint {checkpoint!r} refers to the backbone "
+            f"{str(named['backbone'])[:200]!r}, a second model that would be downloaded; choose a checkpoint that "
+            "contains all weights"
         )
     configuration = auto_class.from_pretrained(checkpoint, trust_remote_code=False, **options)
     if getattr(configuration, "quantization_config", None) is not None:
         raise ModelError(
-            f"checkpoint {checkpoint!r} has quantised weights (quantization_config in its config.json), which cannot "
-            "be trained; choose the original checkpoint"
+            f"the checkpoint {checkpoint!r} has quantised weights (`quantization_config` in its config.json), which "
+            "cannot be trained; choose the original checkpoint"
         )
     _forget_kernels(configuration)
     return configuration

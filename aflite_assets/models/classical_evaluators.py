@@ -1,4 +1,4 @@
-"""Fitting an evaluator with scikit-learn's interface on train rows, and its predictions. The kinds of evaluators are in
+"""Fitting and prediction with an evaluator that has scikit-learn's interface. The kinds of evaluators are in
 `families`.
 """
 
@@ -37,10 +37,10 @@ def evaluate_classical(
     *,
     row_weights: np.ndarray | None = None,
 ) -> ClassicalEvaluation:
-    """Fit on `train` and predict each test set; nothing here is random.
+    """Fit on `train` and predict each test set. The result involves no randomness.
 
-    With `row_weights` (float32, one per train row), each row's loss is multiplied by its weight, and Max-PPMI counts a
-    row's words with it. Other inputs (TF-IDF weights, scales) ignore the weights.
+    With `row_weights` (float32, one per train row), each row's loss is multiplied by the row's weight, and Max-PPMI
+    counts a row's words with the row's weight. Other inputs (TF-IDF weights, scales) ignore the weights.
 
     If the train rows have one class, that class is always predicted. Classes without train rows get probability zero;
     support vector machines predict no probabilities.
@@ -49,7 +49,9 @@ def evaluate_classical(
         DataError: there are no train rows, or texts or images cannot be read.
     """
     if not len(train):
-        raise DataError("there are no rows to train on; the train set of this evaluator is empty")
+        raise DataError(
+            "there are no rows to train on, because the train set of this evaluator is empty; choose another train set"
+        )
     started = time.perf_counter()
     family = classical_family(settings)
     make_matrix = family.matrix_maker(settings, train, row_weights=row_weights) or fit_inputs(

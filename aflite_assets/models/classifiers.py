@@ -1,4 +1,6 @@
-"""`NeuralClassifier`, a record for every kind of network: model, inputs, saving, loading. Training: `training`."""
+"""`NeuralClassifier`, a class for every kind of network: its model and inputs, and how it is saved and loaded.
+The package `training` trains it.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,8 +21,8 @@ from aflite_assets.specs.models.kinds import NeuralModelSpec
 class NeuralClassifier:
     """A model with one output per label, and the code that turns examples into its inputs.
 
-    For texts, this is `tokenizer`: a checkpoint's own, or the `WordReader` or `PieceReader` of a model that reads
-    words.
+    For texts, `tokenizer` is this code: the tokenizer of a checkpoint, or the `WordReader` or `PieceReader` of a model
+    that reads words.
     """
 
     model: Any
@@ -30,22 +32,25 @@ class NeuralClassifier:
 
     @property
     def reads_images(self) -> bool:
-        """Whether its rows are images. Threads decode images while a GPU computes, but a tokenizer serves one thread at
-        a time.
+        """Whether the model's rows are images. Images are decoded by several threads while a GPU computes. Texts are
+        not, because a tokenizer can be used by only one thread at a time.
         """
         return neural_family(self.settings).modality == "image"
 
     def inputs(self, examples: Examples, *, augmentation_seed: int | np.random.Generator | None = None) -> ModelInputs:
-        """Return the rows as the model takes them; with a seed, as it takes train rows (augmented if so configured).
+        """Return the rows in the model's input form. With a seed, the rows are prepared for training (augmented if the
+        settings say so).
 
-        A generator is itself the source of random numbers, so its owner may set its state before each batch.
+        A generator may be given instead of a seed, so that the caller can set its state before each batch.
         """
         rng = None if augmentation_seed is None else np.random.default_rng(augmentation_seed)
         built = BuiltModel(self.model, self.tokenizer)
         return neural_family(self.settings).inputs(self.settings, built, examples, augmentation=rng)
 
     def save(self, folder: Path) -> None:
-        """Write configuration, safetensors and tokenizer, which is all that `saved_classifier` needs."""
+        """Write the configuration, the weights (safetensors) and the tokenizer: all files that `saved_classifier`
+        reads.
+        """
         with quiet_libraries():
             self.model.save_pretrained(folder)
             if self.tokenizer is not None:
@@ -53,11 +58,12 @@ class NeuralClassifier:
 
 
 def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[str], None]) -> NeuralClassifier:
-    """Return a classifier to be trained on these rows; its new weights are drawn from torch's global generator.
+    """Return a classifier to be trained on these rows. New weights are drawn from torch's global random generator.
 
     Raises:
         ModelError: the checkpoint or the architecture cannot be used.
-        DataError: the texts hold no words for a model that makes its own vocabulary, or word vectors cannot be read.
+        DataError: the model builds its vocabulary from the texts but these have no words, or word vectors cannot be
+            read.
     """
     built = neural_family(settings).new(settings, train, log)
     return NeuralClassifier(built.model, settings, len(train.label_names), built.tokenizer)
@@ -67,10 +73,13 @@ def saved_classifier(settings: NeuralModelSpec, folder: Path, label_names: Seque
     """Return a trained classifier that `NeuralClassifier.save` wrote into `folder`.
 
     Raises:
-        ModelError: the folder holds no such classifier, or one for another number of labels.
+        ModelError: the folder holds no such classifier, or the classifier has another number of labels.
     """
     if not (folder / "config.json").is_file():
-        raise ModelError(f"{folder} holds no encoder (no config.json); materialise warmup_models again")
+        raise ModelError(
+            f"the folder {folder} holds no encoder, because the file config.json is missing; materialise the asset "
+            "`warmup_models` again"
+        )
     built = neural_family(settings).load(settings, folder, label_names)
     if built.model.num_labels != len(label_names):
         raise other_labels(folder, label_names)

@@ -1,13 +1,13 @@
-"""Which GPU a step may use: a lock per device, and the environment variables that a process needs before CUDA starts.
-torch is not imported here.
+"""Assignment of GPUs to steps: a lock per device, and the environment variables that a process needs before CUDA
+starts. This module does not import torch.
 
 Dagster's pool `gpu` counts steps but does not assign devices: with two slots, both steps would use the first card. Each
-step therefore holds a lease, which is a lock on a device's file. The kernel releases the lock when the process ends,
-however it ends.
+step therefore holds a lease: a lock on a file that represents the device. The operating system releases the lock when
+the process ends, even if the process is killed.
 
-The files are in the folder that `AFLITE_DEVICE_LOCKS` names, by default `aflite-devices` in the system's folder for
-temporary files. The locks are not below AFLITE_HOME for two reasons: cards belong to the machine, so two homes share
-them; and a home may be on a network disk, where locks may outlive their process or have no effect.
+The lock files are in the folder that `AFLITE_DEVICE_LOCKS` names, by default `aflite-devices` in the system's temporary
+folder. The lock files are not below AFLITE_HOME for two reasons. Two homes on one machine share its GPUs. A home may
+also be on a network disk, where a lock may outlive its process or have no effect.
 """
 
 import os
@@ -43,18 +43,20 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class DeviceLease:
-    """The held devices, by the names that CUDA_VISIBLE_DEVICES takes; none on a machine without a GPU."""
+    """The devices of a lease, by the names that CUDA_VISIBLE_DEVICES accepts. On a machine without a GPU, the lease has
+    no devices.
+    """
 
     devices: tuple[str, ...] = ()
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment variables to set for a process that uses the devices, before it imports torch."""
+        """Environment variables that a process which uses the devices must set before it imports torch."""
         return {VISIBLE: ",".join(self.devices)} if self.devices else {}
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Restrict this process, and those it starts, to the leased devices while the block runs. Only one thread may
+        """Restrict this process and its child processes to the leased devices while the block runs. Only one thread may
         use this context manager at a time.
         """
         before = {name: os.environ.get(name) for name in self.environment}
@@ -74,11 +76,12 @@ def locks_folder() -> Path:
 
 
 def visible_devices() -> tuple[str, ...]:
-    """Return the GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES takes; CUDA is not initialised.
+    """Return the GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES accepts. CUDA is not
+    initialised.
 
-    If that variable is set, its own names are returned: numbers, unique names or parts of a divided card. If the
-    variable is not set, the driver lists the unique names of all GPUs (for a divided card, of its parts). The list is
-    empty if no GPU can be named: then no device is leased, and the step's environment is unchanged.
+    If CUDA_VISIBLE_DEVICES is set, the names in it are returned: numbers, unique names, or parts of a partitioned card.
+    If the variable is not set, the driver lists the unique names of all GPUs, and of the parts of a partitioned card.
+    If no GPU can be named, the list is empty. Then no device is leased, and the step's environment is unchanged.
     """
     told = os.environ.get(VISIBLE)
     if told is None:
@@ -103,8 +106,8 @@ def listed_devices() -> tuple[str, ...]:
 
 
 def parse_list(text: str) -> tuple[str, ...]:
-    """Return the unique names in the output of `nvidia-smi -L`; for a divided card, which cannot be used whole, those
-    of its parts.
+    """Return the unique names in the output of `nvidia-smi -L`. For a partitioned card, which cannot be used whole, the
+    names of its parts are returned.
     """
     names: list[str] = []
     whole: str | None = None
@@ -133,14 +136,16 @@ def lease_devices(
     log: Log = lambda line: None,
     poll_seconds: float = _POLL_SECONDS,
 ) -> Iterator[DeviceLease]:
-    """Hold one of `devices` while the block runs; with `all_free`, hold every free one, and at least one.
+    """Hold a lock on one of `devices` while the block runs. With `all_free`, hold a lock on every free device, and on
+    at least one.
 
-    If all are taken, this waits without a time limit; `log` reports it once and names the holders. `purpose` is shown
-    to other processes that wait. `listed`: the unique names of the machine's GPUs, so that a card has one lock whether
-    it is called by number or by name. Without devices, nothing is held and there is no wait.
+    If all devices are in use, this function waits without a time limit. One line to `log` says so and names the
+    processes that hold the locks. `purpose` is shown to other processes that wait. `listed`: the unique names of the
+    machine's GPUs, so that a card has the same lock whether it is given by number or by name. If `devices` is empty,
+    the function neither locks nor waits.
 
     Raises:
-        ModelError: the locks' folder cannot be written.
+        ModelError: the folder of the lock files cannot be written.
     """
     names = _usable(devices, log)
     if not names:
@@ -192,7 +197,7 @@ def _take(files: Mapping[str, Path], held: ExitStack, *, all_free: bool) -> list
         except OSError as error:
             raise ModelError(
                 f"the lock of a GPU cannot be taken in {path.parent} ({error.strerror}); make the folder writable, or "
-                f"name another one on a local disk with {LOCKS}, the same for all processes that share the card"
+                f"set `{LOCKS}` to another folder on a local disk, the same for all processes that share the GPU"
             ) from error
         held.callback(lock.release)
         taken.append(name)

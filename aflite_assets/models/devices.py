@@ -1,5 +1,5 @@
-"""The device and precision that models run with; torch is imported on use, because Dagster resources import this
-file.
+"""The device and precision that models run with. Functions import torch when called, because Dagster resources import
+this module.
 """
 
 from collections.abc import Iterator
@@ -26,13 +26,14 @@ two threads are even slower.
 
 @dataclass(frozen=True)
 class DeviceSettings:
-    """A device by name (`auto`: the GPU if there is one) and the precision of matrix products.
+    """The name of a device (`auto`: the GPU if there is one) and the precision of matrix products.
 
-    With `bfloat16`, weights and optimiser stay float32, and torch's autocast chooses the precision per operation.
-    `leased` records the GPUs that the process was given (`device_leases`); the environment decides which ones it sees.
+    With `bfloat16`, weights and optimiser state stay float32, and torch's autocast chooses the precision of each
+    operation. `leased` only records the GPUs that were leased to the process (`device_leases`). The environment
+    variables determine which GPUs it can use.
 
     Raises:
-        ModelError: a name is not one of those listed.
+        ModelError: the name of a device or precision is unknown.
     """
 
     device: DeviceName = "auto"
@@ -45,25 +46,25 @@ class DeviceSettings:
             ("precision", self.precision, get_args(Precision)),
         ):
             if value not in known:
-                raise ModelError(f"{field} {value!r} is unknown; use one of {', '.join(known)}")
+                raise ModelError(f"`{field}` is {value!r}, which is unknown; use one of {', '.join(known)}")
 
     def resolve(self) -> "torch.device":
-        """Return the device that models are put on; with several GPUs, the current one.
+        """Return the device that models are moved to. With several GPUs, this is torch's current GPU.
 
         Raises:
-            ModelError: `cuda` is set and torch finds no GPU.
+            ModelError: the device is `cuda`, but torch finds no GPU.
         """
         import torch
 
         if self.device == "cuda" and not torch.cuda.is_available():
             raise ModelError(
-                f"device is 'cuda', but torch {torch.__version__} finds no usable GPU; "
-                "use 'auto' or 'cpu', or install a torch build with CUDA and a matching driver"
+                f"`device` is 'cuda', but torch {torch.__version__} finds no usable GPU; use 'auto' or 'cpu', or "
+                "install a torch build with CUDA and a matching driver"
             )
         return torch.device("cuda" if self.device != "cpu" and torch.cuda.is_available() else "cpu")
 
     def autocast(self) -> "torch.autocast":
-        """Return the context in which forward passes run."""
+        """Return the context manager in which forward passes run."""
         import torch
 
         return torch.autocast(self.resolve().type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16")
@@ -71,8 +72,8 @@ class DeviceSettings:
 
 @contextmanager
 def torch_threads_for(model: "torch.nn.Module", device: DeviceSettings) -> Iterator[None]:
-    """Limit torch to one thread while the block runs if the model is small and on the CPU, so that its bits do not
-    depend on the number of threads.
+    """Limit torch to one thread while the block runs, if the model is small and on the CPU. The model's results are
+    then bit-identical for any number of threads.
     """
     from aflite_assets.algorithm.linear.threads import one_torch_thread
 

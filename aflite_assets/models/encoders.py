@@ -1,4 +1,4 @@
-"""Encoders: classifiers trained on the warm-up rows, then used for the representation they have learned."""
+"""Encoders: classifiers that are trained on the warm-up rows and then give the representation of all other rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,7 @@ from aflite_assets.specs.models.settings import IdentityEncoderSpec, SurfaceEnco
 @dataclass(frozen=True)
 class EncodedBatch:
     """`features`: rows x width float32; `probabilities`: rows x classes float32, from the encoder's own output layer.
-
-    An encoder without an output layer (identity) has no probabilities.
+    The identity encoder has no output layer and therefore no probabilities.
     """
 
     features: np.ndarray
@@ -43,7 +42,7 @@ class _NeuralBatch:
 
 @dataclass(frozen=True)
 class EncoderScore:
-    """`predicted`: int64, a class number per predicted row; `metrics`: those of `train_encoder`."""
+    """`predicted`: a class number per predicted row, int64. `metrics`: the metrics that `train_encoder` returns."""
 
     predicted: np.ndarray
     metrics: Mapping[str, float]
@@ -58,41 +57,43 @@ class Encoder(Protocol):
         ...
 
     def encode(self, examples: Examples) -> EncodedBatch:
-        """Encode all rows in order, as one batch, in evaluation mode."""
+        """Encode all rows in their given order, as one batch, in evaluation mode."""
         ...
 
     def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
-        """Yield `encode` of each batch, in order; the next batch may be read while one is computed."""
+        """Yield the result of `encode` for each batch, in order. The next batch may be read while the current one is
+        encoded.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class IdentityEncoder:
-    """The dataset's own features, unchanged."""
+    """An encoder that returns the dataset's own features unchanged."""
 
     width: int
 
     def encode(self, examples: Examples) -> EncodedBatch:
-        """Return the feature columns.
+        """Return the feature columns unchanged.
 
         Raises:
-            ModelError: rows have another width than `width`.
+            ModelError: the rows do not have `width` features.
         """
         features = examples.features
         if features.shape[1] != self.width:
             raise ModelError(
-                f"features have {features.shape[1]} columns, but {self.width} were expected; materialise "
-                "raw_dataset again"
+                f"the rows have {features.shape[1]} features, but {self.width} were expected; materialise the asset "
+                "`raw_dataset` again"
             )
         return EncodedBatch(features, None)
 
     def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
-        """Yield the feature columns of each batch."""
+        """Yield the unchanged feature columns of each batch."""
         return map(self.encode, batches)
 
 
 class NeuralEncoder:
-    """The input of a classifier's final linear layer; `log` gets a line when memory runs out."""
+    """An encoder that returns the input of a classifier's final linear layer. It logs a line when memory runs out."""
 
     def __init__(
         self, classifier: NeuralClassifier, device: DeviceSettings, log: Callable[[str], None] = no_log
@@ -108,16 +109,19 @@ class NeuralEncoder:
         return int(final_layer(self._model, self._classifier.n_classes).in_features)
 
     def encode(self, examples: Examples) -> EncodedBatch:
-        """Return the features from one forward pass over the rows, or from several if memory does not suffice.
+        """Return the features from one forward pass over the rows, or from several passes if memory is too small for
+        one.
 
         Raises:
-            ModelError: the model has no representation, or memory does not suffice for a single row.
+            ModelError: the model has no representation, or memory is too small for a single row.
             DataError: an image cannot be decoded.
         """
         return self._encoded(self._classifier.inputs(examples))
 
     def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
-        """Yield `encode` of each batch, in order; while a GPU computes, images of the next batches are decoded."""
+        """Yield the result of `encode` for each batch, in order. Images of the next batches are decoded while a GPU
+        computes.
+        """
         # Texts are not: a tokenizer must not be used by two threads at once.
         threads = reading_threads(images=self._classifier.reads_images, device=self._device.resolve())
         return map(self._encoded, prefetch(self._classifier.inputs, batches, threads=threads))
@@ -157,13 +161,13 @@ def train_encoder(
     log: Callable[[str], None],
     scratch: Path | None = None,
 ) -> Mapping[str, float]:
-    """Train on the warm-up rows and save into `folder`: safetensors, configuration and tokenizer.
+    """Train an encoder on the warm-up rows; save its weights (safetensors), configuration and tokenizer in `folder`.
 
-    Returns train_loss, train_accuracy, seconds, rows and steps. A training that was killed resumes from the files it
-    left in `scratch`; without `scratch`, it starts again.
+    Returns the metrics train_loss, train_accuracy, seconds, rows and steps. A training that was killed resumes from its
+    files in `scratch`. Without `scratch`, the training starts again.
 
     Raises:
-        ModelError: the model cannot be used, has no representation, or diverged.
+        ModelError: the model cannot be used or has no representation, or the training diverged.
         DataError: there are no rows, an image cannot be decoded, or a small transformer's texts have no words.
     """
     with isolated_random_state(seed), TemporaryDirectory() as passing:
@@ -184,12 +188,12 @@ def score_encoder(
     scratch: Path,
     log: Callable[[str], None],
 ) -> EncoderScore:
-    """Train as `train_encoder` does and predict other rows with the encoder's own output layer; nothing is saved.
+    """Train as `train_encoder` does, then predict other rows with the encoder's own output layer. Nothing is saved.
 
-    A training that was killed resumes from the files it left in `scratch`.
+    A training that was killed resumes from its files in `scratch`.
 
     Raises:
-        ModelError: the model cannot be used, has no representation, or diverged.
+        ModelError: the model cannot be used or has no representation, or the training diverged.
         DataError: there are no rows, an image cannot be decoded, or a small transformer's texts have no words.
     """
     check_inputs(settings, asked)
@@ -207,11 +211,13 @@ def _trained(
     scratch: Path,
     log: Callable[[str], None],
 ) -> tuple[NeuralClassifier, Mapping[str, float]]:
-    """Train an encoder; must be called within `isolated_random_state`."""
+    """Train an encoder. Call this function within `isolated_random_state`."""
     from aflite_assets.models.training.train import train_classifier  # takes a second, and given features need none
 
     if isinstance(settings, UntrainedSpec):
-        raise ModelError(f"a representation of kind {settings.kind!r} has nothing to train; give it no warm-up rows")
+        raise ModelError(
+            f"the kind of the representation is {settings.kind!r}, which is never trained; give it no warm-up rows"
+        )
     check_inputs(settings, train)
     classifier = new_classifier(settings, train, log)
     # An architecture without a representation is found out before the training, not after.
@@ -229,21 +235,30 @@ def load_encoder(
     device: DeviceSettings,
     log: Callable[[str], None] = no_log,
 ) -> Encoder:
-    """Return the encoder that `train_encoder` saved; for `identity`, `folder` is None and `width` the features' width.
+    """Return the encoder that `train_encoder` saved. For the kind `identity`, `folder` is None and `width` is the
+    number of features.
 
-    `log` gets a line when memory runs out and the encoder continues with fewer rows at once.
+    If memory runs out, the encoder logs a line to `log` and continues with smaller batches.
 
     Raises:
         ModelError: the folder holds no encoder for these labels.
     """
     if isinstance(settings, IdentityEncoderSpec):
         if width is None:
-            raise ModelError("an identity encoder needs the width of the features, and got None")
+            raise ModelError(
+                "`width` is None, but an encoder of kind 'identity' needs the number of features; give this number"
+            )
         return IdentityEncoder(width)
     if isinstance(settings, SurfaceEncoderSpec):
-        raise ModelError("surface properties are read from all rows at once; use the stages, or scan.surface_features")
+        raise ModelError(
+            "surface properties are computed from all rows at once, so there is no encoder to load; call "
+            "`scan.surface_features` instead"
+        )
     if folder is None:
-        raise ModelError(f"a {settings.kind} encoder needs the folder it was saved in, and got None")
+        raise ModelError(
+            f"`folder` is None, but an encoder of kind {settings.kind!r} is loaded from a folder; give the folder "
+            "that `train_encoder` wrote"
+        )
     # Loading draws weights before they are overwritten.
     with isolated_random_state(0):
         return NeuralEncoder(saved_classifier(settings, folder, label_names), device, log)

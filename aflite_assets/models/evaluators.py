@@ -1,4 +1,6 @@
-"""Evaluators: models trained on one train set and tested on every test set. Accuracies are computed in `reports`."""
+"""Evaluators: models that are trained on one train set and predict every test set. The package `reports` computes their
+accuracies.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,10 +32,10 @@ __all__ = ["Evaluation", "Predictions", "evaluate", "evaluate_saved", "train_and
 class Evaluation:
     """The predictions, training dynamics and metrics of one evaluator.
 
-    `predictions` are by test set name, with rows in the given order. `dynamics` (neural models only) has one row per
-    train row and epoch: row_id int64, epoch int64 from 0, label_probability float32, correct bool. `metrics` are
-    train_accuracy, seconds and rows. Neural models add train_loss, steps, prediction_seconds and the metrics of early
-    stopping (see `train_classifier`); the others add converged (0 or 1).
+    `predictions` maps the name of a test set to the predictions of its rows, in their given order. `dynamics` (neural
+    models only) has one row per train row and epoch: row_id int64, epoch int64 from 0, label_probability float32,
+    correct bool. `metrics` has train_accuracy, seconds and rows. Neural models add train_loss, steps,
+    prediction_seconds and the metrics of early stopping (see `train_classifier`). Other models add converged (0 or 1).
     """
 
     predictions: Mapping[str, Predictions]
@@ -55,17 +57,18 @@ def evaluate(
 ) -> Evaluation:
     """Train from the pretrained checkpoint (or from scratch) and predict each test set once.
 
-    `seed` determines new weights, order, dropout and augmentation; the same seed gives the same bits on the CPU. `seed`
-    has no effect on scikit-learn models, whose fits are not random. `scratch` is a folder for the files from which a
-    killed training resumes; at the end it holds only the loss and accuracy of every epoch (see `epochs.read_epochs`).
-    `validation`: the rows of the split that `settings.early_stopping` names, if it names one. `row_weights`: float32
-    (rows,), the factor of each train row's loss. A train set may lack classes; predictions are still over all classes.
+    `seed` determines new weights, the order of rows, dropout and augmentation. On the CPU, the same seed gives
+    bit-identical results. `seed` has no effect on scikit-learn models, because their fits are not random. `scratch` is
+    a folder for the files from which a killed training resumes. When the training ends, the folder holds only the loss
+    and accuracy of every epoch (see `epochs.read_epochs`). `validation`: the rows of the split in
+    `settings.early_stopping`, if that setting has a split. `row_weights`, float32 (rows,): the factor that the loss of
+    each train row is multiplied by. A train set may lack classes; predictions are still over all classes.
 
     Raises:
-        ModelError: the model does not fit the data, cannot be obtained, diverged or needs more memory than there is, or
-            `validation` is needed and missing.
+        ModelError: the model does not fit the data, cannot be loaded, needs too much memory or lacks its `validation`
+            rows, or the training diverged.
         DataError: there are no train rows or no rows for early stopping, or texts or images cannot be read.
-        InvalidInputError: `row_weights` are not one finite number of 0 or more for each train row.
+        InvalidInputError: `row_weights` does not have one finite number, at least 0, per train row.
     """
     _check_weights(row_weights, len(train))
     for examples in (train, *tests.values(), *([] if validation is None else [validation])):
@@ -90,7 +93,7 @@ def train_and_save(
     validation: Examples | None = None,
     row_weights: np.ndarray | None = None,
 ) -> "TrainingResult":
-    """Train a neural model as `evaluate` does, with the same bits; `folder` then holds it for `evaluate_saved`.
+    """Train a neural model exactly as `evaluate` does, and save it in `folder` for `evaluate_saved`.
 
     Raises:
         ModelError, DataError, InvalidInputError: as in `evaluate`.
@@ -118,11 +121,12 @@ def evaluate_saved(
 ) -> Evaluation:
     """Load a model that `train_and_save` wrote, train it on each stage's rows in turn, and predict each test set once.
 
-    Without stages the predictions are those of `evaluate`. `metrics` are those of the stages (see `fine_tune`) and
-    prediction_seconds; there are no `dynamics`. `scratch` is as in `evaluate`: a killed run resumes in its stage.
+    Without stages, the predictions are the same as from `evaluate`. `metrics` has the metrics of the stages (see
+    `fine_tune`) and prediction_seconds. There are no `dynamics`. A killed run resumes from its files in `scratch`, in
+    the stage that was running.
 
     Raises:
-        ModelError: the folder holds no such model, or a reason given in `evaluate`.
+        ModelError: the folder holds no such model, or one of the reasons listed in `evaluate`.
         DataError: texts or images cannot be read.
     """
     from aflite_assets.models.training.fine_tuning import fine_tune  # as below
@@ -139,10 +143,13 @@ def _check_weights(row_weights: np.ndarray | None, rows: int) -> None:
     if row_weights is None:
         return
     if row_weights.shape != (rows,):
-        raise InvalidInputError(f"row_weights must be one per train row, ({rows},), got {row_weights.shape}")
+        raise InvalidInputError(
+            f"`row_weights` has the shape {row_weights.shape}, but ({rows},) is needed; give one weight per train row"
+        )
     if not (np.isfinite(row_weights) & (row_weights >= 0)).all():
         raise InvalidInputError(
-            f"row_weights must be finite and 0 or more, got {row_weights.min()} to {row_weights.max()}; clip them first"
+            f"`row_weights` has values from {row_weights.min()} to {row_weights.max()}, but each weight must be "
+            "finite and at least 0; clip the weights first"
         )
 
 
@@ -154,7 +161,7 @@ def _saved(settings: NeuralModelSpec, folder: Path, label_names: Sequence[str], 
     except ModelError as error:
         raise ModelError(
             f"the trained model in {folder} cannot be loaded ({error}); delete the folder {folder.parent} and "
-            "materialise evaluator_models again"
+            "materialise the asset `evaluator_models` again"
         ) from error
 
 
@@ -173,8 +180,8 @@ def _trained(
     stopping = settings.early_stopping
     if stopping is not None and stopping.split is not None and validation is None:
         raise ModelError(
-            f"early_stopping.split names {stopping.split!r}, but validation, the rows of that split, is None; give "
-            "these rows, or leave split out to hold back a share of the train rows"
+            f"`early_stopping.split` is {stopping.split!r}, but `validation` is None; give the rows of that split, or "
+            "leave `split` out to hold back a share of the train rows"
         )
     scratch.mkdir(parents=True, exist_ok=True)
     classifier = new_classifier(settings, train, log)

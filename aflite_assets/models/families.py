@@ -1,4 +1,6 @@
-"""The registry of model families, including those of installed packages. A new family needs one line here."""
+"""The registry of model families, including the families that installed packages add. A new family needs one line in
+this module.
+"""
 
 from collections.abc import Mapping
 from typing import cast, get_args
@@ -31,14 +33,14 @@ _FAMILIES: Mapping[type[StrictSpec], ModelFamily] = {family.settings: family for
 
 
 def family_of(settings: StrictSpec) -> ModelFamily | None:
-    """Return the family of a model's settings, or None for settings without a model (given features, fine-tuned
-    ones).
+    """Return the family of a model's settings, or None for settings that have no family (the dataset's own features,
+    fine-tuned models).
     """
     return _FAMILIES.get(type(settings))
 
 
 def neural_family(settings: NeuralModelSpec) -> NeuralFamily:
-    """Return the family of a network's settings.
+    """Return the family of a neural network from its settings.
 
     Raises:
         ModelError: an installed package maps settings of networks to an object that is not a `NeuralFamily`.
@@ -50,10 +52,10 @@ def neural_family(settings: NeuralModelSpec) -> NeuralFamily:
 
 
 def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
-    """Return the family for the settings of an evaluator with scikit-learn's interface.
+    """Return the family of an evaluator with scikit-learn's interface from its settings.
 
     Raises:
-        ModelError: an installed package maps such settings to an object that is not a `ClassicalFamily`.
+        ModelError: an installed package maps the settings to an object that is not a `ClassicalFamily`.
     """
     family = _FAMILIES[type(settings)]
     if not isinstance(family, ClassicalFamily):
@@ -62,7 +64,9 @@ def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
 
 
 def kinds_for(modality: Modality) -> str:
-    """Return the kinds of models that read such rows, in words: kinds of encoders, then kinds of evaluators only."""
+    """Return a phrase with the model kinds that can read such rows: first kinds of encoders, then kinds that are
+    evaluators only.
+    """
     able = [family for family in _ALL if family.modality in (None, modality)]
     neural = [_kind(one) for one in able if isinstance(one, NeuralFamily)]
     encoders = ["identity", *neural] if modality == "features" else neural
@@ -82,7 +86,9 @@ def _listed(names: list[str]) -> str:
 
 def _no_family(settings: NeuralModelSpec | ClassicalModelSpec, base: str) -> ModelError:
     package = INSTALLED[settings.kind].package
-    return ModelError(f"the kind {settings.kind!r} of {package} must be an instance of {base}; mend that package")
+    return ModelError(
+        f"the model kind {settings.kind!r} of the package {package} is not an instance of `{base}`; correct the package"
+    )
 
 
 __all__ = ["classical_family", "family_of", "kinds_for", "neural_family"]

@@ -1,6 +1,6 @@
-"""Interfaces of a kind of model: building, loading, reading rows and checking settings.
+"""Interfaces for a kind of model. A family builds and loads its models, reads their rows and checks their settings.
 
-Another package adds a kind by deriving from `NeuralFamily` or `ClassicalFamily` and registering an instance as an entry
+To add a kind, a package derives a class from `NeuralFamily` or `ClassicalFamily` and registers an instance as an entry
 point of the group `aflite_assets.models`. Torch and other large libraries are imported inside the methods, so that a
 settings file can be read without them.
 """
@@ -37,13 +37,15 @@ ClassicalSettings = TypeVar("ClassicalSettings", bound=ClassicalSpec)
 
 
 class ModelInputs(Protocol):
-    """All rows of a table in the form a model takes them."""
+    """All rows of a table, in a model's input form."""
 
     def __len__(self) -> int: ...
 
     @property
     def lengths(self) -> np.ndarray:
-        """Cost of each row; batches of rows with similar lengths waste least on padding."""
+        """Lengths of the rows, which measure their cost. Batches of rows with similar lengths need the
+        least padding.
+        """
         ...
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> "dict[str, torch.Tensor]":
@@ -52,11 +54,11 @@ class ModelInputs(Protocol):
 
 
 def check_pairs(kind: str, examples: Examples) -> None:
-    """Refuse rows of a single text, for a kind of model that compares two."""
+    """Raise an error if the rows have only one text, for a kind of model that compares two texts."""
     if "text_pair" not in examples.table.column_names:
         raise ModelError(
-            f"a model of kind {kind!r} compares two texts, but the dataset's rows have one (text, no text_pair); "
-            "choose 'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
+            f"a model of kind {kind!r} compares two texts, but each row of the dataset has one text (there is no "
+            "column `text_pair`); choose 'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
         )
 
 
@@ -64,17 +66,18 @@ def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
     """Return the error for a folder that holds a model with another number of labels."""
     return ModelError(
         f"the encoder in {folder} was not trained on the dataset's {len(label_names)} labels "
-        f"({', '.join(label_names)}); materialise warmup_models again"
+        f"({', '.join(label_names)}); materialise the asset `warmup_models` again"
     )
 
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A network, and the reader of its rows if that is learnt or loaded with it (a tokenizer, a vocabulary).
+    """A network, and the reader of its rows (a tokenizer or a vocabulary) if the reader is learned or loaded with the
+    network.
 
-    `model`: a torch module whose last linear layer makes the `logits`, rows x classes, of its outputs. `model` has
-    `num_labels`, and `save_pretrained(folder)`, which writes config.json and safetensors. `tokenizer` also has
-    `save_pretrained`.
+    `model`: a torch module whose last linear layer computes the output `logits`, rows x classes. `model` has an
+    attribute `num_labels` and a method `save_pretrained(folder)`, which writes config.json and safetensors. `tokenizer`
+    also has a method `save_pretrained`.
     """
 
     model: Any
@@ -82,32 +85,36 @@ class BuiltModel:
 
 
 class ModelFamily(ABC, Generic[Settings]):
-    """Base of both kinds of families: the settings of the kind, and the rows that it reads, or None if it reads any."""
+    """Base class of both kinds of families. It holds the settings class and the type of rows that the models read (None
+    for any type).
+    """
 
     settings: type[Settings]
     modality: Modality | None = None
 
     def check(self, settings: Settings) -> None:  # many kinds name nothing
-        """Check everything that the settings name, such as a checkpoint or a file, before anything expensive; no
+        """Check everything that the settings refer to, such as a checkpoint or a file, before any expensive work. No
         weights are loaded.
 
         Raises:
-            ModelError: states the given value and a valid alternative.
+            ModelError: a setting is not valid; the message contains its value and a valid alternative.
         """
 
     def check_rows(self, settings: Settings, examples: Examples) -> None:  # most kinds need no more
-        """Check rows for requirements other than the kind of input and the columns that the settings name.
+        """Check requirements on the rows other than the type of input and the columns in the settings.
 
         Raises:
-            ModelError: states what the rows lack.
+            ModelError: the rows do not meet a requirement; the message names the requirement.
         """
 
     def make(self, settings: Settings) -> str:
-        """Return a text that is equal for models of one make; these do not judge one another."""
+        """Return a text that is the same for all models that count as one make, such as one checkpoint. Models of one
+        make never judge each other.
+        """
         return str(getattr(settings, "kind", type(self).__name__))
 
     def architecture(self, settings: Settings) -> str:
-        """Return a text that is equal for models of one architecture, whatever their size and weights."""
+        """Return a text that is the same for all models of one architecture, whatever their size and weights."""
         return self.make(settings)
 
 
@@ -116,10 +123,10 @@ class NeuralFamily(ModelFamily[NeuralSettings]):
 
     @abstractmethod
     def new(self, settings: NeuralSettings, train: Examples, log: Log) -> BuiltModel:
-        """Build a model to be trained on these rows; new weights are drawn from torch's global generator.
+        """Build a model to be trained on these rows. New weights are drawn from torch's global random generator.
 
         Raises:
-            ModelError, DataError: it cannot be built with these settings, or from these rows.
+            ModelError, DataError: the model cannot be built with these settings, or from these rows.
         """
 
     @abstractmethod
@@ -139,7 +146,7 @@ class NeuralFamily(ModelFamily[NeuralSettings]):
         *,
         augmentation: np.random.Generator | None,
     ) -> ModelInputs:
-        """Return the rows as the model takes them; with a generator, as it takes images for training."""
+        """Return the rows in the model's input form. With a generator, images are augmented for training."""
 
     def most_weights(self, settings: NeuralSettings) -> int | None:
         """Return an upper bound of the number of weights with up to 100 classes, or None if the settings do not
@@ -159,14 +166,14 @@ class ClassicalFamily(ModelFamily[ClassicalSettings]):
 
     @abstractmethod
     def estimator(self, settings: ClassicalSettings) -> Any:
-        """Return a new scikit-learn classifier, without randomness, whose `fit` takes `sample_weight`."""
+        """Return a new scikit-learn classifier that is not random and whose `fit` accepts `sample_weight`."""
 
     def matrix_maker(
         self, settings: ClassicalSettings, train: Examples, *, row_weights: np.ndarray | None
     ) -> MakeMatrix | None:
-        """Return the function that turns rows into a matrix, as learnt from the train rows.
+        """Return a function, fitted on the train rows, that turns rows into a matrix.
 
-        None, the default, means features, pixels, or TF-IDF weights of words and word pairs.
+        The default None means the usual matrix: features, pixels, or TF-IDF weights of words and word pairs.
         """
         return None
 

@@ -1,6 +1,4 @@
-"""Context managers that restore global state: random generators and the libraries' logging. No modelling is done
-here.
-"""
+"""Context managers that restore global state: random generators and the logging of libraries."""
 
 import random
 from collections.abc import Iterator
@@ -14,16 +12,16 @@ SEED_LIMIT = 2**32
 
 
 def library_seed(seed: int) -> int:
-    """Map `seed` into the range that all three global generators accept."""
+    """Map `seed` into the range that the generators of torch, numpy and `random` accept."""
     return seed % SEED_LIMIT
 
 
 @contextmanager
 def isolated_random_state(seed: int) -> Iterator[None]:
-    """Seed the global generators of torch, numpy and `random` for the block, and restore them afterwards.
+    """Seed the global generators of torch, numpy and `random` while the block runs, and restore them afterwards.
 
-    Weight initialisation and dropout draw from torch's global generator, and a training seeds all three; draws
-    elsewhere must not depend on an earlier training.
+    Weight initialisation and dropout use torch's global generator, and a training seeds all three generators. Without
+    this context, later random numbers would depend on an earlier training.
     """
     from transformers import set_seed  # takes a second, and given features need none
 
@@ -40,9 +38,10 @@ def isolated_random_state(seed: int) -> Iterator[None]:
 
 @contextmanager
 def isolated_cpu_random_state(seed: int) -> Iterator[None]:
-    """Seed the generators for work that draws on the CPU alone; GPU generators, which dropout uses, are not touched.
+    """Seed the generators for work that needs random numbers on the CPU only. GPU generators, which dropout uses, are
+    not changed.
 
-    The context manager may therefore also be used in a process that was forked from one with a GPU.
+    The context manager can therefore also be used in a process that was forked from a process with a GPU.
     """
     python_state, numpy_state, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(seed)
@@ -58,7 +57,7 @@ def isolated_cpu_random_state(seed: int) -> Iterator[None]:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Silence transformers' progress bars and its log lines below errors while the block runs."""
+    """Silence the progress bars of transformers, and its log lines below the level of errors, while the block runs."""
     from transformers.utils import logging as transformers_logging
 
     verbosity = transformers_logging.get_verbosity()

@@ -1,4 +1,4 @@
-"""Checks, before anything expensive, that a model fits the data and can be downloaded. No weights are loaded."""
+"""Checks that a model fits the data and can be downloaded, before any expensive work. The checks load no weights."""
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import answer_pairs
@@ -11,16 +11,17 @@ from aflite_assets.specs.models.settings import IdentityEncoderSpec
 def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
     """Check that the model reads this kind of data and that its architecture, checkpoint or file of vectors exists.
 
-    May download a configuration and a tokenizer from the hub; uses the hub's cache if they are there.
+    The check may download a configuration and a tokenizer from the Hugging Face hub, unless they are in its local
+    cache.
 
     Raises:
-        ModelError: states the given value and a valid alternative.
+        ModelError: the model cannot be used; the message contains the rejected value and a valid alternative.
     """
     check_inputs(settings, examples)
     if getattr(settings, "loss", "") == "bradley_terry" and not len(answer_pairs(examples)):
         raise ModelError(
-            "loss is bradley_terry, but the dataset's rows are not right and wrong answers of questions; leave loss "
-            "out, or read the dataset with source.format preference or multiple_choice"
+            "`loss` is bradley_terry, but the dataset's rows are not right and wrong answers to questions; leave "
+            "`loss` out, or set `source.format` to preference or multiple_choice"
         )
     family = family_of(settings)
     if family is not None:
@@ -28,18 +29,18 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
 
 
 def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
-    """Check that the data have the columns the model reads.
+    """Check that the data have the columns that the model reads.
 
     Raises:
-        ModelError: the model reads another kind of input, `inputs` or `features` names a column that the data lack, or
-            a model of pairs gets texts without a second one.
+        ModelError: the model reads another type of input, `inputs` or `features` contains a column that the data do not
+            have, or the model compares two texts but the rows have only one.
     """
     family = family_of(settings)
     needed = "features" if isinstance(settings, IdentityEncoderSpec) else None if family is None else family.modality
     if needed is not None and examples.modality != needed:
         raise ModelError(
-            f"a model of kind {settings.kind!r} reads {needed}, but the dataset's rows are {examples.modality}; "
-            f"choose {kinds_for(examples.modality)}"
+            f"a model of kind {settings.kind!r} needs rows of type {needed}, but the dataset's rows are of type "
+            f"{examples.modality}; choose {kinds_for(examples.modality)}"
         )
     if family is not None:
         family.check_rows(settings, examples)
@@ -48,8 +49,12 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
     if missing:
         present = [name for name in ("text", "text_pair") if name in examples.table.column_names]
         raise ModelError(
-            f"inputs names {', '.join(missing)}, which the dataset lacks; "
-            + (f"it has {', '.join(present)}" if present else "leave inputs out, which is for texts only")
+            f"`inputs` contains {', '.join(missing)}, but the dataset has no such column; "
+            + (
+                f"choose from {', '.join(present)}"
+                if present
+                else "leave `inputs` out, because this setting is for texts only"
+            )
         )
     _check_features(getattr(settings, "features", None), examples)
 
@@ -59,11 +64,12 @@ def _check_features(columns: tuple[int, ...] | None, examples: Examples) -> None
         return
     if examples.modality != "features":
         raise ModelError(
-            f"features names columns {list(columns)}, but the dataset's rows are {examples.modality}; leave "
-            "features out, which is for datasets of features"
+            f"`features` is {list(columns)}, but the dataset's rows are of type {examples.modality}; leave `features` "
+            "out, because this setting is for datasets of features"
         )
     width = examples.features.shape[1]
     if len(examples) and max(columns) >= width:
         raise ModelError(
-            f"features names column {max(columns)}, but the rows have {width} features; choose from 0 to {width - 1}"
+            f"`features` contains column {max(columns)}, but the rows have {width} features; choose columns from 0 to "
+            f"{width - 1}"
         )

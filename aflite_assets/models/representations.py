@@ -1,5 +1,5 @@
-"""The representation of a classifier, which is the input of its last linear layer. The code finds that layer and makes
-forward passes.
+"""The representation of a classifier, which is the input of its last linear layer. This module finds that layer and
+runs forward passes.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ casts.
 
 @dataclass(frozen=True)
 class ForwardPass:
-    """Float32 tensors of one batch: `features` rows x width and `logits` rows x classes."""
+    """Float32 tensors of one batch: `features`, rows x width, and `logits`, rows x classes."""
 
     features: torch.Tensor
     logits: torch.Tensor
@@ -27,7 +27,8 @@ class ForwardPass:
 def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
     """Return the name of the last linear layer with one output per class.
 
-    ModelError: there is no such layer. ModelError: there is none.
+    Raises:
+        ModelError: the model has no such layer.
     """
     names = [
         name
@@ -36,26 +37,27 @@ def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
     ]
     if not names:
         raise ModelError(
-            f"{type(model).__name__} has no linear layer with {n_classes} outputs, so it has no representation to "
-            "train a linear classifier on; choose an architecture that ends in a linear layer"
+            f"the model {type(model).__name__} has no linear layer with {n_classes} outputs, so there is no "
+            "representation to train a linear classifier on; choose an architecture that ends in a linear layer"
         )
     return names[-1]
 
 
 def final_layer(model: torch.nn.Module, n_classes: int) -> torch.nn.Linear:
-    """Return the layer with that name."""
+    """Return the last linear layer with one output per class."""
     layer = model.get_submodule(final_layer_name(model, n_classes))
     assert isinstance(layer, torch.nn.Linear)
     return layer
 
 
 def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) -> ForwardPass:
-    """Make one forward pass; return the inputs of the final linear layer and the logits.
+    """Run one forward pass and return the inputs of the final linear layer and the logits.
 
-    Decoders apply the layer to every token and use the last token's logits, so the last token's input is returned.
+    Decoders apply the final layer to every token and use only the logits of the last token. For decoders, the input for
+    the last token is therefore returned.
 
     Raises:
-        ModelError: the logits are not the output of that layer.
+        ModelError: the logits are not the output of the final linear layer.
     """
     caught: dict[str, torch.Tensor] = {}
 
@@ -74,9 +76,9 @@ def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) 
         features, output = features[rows, last], output[rows, last]
     if not _agree(output, logits):
         raise ModelError(
-            f"{type(model).__name__} computes its logits from more than its last linear layer's output "
-            f"({tuple(output.shape)} against {tuple(logits.shape)}), so its representation is not defined; "
-            "choose another architecture"
+            f"the logits of {type(model).__name__} (shape {tuple(logits.shape)}) are not the output of its last "
+            f"linear layer (shape {tuple(output.shape)}), so the model's representation is not defined; choose "
+            "another architecture"
         )
     return ForwardPass(features.float(), logits.float())
 
@@ -88,6 +90,8 @@ def _agree(output: torch.Tensor, logits: torch.Tensor) -> bool:
 
 
 def last_tokens(input_ids: torch.Tensor, *, padding: int) -> torch.Tensor:
-    """Return the position of each row's last token that is not padding, as transformers' decoders choose it."""
+    """Return the position of each row's last token that is not padding. The decoders of transformers use
+    the same rule.
+    """
     numbers = torch.arange(input_ids.shape[1], device=input_ids.device)
     return (numbers * (input_ids != padding)).argmax(dim=1)

@@ -1,4 +1,6 @@
-"""Names of a saved model's files, and detection of unreadable ones, for error messages. No weights are loaded here."""
+"""Names of the files of a saved model, and detection of unreadable files for error messages. This module loads no
+weights.
+"""
 
 import pickle
 import struct
@@ -19,30 +21,34 @@ _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 
 
 def reading_problem(folder: str | Path, error: Exception) -> str:
-    """Explain an error of loading a model, with the names of the files that are truncated or damaged, if any are.
+    """Explain why a model cannot be loaded, with the names of truncated or damaged files if there are any.
 
-    `folder` may be a file, or a hub id, for which only the error names the file.
+    `folder` may also be a file or a hub id. For a hub id, only the text of the error contains the file's name.
     """
     if is_refused_pickle(error):
         files = [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob("*"))
         named = [path.name for path in files if path.suffix in _PICKLES]
         return (
-            f"{', '.join(named) or 'its weights file'} is damaged or holds other things than tensors; only "
-            "tensors are unpickled"
+            f"{', '.join(named) or 'the weights file'} is damaged or contains objects that are not tensors, which are "
+            "never unpickled"
         )
     if not isinstance(error, SafetensorError):
         return str(error).strip() or type(error).__name__
     damaged = [path.name for path in sorted(Path(folder).glob("*.safetensors")) if not _is_whole(path)]
-    return f"{', '.join(damaged) or 'its safetensors file'} is cut short or damaged: {error}"
+    return f"{', '.join(damaged) or 'the safetensors file'} is truncated or damaged: {error}"
 
 
 def is_refused_pickle(error: BaseException) -> bool:
-    """Return True if torch refused to unpickle a file; its error text advises doing so and must not be repeated."""
+    """Return True if torch refused to unpickle a file. The text of torch's error recommends unsafe unpickling, so it
+    must not be shown to users.
+    """
     return isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error)
 
 
 def cause_of(error: Exception) -> Exception | None:
-    """Return the error that a message about loading is raised from, or None if its text must not be repeated."""
+    """Return the error to use as the cause of a message about loading, or None if the text of the error must not be
+    shown to users.
+    """
     return None if is_refused_pickle(error) else error
 
 

@@ -19,9 +19,9 @@ from aflite_assets.data.examples import Examples
 class ReportInputs:
     """The rows, matrices (by representation) and tables of one report, and the two feature columns to plot.
 
-    `cue_rows`: by number of a cue that the scan found, ids of a few train rows of its class that carry it.
-    `counterexamples`: the same for rows of other classes. `carriers`: ids of all rows that carry it, int64. `versions`:
-    comparisons with earlier results and, for a mended dataset, with the original.
+    `cue_rows`: ids of a few train rows with each cue and its class, by cue number. `counterexamples`: ids of a few rows
+    with each cue but another class. `carriers`: ids of all rows with each cue, int64. `versions`: comparisons with
+    earlier results and, for a cleaned copy, with the original.
     """
 
     examples: Examples
@@ -37,7 +37,7 @@ class ReportInputs:
 
     @property
     def from_files(self) -> bool:
-        """Whether the rows are in the user's own files, so that `aflite fix` can write a mended copy of them."""
+        """Whether the rows are in the user's own files, so that `aflite fix` can write a cleaned copy."""
         if self.examples.modality != "image":
             return self.source.from_files
         return pc.count(pc.struct_field(self.examples.table["image"], "path")).as_py() > 0

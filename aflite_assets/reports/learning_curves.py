@@ -11,7 +11,7 @@ from aflite_assets.wording import counted
 
 
 def choice_text(points: Sequence[CurvePoint]) -> str:
-    """Return one sentence on what was chosen and how many rows are spent in all."""
+    """Return one sentence on the chosen warm-up size and the total number of rows spent."""
     chosen, held_back = next(point.rows for point in points if point.chosen), points[0].held_back_rows
     spent = counted(chosen + held_back, "train row")
     return (
@@ -21,7 +21,7 @@ def choice_text(points: Sequence[CurvePoint]) -> str:
 
 
 def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """Yield cautions about the elbows; nothing about a curve that rises and flattens."""
+    """Yield cautions about the elbows of learning curves; nothing for a curve that rises and flattens."""
     for name, each in groupby(points, attrgetter("representation")):
         curve = list(each)
         texts: dict[Flaw | None, str] = {
@@ -36,7 +36,7 @@ def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
 
 
 def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
-    """Return sentences on what was chosen, by which rule and by how many rows, and on what these cannot show."""
+    """Return sentences on the chosen sample, the rule of the choice, the number of rows, and the limits."""
     chosen = next(point for point in points if point.chosen)
     reason = "the next larger one is not better"
     if chosen is points[-1]:

@@ -1,4 +1,6 @@
-"""The result store: keys, atomic publishing, manifests, locks, the current version. Nothing about AFLite."""
+"""The result store: keys, atomic publishing, manifests, locks and the current version of each asset. It knows nothing
+about AFLite.
+"""
 
 from aflite_assets.results.keys import ResultKey
 from aflite_assets.results.records import PublishedResult

@@ -17,7 +17,9 @@ Log = Callable[[str], None]
 
 
 class Look(Enum):
-    """Why a result is looked at, which decides how much an object store is asked; a folder tells all at once."""
+    """Reason for looking at a result. It decides how many requests an object store gets; a folder needs one look for
+    everything.
+    """
 
     LISTED = "to name it to readers, who look for themselves"
     FOUND = "to find it by its key"
@@ -26,10 +28,10 @@ class Look(Enum):
 
 
 class Backend(Protocol):
-    """Operations on the place where results lie; any number of threads may use them.
+    """Operations on the place that holds the results. Any number of threads may use a backend.
 
-    Those on a folder raise `OSError`; those on a server `StoreError`, or its kinds for servers that do not answer or
-    refuse.
+    A backend of a folder raises `OSError`. A backend of a server raises `StoreError`, or one of its subclasses if the
+    server does not answer or refuses.
     """
 
     keeps_copies: ClassVar[bool]
@@ -43,16 +45,16 @@ class Backend(Protocol):
 
     @property
     def place(self) -> str:
-        """Where the results lie, in words."""
+        """The place of the results, in words."""
 
     def now(self) -> datetime | None:
-        """Return the time by the clock that all writers share (UTC); None where a lock keeps writers apart."""
+        """Return the time by the clock that all writers share (UTC), or None if a lock keeps writers apart."""
 
     def read(self, name: str) -> bytes | None:
-        """Return a small object's content, or None where there is none.
+        """Return a small object's content, or None if there is no such object.
 
         Raises:
-            ValueError: it is too large, or nothing that can be read.
+            ValueError: the object is too large or cannot be read.
         """
 
     def exists(self, name: str) -> bool:
@@ -62,46 +64,48 @@ class Backend(Protocol):
         """Bytes of all objects whose name begins with `prefix`, which ends with a slash."""
 
     def folders(self, prefix: str) -> list[str]:
-        """Return what stands between `prefix`, empty or with a slash at its end, and the next slash, in order."""
+        """Return the names between `prefix` and the next slash, in order. `prefix` is empty or ends with a slash."""
 
     def put(self, name: str, body: bytes) -> None:
-        """Write a small object in one step, whatever was there."""
+        """Write a small object in one step and replace the previous one."""
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a small object, unless what is there is to stay; what stayed is returned, None if `body` was written.
+        """Write a small object, unless `unless` says that the present object should stay. Return the object that
+        stayed, or None if `body` was written.
 
-        Nothing that another writer puts there in between is lost: `unless` is asked about it too.
+        If another writer replaces the object meanwhile, `unless` is asked about the new object as well, so nothing is
+        lost.
         """
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Make the store ready to be written, with an object that always has this body.
+        """Make the store ready for writing, by writing an object whose content is always `body`.
 
         Raises:
             UnsupportedStoreError: writers would overwrite each other's results.
         """
 
     def published(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
-        """Return what lies in a result's place, whole or damaged; None where there is nothing."""
+        """Return the result at a place, whole or damaged, or None if there is none."""
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
-        """Return what is wrong with a result, as far as `look` needs to know; None if nothing is.
+        """Return the damage of a result, as far as `look` needs to know it, or None if there is none.
 
         Raises:
-            LostObjectsError: something lies in the place of one that was to be `REUSED`, which only the doctor may
+            LostObjectsError: the result should be `REUSED`, but its place holds something that only the doctor may
                 remove.
         """
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
-        """Return what looks at one result after another with their parts; `deep`: at every byte."""
+        """Return a function that examines results and their parts one by one. `deep`: read every byte."""
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Take a damaged result away in one step, without its parts; how, in words.
+        """Remove a damaged result in one step, without its parts, and return in words how it was removed.
 
-        None where it is whole by now, or another one has been published meanwhile.
+        Return None if the result is whole by now, or if another result was published meanwhile.
         """
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
-        """Publish a folder that is whole, in one step; one that another machine published first is returned instead.
+        """Publish a complete folder in one step. If another machine published first, return the other machine's result.
 
-        `ready` is gone afterwards, and stays where that fails.
+        The folder `ready` no longer exists afterwards. If publishing fails, `ready` stays.
         """

@@ -1,14 +1,15 @@
-"""Whether a published folder still holds what was published.
+"""Check whether a published folder still has its published content.
 
-A manifest is compared with its own hash (`manifests`), files with the manifest. `.seen/<key>.json` notes each file's
-size, times and inode from when its hash was last right. A file that looks as noted is
-taken to be unchanged; another one is hashed. So a store that was copied or restored is hashed once, file by file, when
-a result is first looked for, and later looks cost one `stat` per file. If the note cannot be written, because the store
-may only be read, it is kept for the life of the process.
+A manifest is compared with its own hash (`manifests`), and files with the manifest. `.seen/<key>.json` stores each
+file's size, times and inode at the time of the last successful check. A file with the same size, times and inode counts
+as unchanged; any other file is hashed. So a store that was copied or restored is hashed once, file by file, when a
+result is first looked up. Later checks cost one `stat` per file. If the note cannot be written, because the store is
+read-only, it is kept in memory until the process ends.
 
-Not found are bytes that change without a change of size, times and inode: a fault of the disk, or a write within a few
-milliseconds of publication, because clocks of file systems tick that coarsely. `find_damage(..., ignore_cache=True)`
-(`aflite doctor --deep`) finds both. Nothing here stops a person who can write the store and changes the hashes too.
+Two kinds of damage are not found: a fault of the disk that changes bytes but neither size, times nor inode, and a write
+within a few milliseconds after publication, because file systems store times coarsely. `find_damage(...,
+ignore_cache=True)` (`aflite doctor --deep`) finds both. Nothing here stops a person who can write to the store and also
+changes the hashes.
 """
 
 import logging
@@ -40,7 +41,7 @@ Own = Callable[[PublishedResult], tuple[str, ...] | None]
 
 @dataclass(frozen=True)
 class Damage:
-    """Record of what is wrong with a published result: a phrase per file, and the parts that are damaged themselves."""
+    """Damage of a published result: a phrase for each damaged file, and the damaged parts."""
 
     result: PublishedResult
     reasons: tuple[str, ...]
@@ -48,30 +49,31 @@ class Damage:
 
     @property
     def files(self) -> str:
-        """All reasons in one line, those of parts after the result's own."""
+        """All reasons in one line: first those of the result, then those of its parts."""
         return "; ".join(self.reasons)
 
 
 def find_damage(result: PublishedResult, *, ignore_cache: bool = False) -> Damage | None:
-    """Return what is wrong with a result or with a part that it names, or None if nothing is.
+    """Return the damage of a result or of a part that it names, or None if there is none.
 
-    Files that look as they did when their hash was last right are hashed only with `ignore_cache`. A missing folder is
-    not damage.
+    Files that look as they did at the last successful check are hashed only with `ignore_cache`. A missing folder does
+    not count as damage.
     """
     return damage_with_parts(result, partial(_own, ignore_cache=ignore_cache))
 
 
 def damage_with_parts(result: PublishedResult, own: Own) -> Damage | None:
-    """Return what is wrong with a result or with a part that it names, or None if nothing is or it is not there.
+    """Return the damage of a result or of a part that it names; None if there is none or the result is missing.
 
-    `own`: what is wrong with a result's own manifest and files, a phrase each; None where there is no result.
+    `own`: a function that returns a phrase for each problem of a result's own manifest and files, or None if there is
+    no result.
     """
     found = own(result)
     return None if found is None else _joined(result, found, own)
 
 
 def _joined(result: PublishedResult, found: tuple[str, ...], own: Own) -> Damage | None:
-    """Return what is wrong with a result, of whose own files that is known, and with its parts."""
+    """Return the damage of a result and its parts. The damage of the result's own files is given."""
     try:
         named = result.parts
     except (DamagedManifestError, LostObjectsError):  # its parts are unknown too
@@ -91,7 +93,7 @@ def _joined(result: PublishedResult, found: tuple[str, ...], own: Own) -> Damage
 
 
 def own_damage(result: PublishedResult, *, ignore_cache: bool = False) -> tuple[str, ...]:
-    """Return what is wrong with a result's own files, without its parts; nothing if there is no folder."""
+    """Return the damage of a result's own files, without its parts; empty if there is no folder."""
     return _own(result, ignore_cache=ignore_cache) or ()
 
 
@@ -103,7 +105,7 @@ def _own(result: PublishedResult, *, ignore_cache: bool) -> tuple[str, ...] | No
 
 
 def manifest_damage(result: PublishedResult) -> str | None:
-    """Return what is wrong with a result's manifest, or None if nothing is; files and parts are not looked at."""
+    """Return the damage of a result's manifest, or None. Files and parts are not examined."""
     try:
         _ = result.manifest
     except DamagedManifestError as error:
@@ -112,12 +114,12 @@ def manifest_damage(result: PublishedResult) -> str | None:
 
 
 def record_verified(result: PublishedResult) -> None:
-    """Note that every file has the content of the manifest, so that it is not hashed again while it is unchanged."""
+    """Record that every file has the content that the manifest states, so that unchanged files are not hashed again."""
     _write_seen(result, {name: _mark((result.path / name).stat()) for name in result.manifest["files"]})
 
 
 def forget(result: PublishedResult) -> None:
-    """Remove that note of a folder that no longer exists."""
+    """Remove the note of a folder that no longer exists."""
     path = _seen_file(result)
     _unwritten.pop(path, None)
     with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):  # one that is no file counts as none
@@ -125,14 +127,16 @@ def forget(result: PublishedResult) -> None:
 
 
 def size_problem(name: str, now: int | None, size: int) -> str | None:
-    """Say what is wrong with a file that has so many bytes now, None where it is not there; None where nothing is."""
+    """Return the problem of a file that has `size` bytes now (None if the file is missing), or None if the size is
+    right.
+    """
     if now is None:
         return f"{name} is gone"
     return None if now == size else f"{name} has {now:,} bytes instead of {size:,}"
 
 
 def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
-    """Return what is wrong with the files beside a manifest that is sound; those that are right are noted."""
+    """Return the damage of the files beside a sound manifest, and record the undamaged files."""
     manifest, seen = result.manifest, _read_seen(result)
     known = {} if ignore_cache else seen
     folder, sizes = str(result.path), manifest["sizes"]
@@ -150,7 +154,7 @@ def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
 
 
 def _examined(folder: str, name: str, digest: str, size: int, known: Any) -> tuple[list[Any], str | None]:
-    """Return what to note of a file, and what is wrong with it; `known` is what was noted when it was last hashed."""
+    """Return the new note of a file, and its damage. `known`: the note of the last check."""
     path = os.path.join(folder, name)
     try:
         status = os.stat(path)
@@ -171,7 +175,7 @@ def _examined(folder: str, name: str, digest: str, size: int, known: Any) -> tup
 
 
 def _unpublished(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
-    """Yield files of kinds that stages read and that the manifest does not name; some stages read all there are."""
+    """Yield files of kinds that stages read and that the manifest does not name. Some stages read a whole folder."""
     for place, _, names in os.walk(folder):
         inner = os.path.relpath(place, folder)
         for last in sorted(names):

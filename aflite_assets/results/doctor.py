@@ -1,4 +1,4 @@
-"""Problems of a result store, what to do about each, and the repair of those that can be repaired without loss."""
+"""Problems of a result store, advice for each, and repairs that lose nothing."""
 
 import shutil
 from collections.abc import Iterator
@@ -32,10 +32,10 @@ class Problem:
 
 
 def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) -> Iterator[Problem]:
-    """All problems of a store, asset by asset; `deep` hashes all files, also those that look unchanged.
+    """Return all problems of a store, asset by asset. `deep`: hash all files, including those that look unchanged.
 
-    With `fix`: damaged results and folders without a manifest are set aside, drafts of writers that died, notes of
-    their locks and an unfinished prune's trash are removed. What a running writer works on is left alone.
+    With `fix`, damaged results and folders without a manifest are set aside. Drafts and lock notes of writers that died
+    are removed, and so is the trash of an unfinished prune. Files of a running writer are left alone.
     """
     try:
         store.check_format()
@@ -77,7 +77,7 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
 
 
 def _unread(store: ResultStore, backend: ObjectBackend, fix: bool) -> Iterator[Problem]:
-    """Yield what nothing reads in an object store, once nothing was added to it for a day."""
+    """Yield the objects that nothing reads, if nothing was added to the object store for a day."""
     now = backend.now()
 
     def found() -> Iterator[Leftover]:
@@ -102,7 +102,7 @@ def _half_fetched(home: Path, fix: bool) -> Iterator[Problem]:
 
 
 def _copies(store: ResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
-    """Yield what is wrong with this machine's copies of an object store."""
+    """Yield the problems of this machine's copies of an object store."""
     here = ResultStore(store.root)
     copies = [here.results(*of, parts=parts) for *of, _ in here.partitions() for parts in (False, True)]
     for copy in chain.from_iterable(copies):
@@ -131,7 +131,9 @@ def _half_written(home: Path, fix: bool) -> Iterator[Problem]:
 
 
 def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iterator[Damage]:
-    """Results with their parts, then parts that no result names; a folder without a manifest is damaged too."""
+    """Yield damaged results with their parts, and then damaged parts that no result names. A folder without a manifest
+    counts as damaged.
+    """
     examine, reported, home = store.backend.examiner(deep=deep), set(), store.root / asset / partition
     for place, prefix in ((home, f"{asset}/{partition}/"), (home / "parts", f"{asset}/{partition}/parts/")):
         for key in store.backend.folders(prefix):

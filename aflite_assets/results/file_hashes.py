@@ -1,7 +1,7 @@
 """Content hashes of source files, cached while a file's directory entry (inode, size, times) is unchanged.
 
-`FileHashes` gives sha256 by path; `Watch` says which files have stood still since they were last checked. Both keep
-what they know in one small database, which any number of processes share and which may be deleted at any time.
+`FileHashes` returns sha256 hashes by path. `Watch` tells which files did not change since the last check. Both store
+their data in one small database, which any number of processes share. The database may be deleted at any time.
 """
 
 import hashlib
@@ -49,11 +49,11 @@ class FileMark:
 
     @classmethod
     def of(cls, path: Path) -> "FileMark":
-        """Return the mark of a file; of a link, its target's.
+        """Return the mark of a file; for a link, return the mark of its target.
 
         Raises:
-            MissingDataError: it is gone.
-            DataError: it cannot be looked at.
+            MissingDataError: the file does not exist.
+            DataError: the file cannot be examined.
         """
         with _as_data_errors(path):
             entry = path.stat()
@@ -78,10 +78,10 @@ def default_database() -> Path:
 
 
 class FileHashes:
-    """Hashes of files, found by their marks or computed; `noted` lists every file in the order of the calls.
+    """Hashes of files, found in the database or computed. `noted` lists every file in the order of the calls.
 
-    `most_bytes`: read no more than this; what is left is read by later objects, in this process also from within a
-    file. `watch`: hash only what has stood still.
+    `most_bytes`: the most bytes to read. Later objects of this process continue from there, even within a file.
+    `watch`: hash only files that did not change between two looks.
     """
 
     def __init__(
@@ -93,12 +93,12 @@ class FileHashes:
         self._watch = watch
 
     def of(self, paths: Iterable[Path]) -> list[str]:
-        """sha256 of each file's content, 64 hexadecimal digits, in the order of the paths.
+        """Return the sha256 hash of each file's content, 64 hexadecimal digits, in the order of the paths.
 
         Raises:
-            MissingDataError: a file is gone.
+            MissingDataError: a file does not exist.
             DataError: a file cannot be read.
-            UnsettledDataError: a file is being written, or the budget is used up; call again later.
+            UnsettledDataError: a file is being written, or `most_bytes` are read; call again later.
         """
         marks = {Path(os.path.abspath(path)): None for path in paths}
         current = {path: FileMark.of(path) for path in marks}
@@ -157,10 +157,10 @@ class FileHashes:
 
 
 def check_unchanged(files: Iterable[HashedFile]) -> None:
-    """Refuse files whose content changed since it was hashed; files whose mark changed are hashed again.
+    """Refuse files whose content changed since it was hashed. Files with a changed mark are hashed again.
 
     Raises:
-        MissingDataError: a file is gone.
+        MissingDataError: a file no longer exists.
         UnsettledDataError: a file has other content.
         DataError: a file cannot be read.
     """
@@ -171,14 +171,15 @@ def check_unchanged(files: Iterable[HashedFile]) -> None:
         if now != file.sha256:
             raise UnsettledDataError(
                 f"{str(file.path)!r} changed between hashing and the end of reading (sha256 "
-                f"{file.sha256[:12]}, now {now[:12]}), so nothing was published; try again when it no longer changes"
+                f"{file.sha256[:12]}, now {now[:12]}), so nothing was published; try again when the file no "
+                f"longer changes"
             )
 
 
 class Watch:
-    """Which files have stood still: their mark was the same at two looks in a row, at least `apart` seconds apart.
+    """Files that did not change: their mark was the same at two looks in a row, at least `apart` seconds apart.
 
-    `clock` gives seconds since 1970.
+    `clock` returns seconds since 1970.
     """
 
     def __init__(
@@ -189,11 +190,11 @@ class Watch:
         self._clock = clock
 
     def look(self, paths: Iterable[Path]) -> tuple[Path, ...]:
-        """Look at the files once more; returns those that are not known to stand still yet.
+        """Look at the files again, and return those that may still be changing.
 
         Raises:
-            MissingDataError: a file is gone.
-            DataError: a file cannot be looked at.
+            MissingDataError: a file does not exist.
+            DataError: a file cannot be examined.
         """
         now = self._clock()
         marks = {path: FileMark.of(path) for path in paths}
@@ -203,7 +204,7 @@ class Watch:
 
 
 class _Database:
-    """The two tables. If the database cannot be used, that costs time, never a result."""
+    """The database with its two tables. If it cannot be used, hashing takes longer, but no result is lost."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -213,7 +214,7 @@ class _Database:
         return self._matching("sha256", "hashes", marks)
 
     def looks(self, marks: dict[Path, FileMark]) -> dict[Path, float]:
-        """Since when files have had these marks."""
+        """Return the time since when each file has had its mark."""
         return self._matching("since", "looks", marks)
 
     def remember(self, hashes: dict[Path, tuple[FileMark, str]]) -> None:

@@ -64,12 +64,12 @@ def flush_folder(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Replace a JSON file in one step: a reader sees the old content or the new, never a part."""
+    """Replace a JSON file in one step. A reader sees the old content or the new content, never a part."""
     write_bytes(path, json_bytes(value))
 
 
 def json_bytes(value: Mapping[str, Any]) -> bytes:
-    """Return a value as it stands in a JSON file of a store.
+    """Return a value as the bytes of a JSON file of a store.
 
     Raises:
         ValueError: a number is not finite.
@@ -97,8 +97,8 @@ def read_json(path: Path) -> Any:
 
     Raises:
         FileNotFoundError: there is no such file.
-        OSError: it cannot be read.
-        ValueError: it is not a regular file, too large, or not JSON.
+        OSError: the file cannot be read.
+        ValueError: the path is not a regular file, or the file is too large or not JSON.
     """
     return parse_json(read_small(path))
 
@@ -108,29 +108,29 @@ def read_small(path: Path) -> bytes:
 
     Raises:
         FileNotFoundError: there is no such file.
-        OSError: it cannot be read.
-        ValueError: it is not a regular file, or has more than `MOST_JSON` bytes.
+        OSError: the file cannot be read.
+        ValueError: the path is not a regular file, or the file has more than `MOST_JSON` bytes.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for a writer
-        raise ValueError("it is not a regular file")
+        raise ValueError("the path is not a regular file")
     if status.st_size > MOST_JSON:
-        raise ValueError(f"it has {status.st_size:,} bytes; the largest allowed size is {MOST_JSON:,}")
+        raise ValueError(f"the file has {status.st_size:,} bytes; the largest allowed size is {MOST_JSON:,}")
     return path.read_bytes()
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse JSON in UTF-8 more strictly than `json.loads`: a name stands once in an object, and NaN is refused.
+    """Parse UTF-8 JSON more strictly than `json.loads`: a repeated name in an object is an error, and so is NaN.
 
     Raises:
-        ValueError: it is not JSON, or it is nested too deeply.
+        ValueError: the text is not JSON, or its values are nested too deeply.
     """
     try:
         return json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant)
     except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8") from None
+        raise ValueError("the text is not UTF-8") from None
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("the JSON is nested too deeply") from None
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -138,12 +138,12 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice[:100]!r} is in it twice")
+        raise ValueError(f"{twice[:100]!r} stands twice in one JSON object")
     return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def flush_entry(folder: Path) -> None:
@@ -156,19 +156,19 @@ def flush_entry(folder: Path) -> None:
 
 
 def reserve(path: Path) -> None:
-    """Take all the space on the disk that a file's size promises.
+    """Allocate the disk space of a file's whole size.
 
-    Writing to a memory map where there is none left ends the process without a word.
+    If the disk is full, writing to a memory map ends the process without a message.
 
     Raises:
-        OSError: there is not that much.
+        OSError: the disk has too little space.
     """
     with path.open("r+b") as stream:
         os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Put a file into a draft and leave it in scratch, so that a writer killed before publishing can do it again."""
+    """Put a file into a draft and keep it in scratch, so that a writer killed before publishing can repeat it."""
     try:
         os.link(source, target)
     except OSError:

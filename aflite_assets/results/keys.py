@@ -1,4 +1,4 @@
-"""Keys: what a result was made from, and the short hash of it that names the result's folder."""
+"""Keys: the inputs of a result, and their short hash, which names the result's folder."""
 
 import hashlib
 import json
@@ -15,9 +15,9 @@ DIGEST = re.compile(r"[0-9a-f]{20}")
 class ResultKey:
     """Everything that decides whether a stored result can be used again.
 
-    `code_version` changes when the code gives another answer; `fields` are the settings that were read
-    (JSON values); `inputs` maps the names of the results read to their data versions. Library versions and the
-    device are not part of it: they stand in the manifest.
+    `code_version` changes when the code computes a different result. `fields` are the settings that the stage reads
+    (JSON values). `inputs` maps the names of the results that the stage reads to their data versions. Library versions
+    and the device are not part of the key; they are in the manifest.
     """
 
     code_version: str
@@ -36,15 +36,17 @@ class ResultKey:
 
 
 def is_digest(value: object) -> bool:
-    """Whether a value, from a file that anyone may have written, is a key's digest, so that it may name a folder."""
+    """Whether a value is a key's digest, so that it may name a folder. The value may come from a file that anyone
+    wrote.
+    """
     return isinstance(value, str) and DIGEST.fullmatch(value) is not None
 
 
 def checked_digest(value: object) -> str:
-    """Return a key's digest from such a file.
+    """Return the digest of a key from a file that anyone may have written.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is not a digest.
     """
     if not is_digest(value):
         raise ValueError(f"{value!r:.100} is not a key")
@@ -52,11 +54,11 @@ def checked_digest(value: object) -> str:
 
 
 def current_digest(fields: object) -> str:
-    """Return the digest that a `current.json` names, from its content.
+    """Return the digest in the content of a `current.json`.
 
     Raises:
-        ValueError: it names none.
+        ValueError: the content has no digest.
     """
     if not isinstance(fields, dict):
-        raise ValueError("it is not a JSON object")
+        raise ValueError("the content is not a JSON object")
     return checked_digest(fields.get("key"))

@@ -1,4 +1,4 @@
-"""Locks: one writer per asset and partition, one run per dataset, and readers whose results are not pruned."""
+"""Locks: one writer per asset and partition, one run per dataset, and readers, which keep results from being pruned."""
 
 import fcntl
 import json
@@ -24,7 +24,7 @@ _HELD: ContextVar[frozenset[Path]] = ContextVar("held dataset locks", default=fr
 
 @dataclass(frozen=True)
 class Holder:
-    """Who runs a dataset: process id, host name, since when (ISO 8601, UTC) and what for."""
+    """The process that runs a dataset: its id, host name, start (ISO 8601, UTC) and purpose."""
 
     pid: int
     host: str
@@ -37,7 +37,7 @@ class Holder:
 
 @contextmanager
 def writing(home: Path) -> Iterator[None]:
-    """Be the only writer below one asset's partition; waits for another one.
+    """Hold the lock of the only writer of one asset's partition, and wait for it if another writer has it.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -48,17 +48,17 @@ def writing(home: Path) -> Iterator[None]:
 
 @contextmanager
 def writing_now(home: Path) -> Iterator[bool]:
-    """Hold the same without waiting; yields whether the folder is this process's alone."""
+    """Try to take the lock of `writing` without waiting; yield whether this process has it."""
     with alone_now(home / ".lock") as held:
         yield held
 
 
 @contextmanager
 def alone(path: Path, *, results: Path) -> Iterator[None]:
-    """Be the only one on this machine who holds a lock's file; `results` is the folder that is to be written.
+    """Hold a lock's file, which only one process of this machine can hold. `results`: the folder that will be written.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the file cannot be written.
     """
     lock = FileLock(path)
     try:
@@ -80,10 +80,10 @@ def alone(path: Path, *, results: Path) -> Iterator[None]:
 
 @contextmanager
 def alone_now(path: Path) -> Iterator[bool]:
-    """Hold the same without waiting; yields whether it is held. Its folder must be there.
+    """Try to take the lock of `alone` without waiting; yield whether it is held. The lock's folder must exist.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the file cannot be written.
     """
     lock = FileLock(path)
     try:
@@ -104,7 +104,7 @@ def alone_now(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def running(folder: Path, partition: str, *, what: str, wait: float) -> Iterator[None]:
-    """Be the only run of one dataset; see `ResultStore.dataset_lock`."""
+    """Hold the lock of the only run of one dataset; see `ResultStore.dataset_lock`."""
     path = folder / f"{partition}.lock"
     if path in _HELD.get():
         yield
@@ -147,7 +147,9 @@ def _acquire(lock: FileLock, partition: str, wait: float) -> None:
 
 
 def read_holder(lock: Path) -> Holder | None:
-    """Return the last process that recorded holding a dataset's lock; it may have ended without removing the record."""
+    """Return the process that last recorded that it holds a dataset's lock. It may have ended without removing the
+    record.
+    """
     try:
         return Holder(**json.loads(lock.with_suffix(".json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -155,7 +157,7 @@ def read_holder(lock: Path) -> Holder | None:
 
 
 def occupant(locks: Path, partition: str) -> str | None:
-    """Return who is running a dataset now, or None; `locks` is the folder of the datasets' locks."""
+    """Return the process that runs a dataset now, or None. `locks`: the folder of the datasets' locks."""
     lock = locks / f"{partition}.lock"
     if not lock.exists() or is_free(lock):
         return None
@@ -166,7 +168,7 @@ def is_free(lock: Path) -> bool:
     """Whether no process holds a lock file.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the file cannot be written.
     """
     with alone_now(lock) as free:
         return free
@@ -174,10 +176,10 @@ def is_free(lock: Path) -> bool:
 
 @contextmanager
 def reading(results: Iterable[PublishedResult]) -> Iterator[None]:
-    """Mark results as being read: prune leaves them and their parts alone. The mark ends with the process.
+    """Mark results as being read, so that prune leaves them and their parts alone. The mark ends with the process.
 
     Raises:
-        StoreError: a result's folder is gone.
+        StoreError: a result's folder does not exist.
     """
     with ExitStack() as stack:
         for result in results:
@@ -204,7 +206,7 @@ def _shared(result: PublishedResult) -> Iterator[None]:
 
 @contextmanager
 def unread(folder: Path) -> Iterator[bool]:
-    """Whether no reader has marked a result's folder; none can while the block runs."""
+    """Whether no reader has marked a result's folder. No reader can mark it while the block runs."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:

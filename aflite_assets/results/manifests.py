@@ -1,8 +1,8 @@
-"""Manifests: the hash that they carry of themselves, and whether one is that of the place where it lies.
+"""Manifests: the hash that each carries of itself, and checks whether a manifest belongs to its folder.
 
-The hash covers everything in a manifest, in its order: key, inputs, files, parts, summary, provenance, environment and
-time. It finds damage, edits by hand and manifests copied over others. It does not stop a person who can write the store
-and computes the hash again. A manifest without a hash is damaged.
+The hash covers everything in a manifest, in order: key, inputs, files, parts, summary, provenance, environment and
+time. It finds damage, edits by hand and manifests copied over others. It does not stop a person who can write to the
+store and computes the hash again. A manifest without a hash counts as damaged.
 """
 
 import hashlib
@@ -33,10 +33,10 @@ _LIBRARIES = (
 
 
 def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a manifest as JSON gives them back, with the format and the hash of all of them.
+    """Return the fields of a manifest with the format and the hash of all fields, as JSON would return them.
 
     Raises:
-        ValueError: a number is not finite, or the manifest would be larger than what is read.
+        ValueError: a number is not finite, or the manifest would be larger than a reader accepts.
     """
     text = json.dumps(dict(fields), allow_nan=False, indent=2)
     if len(text) + _HASH_BYTES > MOST_JSON:
@@ -47,7 +47,8 @@ def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def manifest_hash(manifest: Mapping[str, Any]) -> str:
-    """Hash of everything in a manifest but its own hash, 64 hexadecimal digits. The order of names counts.
+    """Return the hash of everything in a manifest except its own hash, 64 hexadecimal digits. The order of names
+    counts.
 
     Raises:
         ValueError: a number is not finite.
@@ -61,7 +62,7 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
     """Read the manifest of a result and check it; see `manifest_problem`.
 
     Raises:
-        ValueError: it is missing, cannot be read, or is not what was published here. The message has no subject.
+        ValueError: the manifest is missing, cannot be read, or was not published here. The message has no subject.
     """
     try:
         manifest: dict[str, Any] = read_json(path)
@@ -78,11 +79,11 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
 
 
 def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str | None:
-    """Return what is wrong with a manifest, which anyone may have written, as a phrase; None if nothing is.
+    """Return the problem of a manifest, which anyone may have written, as a phrase, or None.
 
-    A sound one has the content of its hash, is that of the asset, partition and key, and leads nowhere but below its
-    folders: its data version is that of its files and parts, its key that of what it was made from, keys are digests,
-    names of files relative, sizes bytes.
+    A sound manifest has the right hash, and belongs to the asset, partition and key. Its data version is that of its
+    files and parts, and its key is that of its inputs. Keys are digests, sizes are bytes, and names of files are
+    relative paths that stay below the folder.
     """
     try:
         problem = _seal_problem(manifest) or _place_problem(manifest, asset, partition, key)
@@ -137,7 +138,7 @@ def _is_consistent(manifest: Mapping[str, Any]) -> bool:
 
 
 def _is_below(name: str) -> bool:
-    """Whether a file's name leads nowhere but below the folder that it is joined to, and can name a file."""
+    """Whether a file's name can name a file, and stays below the folder that it is joined to."""
     return not any(step in ("", ".", "..") for step in name.split("/")) and b"\0" not in name.encode()
 
 

@@ -1,4 +1,6 @@
-"""Which store results are kept in: a folder below `AFLITE_HOME`, or the object store that `AFLITE_STORE` names."""
+"""Choice of the store that holds the results: a folder below `AFLITE_HOME`, or the object store that `AFLITE_STORE`
+names.
+"""
 
 import os
 from pathlib import Path
@@ -12,13 +14,13 @@ STORE = "AFLITE_STORE"
 
 
 def open_store(home: Path | None = None, *, address: str | None = None, endpoint_url: str | None = None) -> ResultStore:
-    """Return the store: at `address` (default: what `AFLITE_STORE` holds), or in the folder `results` of the home.
+    """Return the store at `address` (default: the value of `AFLITE_STORE`), or in the folder `results` of the home.
 
-    `home`: default `aflite_home()`; beside an object store it has this machine's copies. `endpoint_url`: the object
-    store's server (default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, AWS's own). Nothing is asked of a server yet.
+    `home`: default `aflite_home()`; with an object store it holds this machine's copies. `endpoint_url`: the object
+    store's server (default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or AWS's own). No request is made yet.
 
     Raises:
-        InvalidInputError: the address or the server's is none.
+        InvalidInputError: the address of the store or of the server is not valid.
     """
     home = home or aflite_home()
     given = address or os.environ.get(STORE, "").strip()

@@ -18,7 +18,7 @@ _NO_PINS = "nothing is pruned there, so pins are not needed"
 
 @dataclass(frozen=True)
 class Pin:
-    """A result that stays; `note` says what for, `pinned` since when (ISO 8601, UTC)."""
+    """A result that prune keeps. `note`: why it is kept; `pinned`: since when (ISO 8601, UTC)."""
 
     asset: str
     partition: str
@@ -29,11 +29,11 @@ class Pin:
 
 
 def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -> list[Pin]:
-    """Keep results until they are unpinned; one that was pinned before gets the new note.
+    """Keep results until they are unpinned. A result that is pinned already gets the new note.
 
     Raises:
         StoreError: the pin cannot be written.
-        UnsupportedStoreError: the results lie in an object store.
+        UnsupportedStoreError: the results are in an object store.
     """
     store.needs_folder("aflite pin", instead=_NO_PINS)
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -52,7 +52,7 @@ def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -
 
 
 def unpin(store: ResultStore, partition: str, asset: str | None = None) -> list[Pin]:
-    """Remove every pin of a dataset, or of one of its assets; returns the removed pins."""
+    """Remove every pin of a dataset, or of one of its assets, and return the removed pins."""
     gone = [pinned for pinned in read_pins(store) if pinned.partition == partition and asset in (None, pinned.asset)]
     for pinned in gone:
         _path(store, pinned).unlink(missing_ok=True)
@@ -60,11 +60,11 @@ def unpin(store: ResultStore, partition: str, asset: str | None = None) -> list[
 
 
 def read_pins(store: ResultStore) -> list[Pin]:
-    """Every pin, by dataset and asset.
+    """Return every pin, by dataset and asset.
 
     Raises:
-        StoreError: a pin cannot be read; nothing may be removed until it is.
-        UnsupportedStoreError: the results lie in an object store.
+        StoreError: a pin cannot be read; nothing may be removed until it can be read.
+        UnsupportedStoreError: the results are in an object store.
     """
     store.needs_folder("aflite pin", instead=_NO_PINS)
     return [_read(path) for path in sorted((store.root / FOLDER).glob("*/[a-z0-9]*.json"))]
@@ -78,10 +78,10 @@ def _read(path: Path) -> Pin:
     try:
         found = Pin(**read_json(path))
         if not all(isinstance(value, str) for value in asdict(found).values()):
-            raise ValueError("a value is not a text")
+            raise ValueError("a value in it is not a text")
         # Unpinning removes the file that the content names, so it must be this one.
         if (path.parent.name, path.name) != (found.partition, f"{found.asset}-{found.key}.json"):
-            raise ValueError(f"it pins {found.asset[:100]!r} of {found.partition[:100]!r}")
+            raise ValueError(f"the file pins {found.asset[:100]!r} of {found.partition[:100]!r}")
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"the pin {path} cannot be read ({error}); delete it and pin the result again") from error
     return found

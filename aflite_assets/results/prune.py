@@ -1,7 +1,7 @@
-"""Which results, parts and leftovers nothing needs any more, and their removal.
+"""Removal of results, parts and leftovers that nothing needs any more.
 
-A folder is renamed into the store's trash and deleted there, results before the parts that they name, so that a store
-in which a prune was killed is whole, only larger.
+A folder is renamed into the store's trash and deleted there, and results are removed before the parts that they name.
+So a store in which a prune was killed is whole, but larger.
 """
 
 import os
@@ -38,7 +38,7 @@ REASONS = (CURRENT, REFRESHED, MADE_FROM, PINNED, READ, WRITTEN, YOUNG, PARTS)
 
 @dataclass(frozen=True)
 class Removal:
-    """A folder or file that is removed: its kind in words, where it was and its bytes."""
+    """A folder or file that is removed: its kind in words, its place and its bytes."""
 
     kind: str
     path: Path
@@ -47,11 +47,11 @@ class Removal:
 
 @dataclass
 class Pruned:
-    """Results that were or would be removed; those kept only because a process uses it, a line each; what is kept, by
+    """Results that were removed or would be removed, results in use by a process (one line each), and kept results by
     reason.
 
-    `damaged`: what was left alone because a damaged result may need it, a line each. `kept`: for each reason, most
-    important first, how many results and their bytes; parts are counted apart.
+    `damaged`: results that were left alone because a damaged result may need them, one line each. `kept`: for each
+    reason, most important first, the number of results and their bytes; parts are counted separately.
     """
 
     removed: list[Removal] = field(default_factory=list)
@@ -60,12 +60,12 @@ class Pruned:
     kept: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
 
     def keep(self, reason: str, size: int) -> None:
-        """Count one that is kept."""
+        """Count one kept result."""
         count, total = self.kept.get(reason, (0, 0))
         self.kept[reason] = (count + 1, total + size)
 
     def by_kind(self) -> Mapping[str, tuple[int, int]]:
-        """How many of each kind, and their bytes."""
+        """Return the number and the bytes of the removals of each kind."""
         kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for folder in self.removed:
             kinds[folder.kind][0] += 1
@@ -84,20 +84,22 @@ def prune(
 ) -> Pruned:
     """Remove the results that nothing needs.
 
-    Needed are, per dataset: what is current; what the `keep` newest refreshes used, those that used the same counted
-    once; what is pinned; what a process reads, and everything of an asset that a process writes; what any of these was
-    made from, but for pins, which protect a folder and its parts alone; and what was published within `older_than`.
+    The needed results of a dataset are: the current results; those that the `keep` newest refreshes used, where
+    refreshes that used the same results count once; pinned results; results that a process reads, and all results of an
+    asset that a process writes; results published within `older_than`; and the inputs of all these. A pin protects only
+    its own folder and parts, not the inputs.
 
-    `caches`: folders outside the store of which nothing is lost; those untouched for `older_than` go too. `deleted`:
-    datasets whose file was deleted; of these only what is pinned, used now or younger than `older_than` stays.
+    `caches`: folders outside the store that can be computed again; those that were not used for `older_than` are
+    removed too. `deleted`: datasets whose file was deleted; of these only results stay that are pinned, in use or
+    younger than `older_than`.
 
     Raises:
-        StoreError: a refresh or a pin cannot be read, or the store is of another format. Nothing was removed.
-        UnsupportedStoreError: the results lie in an object store.
+        StoreError: a refresh or a pin cannot be read, or the store has another format. Nothing was removed.
+        UnsupportedStoreError: the results are in an object store.
         ValueError: `keep` is negative.
     """
     if keep < 0:
-        raise ValueError(f"keep is {keep}; give the number of refreshes to keep, 0 or more")
+        raise ValueError(f"`keep` is {keep}; give the number of refreshes to keep, 0 or more")
     store.needs_folder(
         "aflite prune",
         instead=f"no published result is deleted from there automatically; copies in {store.root} may be deleted "
@@ -132,7 +134,7 @@ def prune(
 
 @contextmanager
 def _exclusive(store: ResultStore) -> Iterator[None]:
-    """Allow one prune at a time, so that all that lies in the trash is its own."""
+    """Allow only one prune at a time, so that everything in the trash belongs to it."""
     store.locks_folder.mkdir(exist_ok=True)
     with FileLock(store.locks_folder / ".prune.lock"):
         yield
@@ -140,7 +142,7 @@ def _exclusive(store: ResultStore) -> Iterator[None]:
 
 @dataclass
 class _Rules:
-    """Record of what is kept for every dataset, and how things are removed."""
+    """Rules for what is kept of every dataset, and how the rest is removed."""
 
     store: ResultStore
     keep: int
@@ -159,7 +161,7 @@ class _Rules:
         self.pinned = {(pin.asset, pin.partition, pin.key) for pin in read_pins(self.store)}
 
     def records(self, partition: str) -> tuple[list[tuple[str, str]], list[Path]]:
-        """(asset, key) pairs of the refreshes that are kept, and the files of the others."""
+        """Return the (asset, key) pairs of the kept refreshes, and the files of the other refreshes."""
         refreshes = read_refreshes(self.store, partition)
         groups = newest_distinct(refreshes, 0 if partition in self.deleted else self.keep)
         kept = [(asset, key) for group in groups for asset, key in group[0].keys.items()]
@@ -173,7 +175,7 @@ class _Rules:
         return age >= (least if self.older_than is None else self.older_than)
 
     def remove(self, kind: str, path: Path, pruned: Pruned, *, aside: bool = True) -> None:
-        """Move it into the trash in one step, or delete it directly where nothing depends on it being whole."""
+        """Move a folder into the trash in one step, or delete it directly if nothing depends on it being whole."""
         removal = Removal(kind, path, _size(path))
         if not self.dry_run:
             if aside and path.is_dir():
@@ -190,7 +192,7 @@ class _Rules:
 
 @dataclass
 class _Dataset:
-    """One dataset's folders by asset, and what its kept refreshes used."""
+    """One dataset's folders by asset, and the results that its kept refreshes used."""
 
     rules: _Rules
     partition: str
@@ -219,7 +221,7 @@ class _Dataset:
     def _removed_whole(
         self, asset: str, results: Mapping[str, PublishedResult], needed: Mapping[str, str], pruned: Pruned
     ) -> bool:
-        """Remove the folder of a deleted dataset's asset of which nothing is needed; returns whether it did."""
+        """Remove the asset's folder of a deleted dataset if nothing in it is needed; return whether it was removed."""
         rules = self.rules
         is_unneeded = not needed and all(rules.is_old(_published(result)) for result in results.values())
         if self.partition not in rules.deleted or not is_unneeded:
@@ -234,13 +236,14 @@ class _Dataset:
         return True
 
     def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
-        """Results or parts by key. One with a damaged manifest is left to `aflite doctor`."""
+        """Return results or parts by key. Those with a damaged manifest are left to `aflite doctor`."""
         found = self.rules.store.results(asset, self.partition, parts=parts)
         return {result.key: result for result in found if manifest_damage(result) is None}
 
     def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
-        """Why each key is needed, by asset: what is current, refreshed or read, with all that it was made from; and
-        what is pinned.
+        """Return why each key is needed, by asset.
+
+        Needed keys are those that are current, refreshed or read, with all their inputs, and those that are pinned.
         """
         needed: dict[str, dict[str, str]] = {asset: {} for asset in results}
         versions: dict[tuple[str, str], list[PublishedResult]] = defaultdict(list)
@@ -267,7 +270,7 @@ class _Dataset:
         return needed
 
     def _roots(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> Iterator[tuple[str, str, str]]:
-        """Asset, key and why it stays."""
+        """Return assets and keys that are kept for their own sake, with the reason."""
         for asset in results if self.partition not in self.rules.deleted else ():
             current = self.rules.store.current_key(asset, self.partition)
             if current is not None:
@@ -297,7 +300,7 @@ class _Dataset:
                 forget(result)
 
     def _lost(self, asset: str) -> str | None:
-        """Which result cannot say what parts it has: a damaged one, or the current one that was set aside."""
+        """Return the result whose parts are unknown: a damaged one, or the current one that was set aside."""
         store = self.rules.store
         for result in store.results(asset, self.partition):
             if manifest_damage(result) is not None:
@@ -339,7 +342,7 @@ def _missing(
     needed: Mapping[str, Mapping[str, str]],
     versions: Mapping[tuple[str, str], list[PublishedResult]],
 ) -> list[str]:
-    """Return the assets among a result's inputs of whose content no result is needed so far."""
+    """Return the assets among a result's inputs for which no result of that content is known to be needed."""
     inputs = result.manifest["made_from"]["inputs"].items()
     return [
         asset

@@ -1,4 +1,4 @@
-"""Making a folder whole before it gets its name: its manifest, what is flushed, and what goes wrong in words."""
+"""Completing a folder before it gets its name: its manifest, flushing to disk, and errors that say what went wrong."""
 
 import errno
 import os
@@ -21,9 +21,9 @@ _OBSTACLES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 @contextmanager
 def whole_folder(path: Path, scratch: Path, *, ready: Path) -> Iterator[None]:
-    """Have the block fill the empty folder `path`, which becomes `ready` in one step once it is on the disk.
+    """Let the block fill the empty folder `path`, and rename it to `ready` in one step once it is on the disk.
 
-    After an error, or an interruption, nothing of it stays; `scratch` stays then if the block left something there.
+    After an error or an interruption, `path` is removed. `scratch` stays if the block left a file in it.
     """
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
@@ -55,7 +55,7 @@ def write_manifest(
     """Add the manifest of a result to the folder with all its files.
 
     Raises:
-        ValueError: the manifest would be larger than what is read.
+        ValueError: the manifest would be larger than a reader accepts.
     """
     files = folder_hashes(folder)
     named = {name: {"key": part.key, "data_version": part.data_version} for name, part in parts.items()}
@@ -81,7 +81,7 @@ def write_manifest(
 
 @contextmanager
 def explain_full_disk(result: str, home: Path) -> Iterator[None]:
-    """Name a full disk and what to do about it; other errors pass."""
+    """Turn the error of a full disk into one that says what to do; other errors pass."""
     try:
         yield
     except OSError as error:
@@ -95,7 +95,7 @@ def explain_full_disk(result: str, home: Path) -> Iterator[None]:
 
 @contextmanager
 def explain_obstacle(home: Path) -> Iterator[None]:
-    """Name what lies where the store needs a folder or file of its own; other errors pass."""
+    """Turn the error of a file in the place of a folder of the store into one that names it; other errors pass."""
     try:
         yield
     except OSError as error:

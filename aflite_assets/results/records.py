@@ -18,7 +18,8 @@ DAMAGED, WORK = ".damaged", ".work"
 class PublishedResult:
     """One version of one asset's partition, or of a part of it.
 
-    `asset` and `partition` say what it is, `key` names the folder, `folder` is its absolute location.
+    `asset` and `partition` identify the result, `key` is the name of its folder, and `folder` is the folder's absolute
+    path.
     """
 
     asset: str
@@ -28,15 +29,15 @@ class PublishedResult:
 
     @property
     def path(self) -> Path:
-        """The folder with the files in it."""
+        """The folder with the result's files."""
         return self.folder
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """Return what the result was made from and with: key, data version, summary, parts, environment, time.
+        """Manifest: key, data version, summary, parts, environment and time of the result.
 
         Raises:
-            DamagedManifestError: it cannot be read, or it is not the one that was published here.
+            DamagedManifestError: the manifest cannot be read, or was not published here.
         """
         path = self.path / MANIFEST
         try:
@@ -56,13 +57,13 @@ class PublishedResult:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The numbers that the stage reported about its result."""
+        """Numbers that the stage reported about its result."""
         summary: dict[str, Any] = self.manifest["summary"]
         return summary
 
     @property
     def parts(self) -> Mapping[str, "PublishedResult"]:
-        """The parts that this result consists of, by name, in the order they were made."""
+        """Parts of this result by name, in the order of their creation."""
         folder = self.folder.parent / "parts"
         return {
             name: PublishedResult(self.asset, self.partition, part["key"], folder / part["key"])
@@ -70,7 +71,7 @@ class PublishedResult:
         }
 
     def part(self, name: str) -> "PublishedResult":
-        """One part by its name.
+        """Return one part by its name.
 
         Raises:
             StoreError: the result has no such part.

@@ -1,4 +1,4 @@
-"""Records of whole runs: which result of every asset each used. Prune keeps what the newest used.
+"""Records of whole runs: the result of every asset that each run used. Prune keeps the results of the newest records.
 
 <root>/refreshes/<partition>/<time>-<id>.json
 """
@@ -20,10 +20,10 @@ _MOMENT = "%Y%m%dT%H%M%S%fZ"
 
 @dataclass(frozen=True)
 class Refresh:
-    """One whole run of a dataset, under `path`.
+    """One whole run of a dataset; `path` is its file.
 
-    `ended`: UTC. `keys` and `data_versions`: by asset, what it used. `made`: the assets that it made rather than found.
-    `what`: what started it, in words.
+    `ended`: UTC. `keys` and `data_versions`: those of the results that the run used, by asset. `made`: the assets that
+    the run computed rather than found. `what`: the command or schedule that started it, in words.
     """
 
     path: Path
@@ -38,10 +38,10 @@ class Refresh:
 def record_refresh(
     store: ResultStore, results: Iterable[PublishedResult], *, made: Iterable[str] = (), what: str
 ) -> Refresh:
-    """Record what a run used, in one step; `made`: names of the assets that it made.
+    """Record the results that a run used, in one step. `made`: names of the assets that the run computed.
 
     Raises:
-        ValueError: there are no results, or they are of several datasets.
+        ValueError: there are no results, or they belong to several datasets.
         StoreError: the record cannot be written.
     """
     used = {result.asset: result for result in results}
@@ -73,7 +73,7 @@ def record_refresh(
 
 
 def read_refreshes(store: ResultStore, partition: str) -> tuple[Refresh, ...]:
-    """Every record of a dataset, newest first.
+    """Return every record of a dataset, newest first.
 
     Raises:
         StoreError: a record cannot be read.
@@ -91,7 +91,8 @@ def recorded_partitions(store: ResultStore) -> list[str]:
 def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[list[Refresh]]:
     """Return the first `most` groups of records that used the same results, in the order of their newest.
 
-    Refreshes that used the same results count as one: a month without changes would push out all older states.
+    Refreshes that used the same results count as one; otherwise a month without changes would push out all older
+    states.
     """
     groups: dict[tuple[tuple[str, str], ...], list[Refresh]] = {}
     for refresh in refreshes:
@@ -106,9 +107,9 @@ def _read(path: Path) -> Refresh:
         fields["made"] = tuple(fields["made"])
         refresh = Refresh(path, **fields)
         if refresh.ended.tzinfo is None or refresh.partition != path.parent.name:
-            raise ValueError(f"it belongs to {refresh.partition!r:.100}, {refresh.ended}")
+            raise ValueError(f"the record belongs to {refresh.partition!r:.100}, {refresh.ended}")
         if not all(_is_text_by_text(values) for values in (refresh.keys, refresh.data_versions)):
-            raise ValueError("its keys or data versions are not one text per asset")
+            raise ValueError("the keys or data versions are not texts by asset")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
             f"the record {path} cannot be read ({error}); nothing is pruned until you delete this record, and then its "

@@ -1,8 +1,8 @@
-"""Files computed from a published result at any time, kept beside it so that it is computed once.
+"""Files that are computed from a published result at any time, and stored beside it so that they are computed once.
 
 <root>/<asset>/<partition>/shown/<key>-<name>-<version>.json
 
-It is not part of the result: no data version depends on it, and deleting it costs only seconds.
+They are not part of the result: no data version depends on them, and deleting one costs only seconds.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ _log = logging.getLogger(__name__)
 def kept_beside(result: PublishedResult, name: str, *, version: str, make: Callable[[], Any]) -> Any:
     """Return the JSON value that `make` returns, cached for this result's data version and this `version` of the code.
 
-    A missing or damaged file, or one of another version, is made again. If it cannot be written, that is logged, and it
-    is made again the next time.
+    If the file is missing, damaged or of another version, the value is computed again. If the file cannot be written,
+    that is logged, and the value is computed again the next time.
     """
     path = result.path.parent / FOLDER / f"{result.key}-{name}-{version}.json"
     text = _read(path, result.data_version)
@@ -39,7 +39,7 @@ def kept_beside(result: PublishedResult, name: str, *, version: str, make: Calla
 
 @cache
 def sources_version(files: tuple[Path, ...]) -> str:
-    """12 hexadecimal digits that change with the content of code files, and of those in folders among them."""
+    """Return 12 hexadecimal digits that change with the content of `files`: code files, or folders of code files."""
     digest = hashlib.sha256()
     for path in _expanded(files):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -61,7 +61,9 @@ Write = Callable[["Draft"], Summary]
 
 @dataclass(frozen=True)
 class StoredResult:
-    """A result, and whether it was found (`cached`) or made; `damage`: that of the one that it replaced, if any."""
+    """A result, and whether it was found (`cached`) or computed. `damage`: the damage of the result that it replaced,
+    if any.
+    """
 
     result: PublishedResult
     cached: bool
@@ -70,7 +72,9 @@ class StoredResult:
 
 @dataclass
 class Draft:
-    """Draft that a writer fills: files in `path` are published; `scratch` outlives a killed writer of the same key."""
+    """Folder that a writer fills. Files in `path` are published; `scratch` survives if a writer of the same key is
+    killed.
+    """
 
     store: "ResultStore"
     asset: str
@@ -84,24 +88,26 @@ class Draft:
 
     @property
     def target(self) -> Path:
-        """Where a result, other than a part, will stand once it is published."""
+        """The future place of a published result that is not a part."""
         return self.store.root / self.asset / self.partition / self.key.digest
 
     def part(self, name: str, key: ResultKey, write: Write) -> StoredResult:
-        """Add a part with a key of its own: found if it was published before, made and published now if not."""
+        """Add a part with a key of its own. The part is reused if it was published before, and computed and published
+        otherwise.
+        """
         obtained = self.store.get_or_create_part(self.asset, self.partition, key, write, log=self.log)
         self.parts[name] = obtained.result
         return obtained
 
     def add_published_part(self, name: str, key: ResultKey) -> PublishedResult | None:
-        """Add a part that was published before, and return it; None if there is none."""
+        """Add a part that was published before, and return it; return None if there is none."""
         part = self.store.find_part_or_set_aside(self.asset, self.partition, key, log=self.log)
         if part is not None:
             self.parts[name] = part
         return part
 
     def order_parts(self, names: Iterable[str]) -> None:
-        """Put the parts into this order, in whichever they were made by several threads; others stay before them."""
+        """Put the parts into this order, since several threads may have made them. Parts not named stay before them."""
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
 
@@ -114,7 +120,8 @@ def _no_log(_: str) -> None:
 class ResultStore:
     """Results that any number of processes share, in the folder `root`, or at `remote` with copies below `root`.
 
-    On an object store two machines that make the same result both work; one publishes it, and the other takes that.
+    With an object store, two machines may compute the same result at once. One publishes it, and the other uses the
+    published result.
     """
 
     root: Path
@@ -122,38 +129,38 @@ class ResultStore:
 
     @property
     def backend(self) -> Backend:
-        """Where the results lie."""
+        """Backend of the place that holds the results."""
         return FolderBackend(self.root) if self.remote is None else self.remote
 
     @property
     def place(self) -> str:
-        """Where the results lie, in words."""
+        """Place of the results, in words."""
         return self.backend.place
 
     @property
     def keeps_copies(self) -> bool:
-        """Whether files are this machine's copies of what lies elsewhere."""
+        """Whether files are this machine's copies of files in an object store."""
         return self.backend.keeps_copies
 
     def needs_folder(self, command: str, *, instead: str) -> None:
-        """Let commands through that walk the folder; a store without one refuses them, and says what to do `instead`.
+        """Check that the results are in a folder, for a command that walks it. `instead`: advice for other stores.
 
         Raises:
-            UnsupportedStoreError: the results lie in no folder.
+            UnsupportedStoreError: the results are not in a folder.
         """
         if self.keeps_copies:
             raise UnsupportedStoreError(f"{command} does not work on the object store {self.place}; {instead}")
 
     def has(self, asset: str, partition: str, key: str) -> bool:
-        """Whether a result of this key's digest is there, damaged or not."""
+        """Whether there is a result with this key's digest, damaged or not."""
         return self.backend.exists(f"{asset}/{partition}/{key}/{MANIFEST}")
 
     def size(self, partition: str) -> int:
-        """Bytes of everything that is kept of a dataset."""
+        """Return the bytes of everything that the store holds of a dataset."""
         return sum(self.backend.size(f"{name}/{partition}/") for name in self.backend.folders(""))
 
     def write_record(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Write a record of JSON values whole or not at all, to a path below `root`.
+        """Write a record of JSON values to a path below `root`, completely or not at all.
 
         Raises:
             OSError: the folder cannot be written.
@@ -162,21 +169,21 @@ class ResultStore:
         self.backend.put(self._name(path), json_bytes(fields))
 
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
-        """Return the published result of a key, or None; a damaged one counts as absent, see `damage`."""
+        """Return the published result of a key, or None. A damaged result counts as missing; see `damage`."""
         self.check_format()
         there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
         return there if there is not None and self.backend.damage(there, Look.FOUND) is None else None
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
-        """Return what is wrong with the published result of a key; None if it is whole or not there."""
+        """Return the damage of the published result of a key, or None if it is whole or missing."""
         there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
         return None if there is None else self.backend.damage(there, Look.FOUND)
 
     def current(self, asset: str, partition: str) -> PublishedResult:
-        """Return the version of an asset's partition that downstream reads.
+        """Return the version of an asset's partition that downstream stages read.
 
         Raises:
-            StoreError: nothing was published yet, or the result named is gone.
+            StoreError: no result was published yet, or the current result no longer exists.
         """
         home = self._home(asset, partition)
         key = self.current_key(asset, partition)
@@ -187,14 +194,14 @@ class ResultStore:
         result = self._listed(asset, partition, home / key)
         if result is None:
             place = f"{self.place}/{self._name(home / key)}"
-            raise StoreError(f"{asset} of {partition!r} has no current result any more: {place}; materialise it again")
+            raise StoreError(f"{asset} of {partition!r} no longer has a current result: {place}; materialise it again")
         return result
 
     def current_key(self, asset: str, partition: str) -> str | None:
-        """Return the key of the version that downstream reads, None without one; its result may be gone.
+        """Return the key of the version that downstream stages read, or None. Its result may be missing.
 
         Raises:
-            StoreError: the mark cannot be read.
+            StoreError: the file with the key cannot be read.
         """
         name = self._name(self._home(asset, partition) / CURRENT)
         try:
@@ -208,10 +215,10 @@ class ResultStore:
     def get_or_create(
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
-        """Return the result of a key: found, or made by `write` and published; current from then on.
+        """Return the result of a key, found, or computed by `write` and published. The result becomes the current one.
 
-        A second process for the same asset and partition waits for the first. A damaged result
-        is set aside and made again, with a line to `log`.
+        A second process for the same asset and partition waits for the first. A damaged result is set aside and
+        computed again, with a line to `log`.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -229,7 +236,7 @@ class ResultStore:
     def get_or_create_part(
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
-        """`get_or_create` for a part, called while its asset's result is being written, so already under the lock."""
+        """Do the same as `get_or_create` for a part. Call it while its asset's result is being written."""
         part = self.find_part_or_set_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
         return StoredResult(part or self._publish(asset, partition, key, folder, write, log), cached=part is not None)
@@ -237,18 +244,18 @@ class ResultStore:
     def find_part_or_set_aside(
         self, asset: str, partition: str, key: ResultKey, *, log: Log = _no_log
     ) -> PublishedResult | None:
-        """Return the published part of a key with its published content, or None; a damaged one is set aside.
+        """Return the undamaged published part of a key, or None. A damaged part is set aside.
 
-        Only for a writer of the asset, which holds its lock.
+        Only a writer of the asset, which holds its lock, may call this.
         """
         then = f"this part of {asset} of {partition!r} will be computed again"
         return self._reusable(asset, partition, self._part_folder(asset, partition, key), then, log)[0]
 
     def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _no_log) -> None:
-        """Compare the files of results, and of their parts, with their hashes before something is made from them.
+        """Compare the files of results, and of their parts, with their hashes before they are used as inputs.
 
         Raises:
-            StoreError: one is damaged; it was set aside, so that its stage makes it again when it is run next.
+            StoreError: a result is damaged. It was set aside, so that its stage computes it again in the next run.
         """
         for result in inputs:
             if self.backend.damage(result, Look.READ) is None:
@@ -265,17 +272,19 @@ class ResultStore:
                 )
 
     def set_aside(self, damage: Damage, *, log: Log = _no_log) -> bool:
-        """Take a damaged result or part out of the way, under its asset's lock; its stage makes it again when run.
+        """Remove a damaged result or part from its place, under its asset's lock. Its stage computes it again in the
+        next run.
 
-        Returns whether it did: what was published again meanwhile stays.
+        Return whether it was removed. A result that was published again meanwhile stays.
         """
         with self._locked(self._home(damage.result.asset, damage.result.partition)):
             return self._set_aside(damage, "it is computed again when its stage runs", log)
 
     def bring_current(self, asset: str) -> None:
-        """Have the current results of an asset below `root`, where files are served from, and marks of no others.
+        """Fetch the current results of an asset into `root`, from where files are served, and remove other
+        `current.json` files.
 
-        One that is lost is left out, with a warning.
+        A lost result is left out, with a warning.
 
         Raises:
             StoreError: the object store cannot be reached, or refuses.
@@ -291,13 +300,14 @@ class ResultStore:
 
     @contextmanager
     def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
-        """Be the only run of a dataset on this machine, also across processes; the lock dies with its process.
+        """Hold the lock of the only run of a dataset on this machine. The lock ends with its process.
 
-        `what`: how the holder is named to others, for one "aflite refresh". `wait`: seconds to wait for another run;
-        negative: without limit, 0: not at all. A thread that holds the lock already does not wait.
+        `what`: the name of the holder in messages, for example "aflite refresh". `wait`: seconds to wait for another
+        run; a negative number means no limit, and 0 means not to wait. A thread that holds the lock already does not
+        wait.
 
         Raises:
-            DatasetBusyError: another run did not end in time; the message names process, host and time.
+            DatasetBusyError: another run did not end in time; the message names its process, host and time.
             StoreError: the folder cannot be written.
         """
         self._home("dataset", partition)
@@ -307,14 +317,14 @@ class ResultStore:
 
     @property
     def locks_folder(self) -> Path:
-        """Where the locks of datasets lie."""
+        """Folder with the locks of datasets."""
         return self.root / ".locks"
 
     def check_format(self) -> None:
-        """Refuse a store of another format than this version's, or whose format cannot be read.
+        """Refuse a store of another format than this version's, or one whose format cannot be read.
 
         Raises:
-            StoreError: with both versions, or with what `format.json` holds.
+            StoreError: with both versions, or with the content of `format.json`.
         """
         if time.monotonic() - _format_seen.get(self, -math.inf) < self.backend.format_seconds:
             return
@@ -338,7 +348,7 @@ class ResultStore:
         _format_seen[self] = time.monotonic()
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
-        """Every asset's partition that has results: asset, partition and folder, in the order of names."""
+        """Return every asset's partition that has results, as asset, partition and folder, in the order of names."""
         for asset in self.backend.folders(""):
             if NAME.fullmatch(asset) and asset not in RESERVED:
                 names = self.backend.folders(f"{asset}/")
@@ -349,7 +359,9 @@ class ResultStore:
         return {partition for _, partition, _ in self.partitions()}
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
-        """Every result of an asset's partition, or every part; damaged ones too, unless their manifest is none."""
+        """Return every result of an asset's partition, or every part. Damaged ones are included if their manifest can
+        be read.
+        """
         home = self._home(asset, partition)
         place = home / "parts" if parts else home
         for key in self.backend.folders(f"{self._name(place)}/"):
@@ -364,7 +376,7 @@ class ResultStore:
     def _reusable(
         self, asset: str, partition: str, folder: Path, then: str, log: Log
     ) -> tuple[PublishedResult | None, Damage | None]:
-        """Return the published result of a place, and the damage for which one was set aside."""
+        """Return the published result of a place, and the damage of a result that was set aside."""
         there = self.backend.published(asset, partition, folder)
         damage = None if there is None else self.backend.damage(there, Look.REUSED)
         if damage is not None:
@@ -397,7 +409,7 @@ class ResultStore:
         return self.root / asset / partition
 
     def _name(self, path: Path) -> str:
-        """Return what a path below `root` is called in the backend."""
+        """Return the name of a path below `root` in the backend."""
         return path.relative_to(self.root).as_posix()
 
     @contextmanager
@@ -408,7 +420,9 @@ class ResultStore:
             yield
 
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
-        """Make a result what downstream reads, unless another was `asked` for later by the store's clock."""
+        """Make a result the one that downstream stages read, unless another result was requested later by the store's
+        clock.
+        """
         asset, partition = result.asset, result.partition
         mark = {"key": result.key, "data_version": result.data_version}
         if asked is not None:
@@ -457,7 +471,7 @@ class ResultStore:
         return result
 
     def _can_be_published(self, asset: str, partition: str, ready: Path) -> bool:
-        """Whether a folder is a result that was made and not published, of parts that are still what they were."""
+        """Whether a folder holds a result that was completed but not published, with parts that are unchanged."""
         try:
             manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
             hashes = folder_hashes(ready)
@@ -472,7 +486,7 @@ class ResultStore:
 
 
 def _asked(mark: bytes) -> datetime:
-    """Return when what a mark names was asked for; the earliest time where it does not say so, or is none."""
+    """Return the time at which the result in `current.json` was requested; the earliest time if that is unknown."""
     earliest = datetime.min.replace(tzinfo=UTC)
     try:
         fields = parse_json(mark)

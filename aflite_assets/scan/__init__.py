@@ -1,1 +1,4 @@
-"""The scan of cues: properties of rows that tell the label by themselves. No encoders, no stages, no Dagster."""
+"""The scan for cues: properties of rows that predict the label by themselves.
+
+This package uses no encoders, no stages and no Dagster.
+"""

@@ -1,4 +1,4 @@
-"""Records of what a scan found, and the same as tables."""
+"""Records and tables of the results of a scan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -25,7 +25,10 @@ ALL_TOGETHER = "all artefacts together"
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A cue in another set. `balanced`, `low`, `high`: balanced accuracy with a 95 % interval; None if not measured."""
+    """Result for a cue in a set that was not scanned.
+
+    `balanced`, `low`, `high`: balanced accuracy with a 95 % interval; None if not measured.
+    """
 
     name: str
     rows: int
@@ -37,10 +40,10 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class CueProperty:
-    """A property that a cue is made of.
+    """One of the properties that make up a cue.
 
-    `kind` and `name`: those of the property itself, whatever range or opposite of it the cue is. `source`: the column
-    or text that it was read from, "" if it is none of one column.
+    `kind` and `name`: kind and name of the property, regardless of the range or negation that the cue uses. `source`:
+    the column or text of the property, or "" if the property is not of a single column.
     """
 
     kind: str
@@ -50,17 +53,17 @@ class CueProperty:
 
 @dataclass(frozen=True)
 class Cue:
-    """A property that tells a class by itself.
+    """A property that predicts a class by itself.
 
-    `name`: as a person reads it (dataset text: escape it). `kind` and `reason`: its nature, reason None for a
-    candidate. `label`: name of the class. `rows`: scanned rows that carry it. `share_of_class`, `share_of_rest`: shares
-    of the class and of all others that carry it. `precision`: share of its rows that have the class; `base_rate`: that
-    of all rows. `balanced`, `low`, `high`: balanced accuracy of the cue alone on rows it was not chosen on, with a 95 %
-    interval. `p_value`: adjusted for all artefacts, or for all candidates. `tested_rows` and `tested_precision`: rows
-    of a tested half that carry it, and the share of them that have the class. `synonyms`: cues with nearly the same
-    rows.
-    `explained_by`: number of a stronger cue beside which this one tells nothing more. `properties`: those whose
-    conditions the cue joins; `same_properties`: those of cues with nearly the same rows, opposites too.
+    `name`: a readable name that may contain dataset text, to be escaped. `kind` and `reason`: the kind of the property,
+    and why it is an artefact; None for a candidate. `label`: name of the predicted class. `rows`: the number of scanned
+    rows with the cue. `share_of_class`, `share_of_rest`: shares of the class and of all other rows that have the cue.
+    `precision`: share of the rows with the cue that have the class. `base_rate`: share of all rows that have the class.
+    `balanced`, `low`, `high`: balanced accuracy of the cue alone on held-out rows, with a 95 % interval. `p_value`: the
+    p-value adjusted for all artefacts, or for all candidates. `tested_rows` and `tested_precision`: number of held-out
+    rows with the cue, and the share of these rows that have the class. `synonyms`: cues with nearly the same rows.
+    `explained_by`: number of a stronger cue that explains this cue, or None. `properties`: the properties that make up
+    the cue. `same_properties`: properties of cues with nearly the same rows, including negations.
     """
 
     number: int
@@ -87,20 +90,23 @@ class Cue:
 
     @property
     def is_artefact(self) -> bool:
-        """Whether the property is no part of the task."""
+        """Whether the cue is an artefact: not part of the task."""
         return self.reason is not None
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of the properties that it joins."""
+        """The kinds of the properties that make up the cue."""
         return frozenset(one.kind for one in self.properties) or frozenset({self.kind})
 
 
 @dataclass(frozen=True)
 class ClassSize:
-    """A class of the scanned rows. `detectable`: the weakest cue that would be found, in balanced accuracy.
+    """Size of a class among the scanned rows.
 
-    A cue that a third of the class carries and few others. None if the class has too few rows to be tested.
+    `detectable`: balanced accuracy of the weakest cue that the scan would find, if a third of the class and few other
+    rows have the cue.
+
+    `detectable` is None if the class has too few rows to be tested.
     """
 
     name: str
@@ -114,12 +120,13 @@ Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
 
 @dataclass(frozen=True)
 class ScanFacts:
-    """Record of what a scan found, without the rows.
+    """Results of a scan without data per row.
 
-    `cues`: artefacts first, the strongest first. `surface`: all artefacts in one linear model, or None. `classes`: in
-    class order. `rows`, `units`: scanned rows, and units of them that cuts keep whole. `properties`: how many were
-    tested. `notes`: whole sentences about what was not tested. `blind`: what finds right answers without the question,
-    if the rows are answers of questions; else None. `kinds`: the kinds of the properties that were tested.
+    `cues`: the cues, artefacts before candidates and strong cues before weak cues. `surface`: accuracy of one linear
+    model on all artefacts, or None. `classes`: sizes of the classes, in class order. `rows`, `units`: numbers of
+    scanned rows and of units, which cuts keep whole. `properties`: the number of tested properties. `notes`: sentences
+    about limits of the scan. `blind`: scores of rules that find right answers without the question; None if the rows
+    are not answers to questions. `kinds`: the kinds of the tested properties.
     """
 
     cues: tuple[Cue, ...]
@@ -134,7 +141,7 @@ class ScanFacts:
 
     @property
     def artefacts(self) -> tuple[Cue, ...]:
-        """The cues that are no part of the task."""
+        """The cues that are not part of the task."""
         return tuple(cue for cue in self.cues if cue.is_artefact)
 
     @property
@@ -144,7 +151,7 @@ class ScanFacts:
 
     @property
     def can_tell(self) -> bool:
-        """Whether there are enough rows of a class, or enough questions, to test anything."""
+        """Whether a class has enough rows, or the set has enough questions, to test anything."""
         return self.tests_classes or self.blind is not None
 
     @property
@@ -154,12 +161,12 @@ class ScanFacts:
 
     @property
     def tells_without_question(self) -> bool:
-        """Whether a rule or model is named that finds right answers without the question, in all or in a part."""
+        """Whether a rule or model is reported that finds right answers without the question, overall or in a subset."""
         return self.blind is not None and bool(self.blind.named)
 
     @property
     def verdict(self) -> Verdict:
-        """Return what was found; all artefacts together count as one."""
+        """Return the verdict of the scan; all artefacts together count as one artefact."""
         if not self.can_tell:
             return "cannot tell"
         blind_artefact = self.blind is not None and self.blind.has_artefact
@@ -169,16 +176,16 @@ class ScanFacts:
 
     @property
     def is_spread(self) -> bool:
-        """Whether all artefacts together tell the label, at least 5 points above chance."""
+        """Whether all artefacts together predict the label with at least 5 points more than chance."""
         return self.surface is not None and self.surface.low >= self.surface.chance + 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class ScanResult(ScanFacts):
-    """Record of what a scan found, and which rows carry it.
+    """Results of a scan, and the rows that have each cue.
 
-    `carriers`: bool of shape (rows, cues), of the rows of all sets that were read. `sets`: per row the name of its set,
-    object. `row_ids`: per row its id in its set, int64. `row_units`: per row the code of its unit, int64.
+    `carriers`: bool of shape (rows, cues), which rows of all sets have each cue. `sets`: the name of each row's set,
+    object. `row_ids`: the id of each row in its set, int64. `row_units`: the code of each row's unit, int64.
     """
 
     carriers: np.ndarray
@@ -188,7 +195,7 @@ class ScanResult(ScanFacts):
 
     @property
     def facts(self) -> ScanFacts:
-        """Everything but the rows."""
+        """The results without data per row."""
         return ScanFacts(**{one.name: getattr(self, one.name) for one in fields(ScanFacts)})
 
 
@@ -231,7 +238,7 @@ CUE_SETS = pa.schema(
 
 
 def cue_sets(cues: Sequence[Cue]) -> pa.Table:
-    """Return how the cues go with their class elsewhere, as a table of the schema `CUE_SETS`."""
+    """Return the balanced accuracy of the cues in the other sets, as a table with the schema `CUE_SETS`."""
     return table_of([[cue.number, *vars(one).values()] for cue in cues for one in cue.elsewhere], CUE_SETS)
 
 
@@ -243,7 +250,7 @@ CUES_WITH_ROWS = 50
 
 
 def surface_cues(cues: Sequence[Cue]) -> pa.Table:
-    """Return the cues as a table of the schema `SURFACE_CUES`."""
+    """Return the cues as a table with the schema `SURFACE_CUES`."""
     names = SURFACE_CUES.names[1:]
     records = [[cue.number, *(_plain(getattr(cue, name)) for name in names)] for cue in cues]
     return table_of(records, SURFACE_CUES)
@@ -254,7 +261,7 @@ def _plain(value: object) -> object:
 
 
 def cue_rows(result: ScanResult) -> pa.Table:
-    """Return which rows carry which cue as a table of the schema `CUE_ROWS`."""
+    """Return which rows have which cue, as a table with the schema `CUE_ROWS`."""
     cues, rows = np.nonzero(result.carriers[:, :CUES_WITH_ROWS].T)
     numbers = np.array([cue.number for cue in result.cues], dtype=np.int64)
     columns = {"cue": numbers[cues], "set": result.sets[rows], "row_id": result.row_ids[rows]}

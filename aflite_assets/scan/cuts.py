@@ -1,4 +1,4 @@
-"""Cuts of the rows in two halves: cues are chosen on one and tested on the other. Units stay whole."""
+"""Cuts of the rows into two halves: cues are chosen on one half and tested on the other half. Units stay whole."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,20 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """Positions of rows, int64, ascending: cues are chosen on `chosen_on` and tested on `tested_on`."""
+    """Two halves as positions of rows, int64, ascending: cues are chosen on `chosen_on` and tested on `tested_on`."""
 
     chosen_on: np.ndarray
     tested_on: np.ndarray
 
 
 def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> Cut:
-    """Cut rows in two halves with about the same number of rows of each class; every unit is in one of them.
+    """Cut rows into two halves with about the same number of rows of each class; no unit is divided.
 
     Args:
         rows: positions of the rows to cut, int64.
         labels: class of each of these rows, int64.
         units: unit of each of these rows, int64.
-        rng: decides which units go where.
+        rng: random generator that assigns the units to the halves.
     """
     _, codes = np.unique(units, return_inverse=True)
     sizes = np.bincount(codes)
@@ -45,7 +45,7 @@ def _usual_class(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def _balanced(sizes: np.ndarray, first: bool) -> np.ndarray:
-    """Give each unit to the half that has fewer rows so far; returns which go to the second half, bool."""
+    """Assign each unit to the half with fewer rows so far; return which units are in the second half, bool."""
     side = np.zeros(len(sizes), dtype=bool)
     ahead = 0
     for place, size in enumerate(sizes.tolist()):

@@ -1,4 +1,7 @@
-"""How well a rule tells its class: balanced accuracy with an interval that counts units. No p-values."""
+"""Effect sizes of rules: balanced accuracy with an interval that accounts for units.
+
+P-values are computed in `testing`.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +14,10 @@ Z_95 = 1.959964
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Per rule, float64: balanced accuracy and its 95 % interval, all in [0, 1], and the rows that carry it.
+    """Effects per rule, float64: balanced accuracy and its 95 % interval in [0, 1], and the rows that meet the rule.
 
-    `precision`: the share of these rows that have the class; `precision_without`: the share of the other rows that have
-    another one. Both are 0 if there are no such rows.
+    `precision`: the share of these rows that have the class. `precision_without`: the share of the other rows that have
+    another class. Both shares are 0 if there are no such rows.
     """
 
     balanced: np.ndarray
@@ -26,16 +29,16 @@ class Effects:
 
 
 def measure_effects(present: Any, is_class: np.ndarray, units: np.ndarray) -> Effects:
-    """Measure rules of one class on rows that they were not chosen on.
+    """Measure rules for one class on rows that the rules were not chosen on.
 
     Args:
-        present: which rows carry each rule, sparse csc_array of shape (rows, rules).
-        is_class: bool of shape (rows,), at least one of either kind.
+        present: which rows meet each rule, sparse csc_array of shape (rows, rules).
+        is_class: bool of shape (rows,), with at least one True and one False.
         units: codes of rows that belong together, int64.
 
-    Balanced accuracy is 0.5 + (share of the class that carries the rule - share of the rest) / 2. The interval of the
-    difference is Newcombe's hybrid score interval (1998, Statistics in Medicine 17:873, method 10) with the rows of
-    each side divided by the design effect of their units.
+    Balanced accuracy is 0.5 + (share of the class that meets the rule - share of the rest) / 2. The interval of the
+    difference is Newcombe's hybrid score interval (1998, Statistics in Medicine 17:873, method 10). Both row counts are
+    divided by the design effect of the units.
     """
     inside, outside = (_share(present, rows, units) for rows in (is_class, ~is_class))
     carriers = np.asarray(present.sum(axis=0)).ravel()
@@ -47,9 +50,10 @@ def measure_effects(present: Any, is_class: np.ndarray, units: np.ndarray) -> Ef
 def balanced_accuracy(
     inside: tuple[np.ndarray, np.ndarray, np.ndarray], outside: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the balanced accuracy of rules and the ends of its 95 % interval, in [0, 1].
+    """Return the balanced accuracy of rules and the bounds of its 95 % interval, in [0, 1].
 
-    `inside`, `outside`: the share of the class and of the rest that carries each rule, with the ends of its interval.
+    `inside`, `outside`: the share of the class and of the rest that meets each rule, with the bounds of the share's
+    interval.
     """
     apart = inside[0] - outside[0]
     below = np.hypot(inside[0] - inside[1], outside[2] - outside[0])
@@ -58,7 +62,7 @@ def balanced_accuracy(
 
 
 def _share(present: Any, rows: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the share of these rows that carries each rule, and Wilson's interval for so many effective rows."""
+    """Return the share of these rows that meets each rule, and Wilson's interval for the effective number of rows."""
     from scipy.sparse import csr_array
 
     own = csr_array(present)[np.flatnonzero(rows)]
@@ -79,7 +83,7 @@ def _share(present: Any, rows: np.ndarray, units: np.ndarray) -> tuple[np.ndarra
 
 
 def wilson(share: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper ends of Wilson's 95 % interval (1927) of shares of `count` rows each."""
+    """Return the lower and upper bounds of Wilson's 95 % interval (1927) for shares of `count` rows each."""
     middle = (share + Z_95**2 / (2 * count)) / (1 + Z_95**2 / count)
     half = Z_95 / (1 + Z_95**2 / count) * np.sqrt(share * (1 - share) / count + Z_95**2 / (4 * count**2))
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

@@ -1,4 +1,4 @@
-"""How a cue goes with its class in the other splits and in challenge sets."""
+"""Measurement of a cue in the other splits and in challenge sets."""
 
 import numpy as np
 
@@ -13,12 +13,12 @@ FEWEST_ROWS = 30
 def measure_elsewhere(
     carriers: np.ndarray, label: int, balanced: float, rows: ScanRows, units: np.ndarray
 ) -> tuple[Elsewhere, ...]:
-    """Return the balanced accuracy of one cue in every set but the scanned one.
+    """Return the balanced accuracy of one cue in every set except the scanned set.
 
     Args:
-        carriers: which rows of all sets carry the cue, bool.
-        label: the class that it tells.
-        balanced: its balanced accuracy in the scanned rows, in [0, 1].
+        carriers: which rows of all sets have the cue, bool.
+        label: the class that the cue predicts.
+        balanced: balanced accuracy of the cue in the scanned rows, in [0, 1].
         rows: the rows of all sets.
         units: codes of rows that belong together.
     """
@@ -42,7 +42,10 @@ def _measured(name: str, carriers: np.ndarray, is_class: np.ndarray, balanced: f
 
 
 def _state(low: float, high: float, scanned: float) -> State:
-    """Say how the cue does there. Half of what it tells in the scanned rows is the bound: it must surely be missed."""
+    """Return whether the cue holds in the set.
+
+    The cue fails if it is significantly below half of its effect in the scanned rows.
+    """
     half = 0.5 + (scanned - 0.5) / 2
     if high < 0.5:
         return "reversed"

@@ -1,4 +1,7 @@
-"""Which part of a text makes it carry a cue, marked in HTML. The scan's page and the report show examples by this."""
+"""HTML highlighting of the part of a text that makes the text carry a cue.
+
+The scan's page and the report use this for examples.
+"""
 
 import re
 from collections.abc import Callable, Iterable
@@ -29,9 +32,9 @@ _BEFORE = 80
 
 
 def carrying_parts(text: str, properties: Iterable[CueProperty], source: str) -> list[Span]:
-    """Return the parts of a text that have the properties, in order; none if it is the whole text, or a lack.
+    """Return the parts of a text with the properties, in order; empty if the whole text or an absence is the cue.
 
-    `source`: the name of the column that the text is of.
+    `source`: the name of the column of the text.
     """
     found: set[Span] = set()
     for one in properties:
@@ -62,7 +65,7 @@ def _edge_parts(text: str, at_beginning: bool, edge: str) -> list[Span]:
 
 
 def _sign_parts(text: str, name: str, has: Callable[[str], bool]) -> list[Span]:
-    """Return the shortest parts that have the property by themselves; of a property of an end, the sign at that end."""
+    """Return the shortest parts with the property; for a property of a text's end, return the character at that end."""
     if not has(text):
         return []
     if "begin" in name or name.startswith("ends ") or name.endswith(" end"):
@@ -77,7 +80,7 @@ def _sign_parts(text: str, name: str, has: Callable[[str], bool]) -> list[Span]:
 
 
 def _ends(text: str, name: str) -> list[Span]:
-    """Return the first sign or the last one, with its word if it is part of one; of blanks all that stand there."""
+    """Return the first or last character, extended to its whole word or to all adjacent blanks."""
     inner = len(text) - len(text.lstrip()), len(text.rstrip())
     if name in BLANKS or name.startswith("blank "):
         spans = [(0, inner[0]), (inner[1], len(text))]
@@ -102,9 +105,9 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 
 def marked_text(text: str, cue: Cue, source: str) -> Markup:
-    """Return a text as escaped HTML in which the parts that carry the cue are marked.
+    """Return a text as escaped HTML in which the parts with the cue are highlighted.
 
-    Of a long text at most `MAX_SHOWN_CHARACTERS` are shown, with the first marked part among them.
+    A long text is shortened to `MAX_SHOWN_CHARACTERS` that include the first highlighted part.
     """
     parts = carrying_parts(text, cue.properties, source)
     first = parts[0][0] if parts else 0

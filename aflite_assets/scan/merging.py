@@ -1,4 +1,4 @@
-"""Cues that are one: properties with nearly the same rows, and cues that a stronger one explains."""
+"""Merging of redundant cues: properties with nearly the same rows, and cues that a stronger cue explains."""
 
 import re
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ MOST_EXPLAINING = 10
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A rule that passed its tests: its name, where its rows are (bool), and its numbers over the cuts.
+    """A rule that passed its tests: its name, its rows (bool), and its numbers over the cuts.
 
-    `source`: the column that a rule of one property is of, or "". `tested_rows` and `precision`: the rows of a tested
-    half that carry it, and the share of them that have its class.
+    `source`: the column of a rule with one property, or "". `tested_rows` and `precision`: the number of rows of a
+    tested half that meet the rule, and the share of these rows with the rule's class.
     """
 
     rule: Rule
@@ -49,15 +49,15 @@ _EDGE = re.compile("(?:begins|ends|does not begin|does not end) with '")
 
 
 def _shown_strength(one: Found) -> float:
-    """Return what orders cues: balanced accuracy, less for letters at an end of a text, which words say better."""
+    """Return the sort key of a cue: balanced accuracy, reduced for letters at the end of a text in favour of words."""
     is_edge = one.kind == "words" and _EDGE.match(one.name) is not None
     return round(one.balanced - (ABOUT_AS_MUCH if is_edge else 0.0), 2)
 
 
 def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list[Found]]]:
-    """Return each cue with its synonyms; an artefact leads candidates, and the strongest leads others.
+    """Return each cue with its synonyms; artefacts come before candidates, and then the strongest cue comes first.
 
-    Of two classes a cue and its opposite are one cue of two names; the name with fewer rows leads.
+    With two classes, a cue and its negation are one cue with two names; the name with fewer rows comes first.
     """
     ordered = sorted(found, key=_leads_by)
     cues: list[tuple[Found, list[Found]]] = []
@@ -71,7 +71,7 @@ def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list
 
 
 def _led_by_fewer_rows(lead: Found, same: list[Found]) -> tuple[Found, list[Found]]:
-    """Return the cue led by the opposite range of the same number if that has fewer rows and tells about as much."""
+    """Return the cue named by the opposite range of its number if that range has fewer rows and is about as strong."""
     opposite = next((one for one in same if _is_opposite(lead, one)), None)
     if opposite is None or opposite.carriers.sum() >= lead.carriers.sum():
         return lead, same
@@ -90,7 +90,7 @@ def _is_opposite(lead: Found, one: Found) -> bool:
 
 
 def _leads_by(one: Found) -> tuple[object, ...]:
-    """Return what decides which of several synonyms leads: nature, one property alone, strength, a plain name."""
+    """Return the sort key that decides which synonym comes first: artefact, single property, strength, plain name."""
     lacks = sum(not part.has for part in one.rule.parts)
     ranges = sum(part.form != "flag" for part in one.rule.parts)
     return (
@@ -114,14 +114,14 @@ def _are_one(first: Found, second: Found, *, is_binary: bool) -> bool:
 
 
 def is_value_of(one: Found, column: Found) -> bool:
-    """Return True if the rows of a property are nearly all among those of several values of the same column."""
+    """Return True if nearly all rows of a property have one of several values of the same column."""
     if [part.form for part in column.rule.parts] != ["values"] or not one.source or one.source != column.source:
         return False
     return float((one.carriers & column.carriers).sum()) >= SAME_ROWS * float(one.carriers.sum())
 
 
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the rows that carry both over the rows that carry either; 0 if none does."""
+    """Return the number of rows with both properties divided by the number of rows with either; 0 if there are none."""
     return float((first & second).sum() / max((first | second).sum(), 1))
 
 
@@ -130,10 +130,10 @@ Cues = list[tuple[Found, list[Found]]]
 
 
 def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, list[int | None]]:
-    """Return the cues in the order in which they are reported, and the place of the cue that explains each, or None.
+    """Return the cues in report order, and for each cue the position of the cue that explains it, or None.
 
-    First come artefacts, then candidates, then cues beside which a stronger one tells all; each the strongest first,
-    and of about equally strong ones words before letters.
+    Artefacts come first, then candidates, then cues that a stronger cue explains. In each part, stronger cues come
+    first; at about equal strength, words come before letters.
     """
     by_strength = sorted(cues, key=lambda cue: (-round(cue[0].balanced, 2), not cue[0].is_artefact))
     by = _explainers([lead for lead, _ in by_strength], labels, units)
@@ -145,9 +145,9 @@ def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, l
 
 
 def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) -> list[int | None]:
-    """Return, per cue, the place of an earlier cue beside which it tells nothing more.
+    """Return, per cue, the position of an earlier cue that explains it.
 
-    Tested on the scanned rows by the score test stratified by the earlier cue.
+    A score test on the scanned rows, stratified by the earlier cue, decides.
     """
     beside: dict[int, np.ndarray] = {}
     explainers: list[int | None] = []
@@ -169,7 +169,7 @@ def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) ->
 
 
 def _tell_beside(cues: Sequence[Found], carriers: np.ndarray, labels: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return z of every cue for its class among rows with and without `carriers` (bool); one test per class."""
+    """Return the z statistic of every cue for its class, stratified by `carriers` (bool); one test per class."""
     from scipy.sparse import csr_array
 
     z = np.zeros(len(cues))

@@ -1,7 +1,7 @@
-"""The one table of what mends which kind of cue. `aflite scan` advises by it, and `fixing` acts by it."""
+"""Table of the remedies for each kind of cue, used by `aflite scan` for advice and by `fixing`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD, CONVERSION
@@ -61,21 +61,21 @@ _SENTENCES: Mapping[Remedy, str] = {
 
 
 def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
-    """Return what mends a cue, the default first.
+    """Return the remedies for a cue, the default first.
 
-    A cue of two properties with different remedies is rebalanced, since either property may be harmless alone.
+    A cue of two properties with different remedies is rebalanced, because each property alone may be harmless.
     """
     different = list(dict.fromkeys(_remedies(one) for one in cue.properties))
     return different[0] if len(different) == 1 else ("rebalance",)
 
 
 def is_editable(cue: Cue) -> bool:
-    """Whether a cue of answers to questions is mended by rewriting all of them: one of typography or blanks."""
+    """Whether all answers can be rewritten to remove the cue, because the cue is typography or blanks."""
     return all(one.kind in ("typography", "blanks") and "normalise" in _remedies(one) for one in cue.properties)
 
 
 def remedies_in(result: ScanFacts, cue: Cue) -> tuple[Remedy, ...]:
-    """Return what mends a cue of this result; answers of questions are only rewritten."""
+    """Return the remedies for a cue of this result; for answers to questions, rewriting is the only remedy."""
     if result.blind is None:
         return remedies_of(cue)
     return ("normalise",) if is_editable(cue) else ()
@@ -95,14 +95,20 @@ def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
 
 
 def advised(result: ScanFacts) -> frozenset[int]:
-    """Return the numbers of the cues that a scan gives advice on: artefacts that do not go with another artefact."""
+    """Return the numbers of the cues that need advice: artefacts that another artefact does not explain."""
     artefacts = {cue.number for cue in result.artefacts}
     told = (cue for cue in result.artefacts if cue.explained_by not in artefacts)
     return frozenset(cue.number for cue in told if remedies_in(result, cue))
 
 
+def effect_of(result: ScanFacts, cues: Sequence[Cue]) -> str:
+    """Return what `aflite fix` does for these cues by default, such as "leaves out the column", or ""."""
+    first = [remedies_in(result, cue)[:1] for cue in cues]
+    return "; ".join(dict.fromkeys(_SENTENCES[remedy] for remedies in first for remedy in remedies))
+
+
 def advice(result: ScanFacts, cue: Cue, command: str) -> str:
-    """Return the command that mends a cue and what it does; `command` is its beginning: `aflite fix` and the file."""
+    """Return the command that fixes a cue, and its effect; `command` is the start: `aflite fix` and the file."""
     first, *others = remedies_in(result, cue)
     more = "".join(f"; --by {other} {_SENTENCES[other]}" for other in others)
     return f"mend it: {command} --cue {cue.number + 1} --to NEW_FOLDER ({_SENTENCES[first]}{more})"

@@ -1,4 +1,4 @@
-"""Rows as the scan reads them: labels, sets, and the texts, images and columns of which properties are made."""
+"""Rows as input of the scan: labels, sets, and the texts, images and columns that properties are computed from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ NO_CLASS = -1
 
 @dataclass(frozen=True, eq=False)
 class TableColumn:
-    """One column of a table: numbers as float64 with NaN, anything else as texts, None for a missing value."""
+    """One column of a table: numbers as float64 with NaN, or other values as texts with None for missing values."""
 
     role: Role
     values: np.ndarray | Sequence[str | None]
@@ -36,16 +36,16 @@ class TableColumn:
 
 @dataclass(frozen=True, eq=False)
 class ScanRows:
-    """Labelled rows of one or more sets; the first set is scanned, the others show whether a cue holds elsewhere.
+    """Labelled rows of one or more sets. The first set is scanned; the other sets show whether a cue holds elsewhere.
 
-    `labels`: int64 of shape (rows,), `NO_CLASS` for a class that `label_names` lacks. `sets`: per row the number of
-    its set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: per row its place in its
-    file, float64 from 0. `row_ids`: int64, per row its id in its set; None if that is its place. `ids` and `files`: per
-    row, or None. `answers`: whether the rows are answers of questions. `questions`: per row the number of its question,
-    int64, if a group may hold several questions; None if groups are questions. `answers_listed`: whether the order of
-    the answers of a question is the source's.
-    `subset`: the column that says which part of the data a question is of, or None.
-    `ordered_by_reader`: the order was made by the reader, so it is no property.
+    `labels`: int64 of shape (rows,), `NO_CLASS` for a class that is not in `label_names`. `sets`: the number of each
+    row's set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: the position of each row
+    in its file, float64 from 0. `row_ids`: int64, the id of each row in its set; None if the id is the position. `ids`
+    and `files`: the source id and the file of each row, or None. `answers`: whether the rows are answers to questions.
+    `questions`: the number of each row's question, int64, if a group may contain several questions; None if groups are
+    questions. `answers_listed`: whether answers are in the order of the source. `subset`: the column with the data
+    subset of each question, or None. `ordered_by_reader`: whether the reader determined the order, so that the order is
+    not a property.
     """
 
     labels: np.ndarray
@@ -70,7 +70,7 @@ class ScanRows:
         return len(self.labels)
 
     def taken(self, positions: np.ndarray) -> "ScanRows":
-        """Return the rows at these positions, int64, in that order."""
+        """Return the rows at these positions (int64), in the given order."""
         picked = positions.tolist()
         return replace(
             self,
@@ -89,12 +89,12 @@ class ScanRows:
 
     @property
     def question_codes(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64: that of its group if `questions` is None."""
+        """Number of the question that each row answers, int64; the row's group if `questions` is None."""
         return self.groups if self.questions is None else self.questions
 
     @property
     def scanned(self) -> np.ndarray:
-        """Which rows the scan chooses and tests cues on, bool of shape (rows,)."""
+        """Mask of the rows that the scan chooses and tests cues on, bool of shape (rows,)."""
         return np.asarray((self.sets == 0) & (self.labels != NO_CLASS))
 
 
@@ -113,13 +113,13 @@ def rows_of_examples(
     text_names: Mapping[str, str] | None = None,
     subset: str | None = None,
 ) -> ScanRows:
-    """Return the rows of a dataset: its train split first, then its other splits, then `others` (challenge sets).
+    """Return the rows of a dataset: the train split first, then the other splits, then `others` (challenge sets).
 
-    Rows of `others` keep their class if the dataset has a class of that name. `feature_names`: names of the feature
-    columns in order; else they are called "column 0" and so on. `scale`: by which all features were standardised; they
-    are scanned as the source writes them. `text_names`: what the source calls the columns `text` and `text_pair`, if it
-    has names for them. `subset`: the attribute that says which part of the data a question is of. Without a split named
-    train, all rows are scanned.
+    Rows of `others` keep their class if the dataset has a class with the same name. `feature_names`: names of the
+    feature columns in order; the default names are "column 0" and so on. `scale`: the scale by which features were
+    standardised; features are scanned in the source's units. `text_names`: the source's names of the columns `text` and
+    `text_pair`, if any. `subset`: the attribute with the data subset of each question. Without a split named train, all
+    rows are scanned.
     """
     splits = list(dict.fromkeys(examples.table["split"].to_pylist()))
     if "train" in splits:
@@ -164,7 +164,7 @@ def _labels(one: Examples, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
-    """Return codes of groups or questions that no two sets share: only those of the scanned set are used."""
+    """Return codes of groups or questions, made distinct per set, since only codes of the scanned set are used."""
     codes, start = [], 0
     for one in parts:
         own = one.table[column].to_numpy() if column in one.table.column_names else one.row_ids
@@ -174,7 +174,7 @@ def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
 
 
 def _texts(parts: Sequence[Examples], text_names: Mapping[str, str]) -> dict[str, list[str | None]]:
-    """Return the texts by the source's names; of a source that calls both alike by the names in the raw table."""
+    """Return the texts by the source's names, or by the raw table's names if the source has one name for both."""
     if parts[0].modality != "text":
         return {}
     names = [name for name in ("text", "text_pair") if name in parts[0].table.column_names]
@@ -208,7 +208,7 @@ def _features(parts: Sequence[Examples], names: Sequence[str], scale: Scale | No
 
 
 def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
-    """Return float32 features in the source's units, float64, without the digits that float32 made up."""
+    """Return float32 features as float64 in the source's units, without rounding artefacts of float32."""
     values = features.astype(np.float64)
     sizes = np.abs(values)
     if scale is not None:
@@ -222,7 +222,7 @@ def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
 
 
 def _are_hashes(ids: Sequence[str | None]) -> bool:
-    """Return True for the content hashes that rows without ids of their own are given."""
+    """Return True if the ids are content hashes, which are assigned to rows without ids."""
     return all(value is None or (len(value) == 16 and set(value) <= set("0123456789abcdef")) for value in ids[:200])
 
 

@@ -1,4 +1,4 @@
-"""Rules "rows with this property have this class", found on one half of the rows. Tests are in `testing`."""
+"""Rules "rows with this property have this class", chosen on one half of the rows. Tests are in `testing`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,9 +34,9 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Part:
-    """One condition: a flag that a row has or lacks, a number in bins `low` to `high`, or one of `values` of a column.
+    """One condition: a flag is present or absent, a number is in bins `low` to `high`, or a column has one of `values`.
 
-    `values`: places in the values of `Categories`, those that tell the most first.
+    `values`: positions in the values of `Categories`, the most predictive values first.
     """
 
     form: Literal["flag", "number", "values"]
@@ -49,7 +49,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Rule:
-    """Rows that meet all parts have the class `label` more often. `strength`: difference of shares where chosen."""
+    """A rule: rows that meet all `parts` have the class `label` more often than other rows.
+
+    `strength`: the difference of shares on the rows on which the rule was chosen.
+    """
 
     label: int
     parts: tuple[Part, ...]
@@ -57,13 +60,13 @@ class Rule:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for rules of one property and class, whatever their ranges are."""
+        """Key that is equal for rules of one property and class, regardless of their ranges."""
         return (self.label, *((part.form, part.index, part.has) for part in self.parts))
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """Classes that are tested, ascending, and per row the class number, int64."""
+    """Classes that are tested, ascending, and the class number of each row, int64."""
 
     labels: np.ndarray
     tested: np.ndarray
@@ -71,15 +74,15 @@ class ClassCounts:
 
     @property
     def is_binary(self) -> bool:
-        """Whether one class against the rest is the same test for both."""
+        """Whether there are only two classes, for which the tests of one class against the rest are equal."""
         return len(np.unique(self.labels)) == 2
 
 
 def choose_rules(properties: Properties, rows: np.ndarray, counts: ClassCounts) -> list[Rule]:
-    """Return the rules whose shares differ by at least `LEAST_CHOSEN` on these rows, and pairs of the strongest.
+    """Return the rules whose shares differ by at least `LEAST_CHOSEN` on these rows, and pairs of the strongest rules.
 
-    `rows`: positions, int64. Of each number the one range per class is taken whose shares differ most, and of each
-    column of values without an order those values that stand out.
+    `rows`: positions, int64. Each number gives one range per class, with the largest difference of shares. Each column
+    of unordered values gives the set of its most predictive values.
     """
     labels = counts.labels[rows]
     single = [*_flag_rules(properties, rows, labels, counts), *_number_rules(properties, rows, labels, counts)]
@@ -108,10 +111,10 @@ def _flag_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, co
 
 
 def share_differences(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
-    """Return, per property and class, the share of the class that has it less the share of the rest.
+    """Return, per property and class, the share of the class with the property minus the share of the rest.
 
-    `present`: sparse, shape (rows, properties). Returns float64 of shape (properties, classes); 0 for a class that is
-    missing or alone.
+    `present`: sparse, shape (rows, properties). Returns float64 of shape (properties, classes), with 0 if the class has
+    none or all of the rows.
     """
     from scipy.sparse import csr_array
 
@@ -140,10 +143,10 @@ NEARLY_ALL = 0.95
 def best_ranges(
     number: Number, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[tuple[int, int, int, float]]:
-    """Return, per tested class, the range of bins (first, last) whose shares of the class and the rest differ most.
+    """Return, per tested class, the range of bins (first, last) with the largest difference between class and rest.
 
-    It is the run of bins with the largest sum of differences (Kadane's algorithm), so no other range tells more. Rows
-    without the number are outside of every range. A class whose range is nearly all of them has none.
+    Kadane's algorithm finds the run of bins with the largest sum of differences. Rows without the number are outside of
+    every range. A class has no range if the range would contain nearly all rows.
     """
     codes = number.codes[rows]
     known = codes >= 0
@@ -168,7 +171,7 @@ def best_ranges(
 def _value_rules(
     others: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[Rule]:
-    """Return the columns of which several values together tell more than one value or one range of the column."""
+    """Return rules of several values of a column that together are stronger than one value or range of the column."""
     alone: dict[tuple[str, int], float] = {}
     for rule in others:
         key = info_of_part(rule.parts[0], properties).source, rule.label
@@ -184,9 +187,9 @@ def _value_rules(
 def best_values(
     column: Categories, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[tuple[int, tuple[int, ...], float]]:
-    """Return, per tested class, the values that stand out for it and the difference of shares of all of them together.
+    """Return, per tested class, the values that predict the class, and the difference of shares for all these values.
 
-    At least two values; those that tell the most come first. A class whose values are nearly all rows has none.
+    There are at least two values, the most predictive first. A class has no values if they would cover nearly all rows.
     """
     codes = column.codes[rows]
     known = codes != MISSING_BIN
@@ -207,7 +210,7 @@ def best_values(
 
 
 def _pairs(rules: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray) -> list[Rule]:
-    """Return pairs of the strongest rules of one class that tell at least `PAIR_GAIN` more than either."""
+    """Return pairs of the strongest rules of one class that are at least `PAIR_GAIN` stronger than each rule alone."""
     found = []
     for label in sorted({rule.label for rule in rules}):
         own = [rule for rule in _strongest(rules) if rule.label == label][:PAIRED]
@@ -248,19 +251,19 @@ def _has_flag(properties: Properties, index: int) -> np.ndarray:
 
 
 def info_of_part(part: Part, properties: Properties) -> PropertyInfo:
-    """Return the record of the property that a part is about."""
+    """Return the record of the property in a part."""
     if part.form == "values":
         return properties.categories[part.index].info
     return properties.flags.infos[part.index] if part.form == "flag" else properties.numbers[part.index].info
 
 
 def is_artefact(rule: Rule, properties: Properties) -> bool:
-    """Return True if no part of the rule belongs to the task."""
+    """Return True if all parts of the rule are artefacts."""
     return all(info_of_part(part, properties).is_artefact for part in rule.parts)
 
 
 def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCounts) -> Rule:
-    """Return the rule with its range or values chosen on all these rows, which are those that are reported."""
+    """Return the rule with its range or values chosen on all these rows, as it is reported."""
     if len(rule.parts) > 1 or rule.parts[0].form == "flag":
         return rule
     (part,) = rule.parts
@@ -274,7 +277,7 @@ def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCo
 
 
 def name_of(rule: Rule, properties: Properties) -> str:
-    """Return the rule's conditions as a person reads them."""
+    """Return the rule's conditions in readable form."""
     return " and ".join(_part_name(part, properties) for part in rule.parts)
 
 
@@ -298,7 +301,7 @@ def _part_name(part: Part, properties: Properties) -> str:
 
 
 def _longer_text(compares: tuple[str, ...], part: Part, number: Number) -> str:
-    """Return which of two texts is longer, and by how much; "" for a range that holds both."""
+    """Return which of two texts is longer, and by how much; "" for a range with differences of both signs."""
     first, second = compares
     if part.high == number.bins - 1 and number.lows[part.low] >= 1:
         return f"{first} is longer than {second} by at least {counted(int(number.lows[part.low]), 'word')}"

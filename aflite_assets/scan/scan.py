@@ -1,4 +1,4 @@
-"""The scan: which properties of rows tell the label by themselves. Entry points `scan_examples` and `scan_rows`."""
+"""The scan for properties of rows that predict the label by themselves. Entry points: `scan_examples`, `scan_rows`."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -62,8 +62,8 @@ FEWEST_ROWS = 60
 class ScanSettings:
     """Settings of a scan.
 
-    `irrelevant`: texts and columns that are declared to be no part of the task. `threads`: that decode images.
-    `most_rows`: rows per set that are read; of a larger set a random sample is.
+    `irrelevant`: texts and columns declared as not part of the task. `threads`: number of threads that decode images.
+    `most_rows`: maximum number of rows per set; larger sets are sampled at random.
     """
 
     irrelevant: tuple[str, ...] = ()
@@ -91,20 +91,20 @@ def scan_examples(
     text_names: Mapping[str, str] | None = None,
     subset: str | None = None,
 ) -> ScanResult:
-    """Scan the train split of a dataset; its other splits and `others` show whether cues hold there.
+    """Scan the train split of a dataset; the other splits and `others` show whether cues hold elsewhere.
 
     Args:
         examples: the rows, with one kind of input.
-        settings: what is declared irrelevant, and threads.
-        seed: decides the cuts and the permutations.
+        settings: settings of the scan.
+        seed: seed for the cuts and the permutations.
         others: challenge sets by name.
         feature_names: names of the feature columns, in order.
-        scale: by which the features were standardised, if they were.
-        text_names: what the source calls the columns `text` and `text_pair`.
-        subset: the attribute that says which part of the data a question is of.
+        scale: the scale by which the features were standardised, or None.
+        text_names: the source's names of the columns `text` and `text_pair`.
+        subset: the attribute with the data subset of each question.
 
     Raises:
-        InvalidInputError: there is no row.
+        InvalidInputError: there is no row with a label.
         MissingDataError: an image file is missing.
     """
     rows = rows_of_examples(
@@ -117,12 +117,12 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     """Scan rows of any columns; see `scan_examples`.
 
     Raises:
-        InvalidInputError: there is no row to scan.
+        InvalidInputError: there is no row with a label.
         MissingDataError: an image file is missing.
     """
     scanned = np.flatnonzero(rows.scanned)
     if not len(scanned):
-        raise InvalidInputError("there is no labelled row to scan; give at least one set with labels")
+        raise InvalidInputError("the scan received no row with a label; give at least one set with labels")
     whole, rows = rows, sampled_rows(rows, settings.most_rows, np.random.default_rng([seed, 2]))
     scanned = np.flatnonzero(rows.scanned)
     declared = frozenset(settings.irrelevant)
@@ -167,7 +167,7 @@ def _class_sizes(rows: ScanRows, scanned: np.ndarray, units: np.ndarray) -> tupl
 
 
 def _detectable(rows: int, rest: int) -> float:
-    """Return the balanced accuracy of a cue whose interval on half of the rows just reaches `LEAST_BALANCED`."""
+    """Return the balanced accuracy of a cue whose interval on half of the rows starts exactly at `LEAST_BALANCED`."""
     shares = np.linspace(0.1, 1.0, 181)
     low, _ = wilson(shares, np.full(len(shares), rows / 2))
     _, high = wilson(np.full(len(shares), 0.02), np.full(len(shares), rest / 2))
@@ -177,7 +177,7 @@ def _detectable(rows: int, rest: int) -> float:
 
 
 def sampled_rows(rows: ScanRows, most_rows: int, rng: np.random.Generator) -> ScanRows:
-    """Return the rows, of every set at most `most_rows`, drawn at random; whole groups as far as they fit."""
+    """Return at most `most_rows` random rows of each set, with whole groups as far as they fit."""
     kept = []
     for number in range(len(rows.set_names)):
         own = np.flatnonzero(rows.sets == number)
@@ -235,7 +235,7 @@ def _surface(
 def _tested_rules(
     extracted: Extracted, counts: ClassCounts, cuts: Sequence[Cut], rules: Sequence[Sequence[Rule]], seed: int
 ) -> list[Found]:
-    """Test the rules that were chosen on each cut, and return those that pass over all of them."""
+    """Test the rules chosen on each cut, and return the rules that pass over all cuts."""
     properties = extracted.properties
     tallies: dict[bool, dict[tuple[object, ...], _Tally]] = {True: {}, False: {}}
     for number, (cut, chosen) in enumerate(zip(cuts, rules, strict=True)):
@@ -262,7 +262,10 @@ def _test(
     rng: np.random.Generator,
     artefact: bool,
 ) -> None:
-    """Add the p-values and effects of one cut. P-values of either family are adjusted for all its chosen rules."""
+    """Add the p-values and effects of one cut.
+
+    P-values are adjusted within each family (artefacts, candidates) for all its chosen rules.
+    """
     rows = cut.tested_on
     labels, units = counts.labels[rows], extracted.units[rows]
     present = _carried(rules, extracted.properties, rows)
@@ -294,9 +297,9 @@ def _artefact_p_values(
     units: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return p-values adjusted for all artefacts; copies are a family of their own, which gets half of the error.
+    """Return p-values adjusted for all artefacts; near copies form a separate family with half of the error rate.
 
-    Near copies make units large, so whether they go with a class shows in the sizes of units alone.
+    Near copies enlarge units, so unit sizes alone show whether near copies correlate with a class.
     """
     p_values = np.ones(len(rule_labels))
     for own, by_size, families in ((~of_copies, True, 1), (of_copies, False, 2)):
@@ -311,7 +314,7 @@ def _as_array(effects: Effects) -> np.ndarray:
 
 
 def _carried(rules: Sequence[Rule], properties: Properties, rows: np.ndarray) -> Any:
-    """Return which of the rows carry each rule, csc_array of shape (rows, rules)."""
+    """Return which of the rows meet each rule, csc_array of shape (rows, rules)."""
     from scipy.sparse import csc_array
 
     where = [np.flatnonzero(carriers(rule, properties)[rows]) for rule in rules]
@@ -369,9 +372,9 @@ def _kind(rule: Rule, properties: Properties) -> str:
 
 
 def _is_opposite_shorter(rule: Rule, has: np.ndarray, counts: ClassCounts) -> bool:
-    """Return True if lacking the property, the same cue for the other of two classes, is the rarer and plainer name.
+    """Return True if the negated property is the rarer and plainer name for the same cue of the other of two classes.
 
-    A property that about half of the rows have is named as such: "the column is missing", not "is given".
+    A property of about half of the rows is not negated: "the column is missing", not "is given".
     """
     flag = len(rule.parts) == 1 and rule.parts[0].form == "flag"
     return counts.is_binary and flag and bool(has.mean() > NAMED_BY_LACK)
@@ -385,7 +388,7 @@ def _opposite(rule: Rule, labels: np.ndarray) -> Rule:
 def _cues(
     rows: ScanRows, extracted: Extracted, found: Sequence[Found], counts: ClassCounts
 ) -> tuple[tuple[Cue, ...], np.ndarray]:
-    """Return the cues with their synonyms, and which rows carry them, bool of shape (rows, cues)."""
+    """Return the cues with their synonyms, and which rows have each cue, bool of shape (rows, cues)."""
     scanned = rows.scanned
     inside = [replace(one, carriers=one.carriers[scanned]) for one in found]
     whole = {id(own): one.carriers for own, one in zip(inside, found, strict=True)}
@@ -446,7 +449,7 @@ def _properties_of(found: Sequence[Found], properties: Properties) -> tuple[CueP
 
 
 def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:
-    """Return names of other properties with the same rows, without opposites, which say nothing more."""
+    """Return the names of other properties with the same rows, without negations."""
     own = [one for one in same if one.rule.label == lead.rule.label and one.rule.key != lead.rule.key]
     own = [one for one in own if not is_value_of(one, lead)]  # the name of the cue lists them
     if all(part.has for part in lead.rule.parts):

@@ -1,4 +1,4 @@
-"""Sentences on what a scan found: the first line, and what the numbers of a cue mean. They are not escaped."""
+"""Sentences on the result of a scan: the first line, and the meaning of a cue's numbers. Texts are not escaped."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _OF_ANSWERS = "in balanced accuracy of single answers, where chance is 50 %"
 
 
 def headline(result: ScanFacts) -> str:
-    """Return in one sentence what was found; of answers of questions another stands before it."""
+    """Return the result of the scan in one sentence, preceded by another sentence for answers to questions."""
     blind = "" if result.blind is None else blind_sentence(result.blind)
     if blind and not result.tests_classes:
         return blind
@@ -20,7 +20,7 @@ def headline(result: ScanFacts) -> str:
 
 
 def blind_sentence(scores: BlindScores) -> str:
-    """Return how many right answers are found without the question."""
+    """Return a sentence on how many right answers are found without the question."""
     overall = scores.named_overall
     models, rules = ([one for one in overall if one.is_model == side] for side in (True, False))
     shown = sorted([*models[:2], *rules[:1]], key=lambda one: -one.found)
@@ -48,7 +48,7 @@ def _picker(rule: BlindRule) -> str:
 
 
 def cue_headline(result: ScanFacts) -> str:
-    """Return in one sentence which properties of rows tell the label."""
+    """Return one sentence on which properties of rows predict the label."""
     if not result.can_tell:
         grouped = result.units < result.rows
         of = f"{counted(result.rows)} in {counted(result.units, 'group')}" if grouped else counted(result.rows)
@@ -111,7 +111,7 @@ def _kinds_text(kinds: Sequence[str]) -> str:
 
 
 def _by_itself(cues: tuple[Cue, ...]) -> list[Cue]:
-    """Return the cues that tell something beside every stronger one."""
+    """Return the cues that no stronger cue explains."""
     return [cue for cue in cues if cue.explained_by is None]
 
 
@@ -131,7 +131,7 @@ def _described(cue: Cue) -> str:
 
 
 def cue_sentence(cue: Cue) -> str:
-    """Return what a cue's numbers mean, with the remark on a cue of one class."""
+    """Return the meaning of a cue's numbers, with a remark if nearly all its rows have one class."""
     remark = purity_sentence(cue)
     said = (
         f"{percent(cue.share_of_class)} of the rows of “{cue.label}” carry it, against {percent(cue.share_of_rest)} of "
@@ -156,9 +156,9 @@ _COLUMNS = frozenset({"attribute", "column", "date", "identifier", "missing valu
 
 
 def purity_sentence(cue: Cue) -> str:
-    """Return a remark on a candidate nearly all of whose carriers are of one class, or an empty string.
+    """Return a remark if nearly all rows with a candidate cue have one class, or an empty string.
 
-    The share is that of rows on which the cue was not chosen. A share that a large class has anyway is no remark.
+    The share is measured on held-out rows. There is no remark if the share only reflects a large class.
     """
     others, of_column = 1 - cue.tested_precision, cue.kinds <= _COLUMNS
     if (
@@ -176,7 +176,7 @@ def purity_sentence(cue: Cue) -> str:
 
 
 def surface_sentence(result: ScanFacts) -> str:
-    """Return how much all artefacts together tell, or an empty string without any."""
+    """Return a sentence on how well all artefacts together predict the label, or an empty string without artefacts."""
     one = result.surface
     if one is None:
         return ""
@@ -187,7 +187,7 @@ def surface_sentence(result: ScanFacts) -> str:
 
 
 def reach_sentence(result: ScanFacts) -> str:
-    """Return how weak a cue these rows would show, or an empty string if they show none."""
+    """Return a sentence on the weakest cue that these rows can show, or an empty string if they cannot show any."""
     reach = [one for one in result.classes if one.detectable is not None]
     if not reach:
         return ""
@@ -200,7 +200,7 @@ def reach_sentence(result: ScanFacts) -> str:
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:
-    """Return a sentence for each other set in which it can be told whether the cue holds as in the scanned rows."""
+    """Return a sentence for each other set that can show whether the cue holds as in the scanned rows."""
     told = {
         "holds": "it holds on",
         "reversed": "it is reversed on",

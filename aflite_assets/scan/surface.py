@@ -1,4 +1,4 @@
-"""All artefacts together in one linear model: how much of the label the surface tells, also in many weak properties."""
+"""One linear model on all artefacts together, which also detects labels predicted by many weak properties."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ _NUMBER_BINS = 8
 
 @dataclass(frozen=True)
 class SurfaceAccuracy:
-    """Balanced accuracy of a linear model on artefacts alone, in [0, 1], on rows it was not trained on.
+    """Balanced accuracy in [0, 1] of a linear model on artefacts alone, on held-out rows.
 
-    `low`, `high`: a 95 % interval that counts units; all are medians over the cuts. `chance`: one over the number of
-    classes. `columns`: properties that it reads.
+    `low`, `high`: a 95 % interval that accounts for units. All values are medians over the cuts. `chance`: 1 divided by
+    the number of classes. `columns`: number of properties that the model reads.
     """
 
     balanced: float
@@ -46,10 +46,10 @@ def surface_accuracy(
     *,
     fewest: int,
 ) -> SurfaceAccuracy | None:
-    """Train a ridge classifier with balanced classes on one half of each cut and test it on the other.
+    """Train a ridge classifier with balanced classes on one half of each cut and test it on the other half.
 
-    It reads the artefacts, and whether rows carry the artefact `rules` that were chosen on the same half of the cut.
-    `fewest`: rows that a property needs to be read. Returns None if the rows have no artefact that varies.
+    The classifier reads the artefacts, and the artefact `rules` chosen on the same half of the cut. `fewest`: minimum
+    number of rows with a property. Returns None if the rows have no artefact that varies.
     """
     rows = np.sort(np.concatenate([cuts[0].chosen_on, cuts[0].tested_on]))
     matrix = _matrix(properties, rows, fewest)
@@ -78,7 +78,8 @@ def _matrix(properties: Properties, rows: np.ndarray, fewest: int) -> np.ndarray
 def frequent_flags(properties: Properties, rows: np.ndarray, wanted: np.ndarray, fewest: int) -> np.ndarray:
     """Return yes-or-no properties of the rows, float32 of shape (rows, properties), the most frequent ones first.
 
-    `wanted`: bool, per property. `fewest`: rows with a property, and without it, that it needs. At most `MOST_COLUMNS`.
+    `wanted`: bool, per property. `fewest`: minimum number of rows with and without a property. At most `MOST_COLUMNS`
+    properties are returned.
     """
     present = properties.flags.present[rows]
     counts = np.asarray(present.sum(axis=0)).ravel()
@@ -89,7 +90,7 @@ def frequent_flags(properties: Properties, rows: np.ndarray, wanted: np.ndarray,
 
 
 def binned_numbers(codes: np.ndarray) -> np.ndarray:
-    """Return a column per bin of about equal size of a number's `codes`, float32, and one for rows without it."""
+    """Return one column per bin of a number's `codes`, float32, in bins of similar size, and one for missing values."""
     known = codes[codes >= 0]
     if not len(known):
         return np.zeros((len(codes), 0), dtype=np.float32)
@@ -111,7 +112,7 @@ def _predict(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndar
 
 
 def _balanced(right: np.ndarray, labels: np.ndarray, units: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean over classes of the share that is right, and its interval."""
+    """Return the mean over classes of the share of correct rows, and its interval."""
     shares, variance = [], 0.0
     for label in np.unique(labels):
         own = labels == label

@@ -1,4 +1,4 @@
-"""Surface properties of rows as numbers that a classifier is fitted on: the representation of kind `surface`."""
+"""Surface properties of rows as numeric features for a classifier: the representation of kind `surface`."""
 
 from collections.abc import Sequence
 
@@ -20,13 +20,14 @@ NO_SURFACE = frozenset({"order", "identifier", "copies"})
 def features_of_rows(examples: Examples, *, inputs: Sequence[str] | None = None, threads: int = 1) -> np.ndarray:
     """Return the surface properties of the rows, float32 of shape (rows, properties), mean 0 and standard deviation 1.
 
-    Answers of questions have those of `blind.models.surface_features`, by the answers alone. Other rows have yes-or-no
-    properties, and numbers in bins with equally many rows. No label is read.
+    Answers to questions get the features of `blind.models.surface_features`, which read only the answers. Other rows
+    get yes-or-no properties, and numbers in bins with equally many rows. No label is read.
 
     Args:
         examples: rows of all splits.
-        inputs: the texts (`text`, `text_pair`) whose properties are read; None for all, and the answers of questions.
-        threads: threads that decode images.
+        inputs: the texts (`text`, `text_pair`) whose properties are read; None for all texts, and for answers to
+            questions.
+        threads: number of threads that decode images.
 
     Raises:
         MissingDataError: an image file is missing.
@@ -44,7 +45,7 @@ def features_of_rows(examples: Examples, *, inputs: Sequence[str] | None = None,
 
 
 def answer_features(rows: ScanRows, extracted: Extracted) -> np.ndarray:
-    """Return the surface properties of answers of questions, as `features_of_rows` does."""
+    """Return the surface properties of answers to questions, as `features_of_rows` does."""
     assert rows.question_codes is not None
     positions = np.arange(len(rows))
     _, questions = np.unique(rows.question_codes, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Tests of chosen rules on the other half: maxT by permutation for artefacts, score tests for candidates."""
+"""Tests of chosen rules on the held-out half: permutation tests for artefacts, score tests for candidates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,20 +24,20 @@ def permutation_p_values(
     *,
     by_size: bool = True,
 ) -> np.ndarray:
-    """Return p-values adjusted for all rules together by the largest statistic (Westfall and Young 1993, maxT).
+    """Return p-values adjusted for all rules together by the maximum statistic (maxT, Westfall and Young 1993).
 
     Args:
-        present: which rows carry each rule, float32 of shape (rows, rules).
+        present: which rows meet each rule, float32 of shape (rows, rules).
         rule_labels: class of each rule, int64.
         labels: class of each row, int64.
         units: codes of rows that belong together; whole units exchange their labels.
         rng: draws the permutations.
-        by_size: whether units exchange their labels only with units of about their size. Without it, a tie between the
-            label and the size of the units counts as one.
+        by_size: whether units exchange labels only with units of similar size. Otherwise, a correlation between the
+            label and unit sizes counts as an effect.
 
-    The statistic is the difference between the shares of the class and of the rest that carry the rule, divided by its
-    standard deviation over the permutations. A unit gets the labels of another one of about its size, so that units
-    whose size depends on the class do not make every property of large units look like a cue.
+    The statistic is the share of the class that meets the rule minus the share of the rest, divided by the standard
+    deviation of this difference over the permutations. Units exchange labels with units of similar size. Otherwise, if
+    unit size depends on the class, every property of large units would look like a cue.
     """
     observed = _differences(present, rule_labels, labels[:, None])[:, 0]
     order = unit_permutations(units, rng, by_size=by_size)
@@ -55,7 +55,7 @@ def permutation_p_values(
 
 
 def _differences(present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the difference of shares of each rule under each column of labels, (rules, columns)."""
+    """Return the difference of shares per rule and column of labels, of shape (rules, columns)."""
     found = np.zeros((present.shape[1], labels.shape[1]))
     total = present.sum(axis=0)[:, None]
     for label in np.unique(rule_labels):
@@ -68,10 +68,11 @@ def _differences(present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarra
 
 
 def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: bool = True) -> Iterator[np.ndarray]:
-    """Yield permutations without end: per row the row whose label it gets, int64.
+    """Yield an endless sequence of permutations: for each row, the row whose label it gets, int64.
 
-    Rows that are alone change places with each other. Larger units get the labels of a unit of about their size, in
-    random order; of a larger one they get a part, of a smaller one some twice. Without `by_size`, of any unit.
+    Rows that are units by themselves exchange labels with each other. Larger units get the labels of a unit of similar
+    size in random order; labels of a larger unit are cut, labels of a smaller unit repeat. Without `by_size`, the other
+    unit may have any size.
     """
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     alone = sizes[codes] == 1
@@ -89,7 +90,7 @@ def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: b
 
 
 def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) -> Iterator[np.ndarray]:
-    """Yield permutations of whole units as `unit_permutations` does, without a shortcut for rows that are alone."""
+    """Yield permutations of whole units like `unit_permutations`, without the fast path for single rows."""
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     ascending = np.argsort(sizes, kind="stable")
     stratum = np.zeros(len(sizes), dtype=np.int64)
@@ -111,7 +112,7 @@ def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) ->
 
 
 def _strata(sizes: np.ndarray) -> np.ndarray:
-    """Return the number ascending sizes so that those of one number are at most `_RATIO` apart."""
+    """Return a stratum number per size (ascending); sizes in one stratum differ at most by the factor `_RATIO`."""
     strata, first, number = np.zeros(len(sizes), dtype=np.int64), 1, 0
     for place, size in enumerate(sizes.tolist()):
         if size > _RATIO * first:
@@ -121,9 +122,10 @@ def _strata(sizes: np.ndarray) -> np.ndarray:
 
 
 def score_p_values(present: Any, rule_labels: np.ndarray, labels: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return one-sided p-values of the rules, each alone, with variances between units.
+    """Return unadjusted one-sided p-values of the rules, with variances between units.
 
-    `present`: sparse, shape (rows, rules). Student's t with one degree of freedom less than there are units.
+    `present`: sparse, shape (rows, rules). The statistic follows Student's t distribution with units - 1 degrees of
+    freedom.
     """
     from scipy.special import stdtr  # scipy.stats takes most of a second to load
 
@@ -138,18 +140,18 @@ def score_p_values(present: Any, rule_labels: np.ndarray, labels: np.ndarray, un
 def over_cuts(p_values: Sequence[float], cuts: int) -> float:
     """Return twice the median p-value over the cuts (Meinshausen, Meier and Buehlmann 2009, JASA 104:1671).
 
-    Cuts in which the rule was not chosen count as 1; with five cuts it must be chosen in three.
+    Cuts in which the rule was not chosen count as p = 1; with five cuts, the rule must be chosen in three.
     """
     filled = sorted([*p_values, *[1.0] * (cuts - len(p_values))])
     return min(1.0, 2 * float(np.median(filled)))
 
 
 def false_discovery_set(p_values: Mapping[Any, float], rate: float, *, tests: int) -> set[Any]:
-    """Return the keys whose false discovery rate is at most `rate`.
+    """Return the keys that are significant at a false discovery rate of at most `rate`.
 
-    `p_values` are already multiplied by the number of rules that were tested, so that the step-up rule of Benjamini and
-    Yekutieli (2001) divides only by the sum of 1/i over all `tests` (Meinshausen, Meier and Buehlmann 2009, for several
-    cuts). `tests`: pairs of a property and a class that could have been chosen.
+    `p_values` are already multiplied by the number of tested rules. The step-up rule of Benjamini and Yekutieli (2001)
+    then divides only by the sum of 1/i over all `tests`; for several cuts, see Meinshausen, Meier and Buehlmann (2009).
+    `tests`: number of pairs of a property and a class that could have been chosen.
     """
     ordered = sorted(p_values.items(), key=lambda item: item[1])
     scale = float((1 / np.arange(1, max(tests, len(ordered)) + 1)).sum())

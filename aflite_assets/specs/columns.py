@@ -45,35 +45,38 @@ class ColumnsSpec(StrictSpec):
     def _one_kind_of_input(self) -> Self:
         given = [name for name in ("text", "image", "features") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ValueError(f"a row has one kind of input, but columns names {' and '.join(given)}; keep one")
+            raise ValueError(f"a row has one kind of input, but `columns` sets {' and '.join(given)}; keep only one")
         if self.text_pair is not None and self.text is None:
-            raise ValueError("text_pair is the second of two texts; name the first as text")
+            raise ValueError("`text_pair` is set, but `text` is not; name the column of the first text in `text`")
         self._check_inputs_differ()
         self._check_label_copies()
         return self
 
     def _check_label_copies(self) -> None:
-        """Refuse a name that is not an input, because it would have no effect without anyone noticing."""
+        """Refuse names in `allow_label_copies` that are not inputs, because they would silently have no effect."""
         inputs = (*as_tuple(self.text or ()), *as_tuple(self.text_pair or ()))
         if isinstance(self.features, tuple):
             inputs = self.features
         for name in self.allow_label_copies:
             if self.image is not None:
-                raise ValueError(f"allow_label_copies names {name!r}, but images have no columns; leave it out")
+                raise ValueError(
+                    f"`allow_label_copies` is for feature or text columns, but it names {name!r} and the rows are "
+                    "images; remove `allow_label_copies`"
+                )
             if isinstance(self.features, str) and isinstance(name, str):
                 raise ValueError(
-                    f"allow_label_copies names {name!r}, but features {self.features!r} is one column of lists; write "
-                    "the number of the feature in it, from 0"
+                    f"`allow_label_copies` contains {name!r}, but `features` is {self.features!r}, a single column of "
+                    "lists; give the number of the feature in the list, counted from 0"
                 )
             if inputs and name not in inputs:
                 near = did_you_mean(name, inputs) or "; correct it or leave it out"
                 read = quoted_list(inputs, most=_MOST_NAMES, length=_NAME_LENGTH)
                 raise ValueError(
-                    f"allow_label_copies names {name!r}, which is none of the columns that models read [{read}]{near}"
+                    f"`allow_label_copies` contains {name!r}, which is not one of the input columns [{read}]{near}"
                 )
 
     def _check_inputs_differ(self) -> None:
-        """Refuse a label among the inputs, which would predict itself, and a column given twice."""
+        """Refuse the label column as an input, because the label would predict itself, and refuse repeated columns."""
         inputs = [
             (field, column)
             for field in ("text", "text_pair", "image", "features")
@@ -82,29 +85,29 @@ class ColumnsSpec(StrictSpec):
         for place, (field, column) in enumerate(inputs):
             if column == self.label:
                 raise ValueError(
-                    f"{field} names {column!r}, which is the label column: a model would read the answer; name another "
-                    f"column as {field} or as label"
+                    f"`{field}` is {column!r}, but this is also the label column, so a model would read the label as "
+                    f"an input; set `{field}` or `label` to another column"
                 )
             earlier = next((other for other, name in inputs[:place] if name == column), None)
             if earlier is not None:
                 raise ValueError(
-                    f"{field} and {earlier} both name {column!r}; name two columns, or leave {field} out"
+                    f"`{field}` and `{earlier}` are both {column!r}; name two different columns, or remove `{field}`"
                     if earlier != field
-                    else f"{field} names {column!r} twice; keep it once"
+                    else f"`{field}` contains {column!r} twice; remove one of the two"
                 )
 
 
 def subset_name(source: SourceSpec) -> str | None:
-    """Return the attribute that names the part of the data a question belongs to, or None if the source has none."""
+    """Return the name of the attribute that holds each question's subset, or None if the source has no subsets."""
     if isinstance(source, PreferenceSource):
         return "subset"
     return source.subset if isinstance(source, MultipleChoiceSource) else None
 
 
 def text_names(source: SourceSpec, columns: ColumnsSpec) -> dict[str, str]:
-    """Return the source's names of the columns `text` and `text_pair` of a raw table, as far as it has names for them.
+    """Return how the source calls the raw table's columns `text` and `text_pair`; names that it lacks are left out.
 
-    For multiple choice, answers in several columns are called "answer".
+    If a multiple choice source has several columns of answers, their name is "answer".
     """
     if isinstance(source, MultipleChoiceSource):
         answers = as_tuple(source.answers or "answer")

@@ -1,4 +1,6 @@
-"""`DatasetSpec`, the model of a dataset's YAML file. Models and sources are in other files; YAML is read in `yaml`."""
+"""`DatasetSpec`, the model of a dataset's YAML file. The models of its fields are in the other modules; `yaml` reads
+the file.
+"""
 
 import re
 from pathlib import Path
@@ -32,7 +34,7 @@ LabelValue = int | str | None
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
-        raise ValueError(f"{list(names)} names a class twice; every class needs a name of its own")
+        raise ValueError(f"{list(names)} contains a class name twice; give every class a different name")
     return names
 
 
@@ -47,31 +49,23 @@ def _printable(name: str) -> str:
 
 ClassName = Annotated[str, AfterValidator(_printable)]
 
-
 ClassNames = Annotated[tuple[ClassName, ...], Field(min_length=2), AfterValidator(_distinct)]
-
-
 """Names of the classes in class order."""
-
 
 ClassValues = Annotated[
     dict[ClassName, LabelValue | Annotated[tuple[LabelValue, ...], Field(min_length=1)]], Field(min_length=2)
 ]
-
-
 """Names of the classes in class order, each with the value or values that represent it in the source."""
 
-
 PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
-
-
 """The values of an attribute, as text, whose rows carry a planted shortcut."""
 
 
 class AnnotationsSpec(TableFormat):
-    """Single annotators' labels from separate files, matched to the dataset's rows by named columns.
+    """Individual annotators' labels from separate files, matched to the dataset's rows by the values of given columns.
 
-    Several rows for one row of the dataset are several annotators. Rows without a match are left out.
+    If several rows of the files match one row of the dataset, each is one annotator's label. Rows of the files without
+    a match are ignored.
     """
 
     files: Files
@@ -85,7 +79,7 @@ class AnnotationsSpec(TableFormat):
     )
 
     def paths(self) -> list[Path]:
-        """Return the files, in their order."""
+        """Return the annotation files, in the given order."""
         return [Path(name) for name in as_tuple(self.files)]
 
 
@@ -131,22 +125,23 @@ class ChallengeSpec(ChosenQuestions):
     def _splits_exist(self) -> Self:
         splits = list(self.source.splits)
         if self.split not in splits:
-            raise ValueError(f"source has no split {self.split!r} (it has {splits}); set split")
+            raise ValueError(f"`split` is {self.split!r}, but `source` has only the splits {splits}; name one")
         if self.fine_tune is not None and self.fine_tune not in splits:
-            raise ValueError(f"source has no split {self.fine_tune!r} (it has {splits}); correct fine_tune or add it")
+            raise ValueError(f"`fine_tune` is {self.fine_tune!r}, but `source` has only the splits {splits}; name one")
         if self.fine_tune is None and self.fine_tune_limit is not None:
-            raise ValueError("fine_tune_limit limits rows to train on, but fine_tune names none; set fine_tune")
+            raise ValueError("`fine_tune_limit` is set, but `fine_tune` is not; set `fine_tune` to a split")
         if self.columns.allow_label_copies:
             raise ValueError(
-                "columns.allow_label_copies is for rows that are filtered, but these are only tested on; leave it out"
+                "`columns.allow_label_copies` has no effect on a challenge set, because a challenge set is not "
+                "filtered; remove it"
             )
         if self.fine_tune == self.split:
-            raise ValueError(f"fine_tune names {self.fine_tune!r}, the split that is tested on; name another split")
+            raise ValueError(f"`fine_tune` and `split` are both {self.fine_tune!r}; set `fine_tune` to another split")
         return self
 
 
 class DatasetSpec(StrictSpec):
-    """One dataset, from its source to the models that judge it."""
+    """One dataset: its source, its filter settings, and the models that evaluate it."""
 
     name: Name
     title: str = Field("", max_length=200)
@@ -255,7 +250,7 @@ class DatasetSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _whole_questions(cls, values: object) -> object:
-        """Remove the answers of one question together unless the file says otherwise, and expand a preset."""
+        """Expand a preset, and set the default that all answers to a question are removed together."""
         if not isinstance(values, dict):
             return values
         values = with_paper_preset(values)
@@ -271,29 +266,29 @@ class DatasetSpec(StrictSpec):
     def _consistent(self) -> Self:
         splits = (*self.source.splits, *self.holdout)
         if "train" not in self.source.splits:
-            raise ValueError(f"source has no split named train (it has {list(splits)}); name the split to filter train")
+            raise ValueError(f"`source` has no split named 'train' (it has {list(splits)}); rename the split to filter")
         if len(splits) < 2:
             raise ValueError(
-                "source has the split train only; add a split to test on, such as test, or draw one from train with "
-                "holdout: {test: 0.2}"
+                "`source` has only the split 'train'; add a test split, or draw one from the train rows with "
+                "`holdout: {test: 0.2}`"
             )
         for split in self.holdout:
             if split in self.source.splits:
-                raise ValueError(f"holdout names {split!r}, which source already has; drop it or choose another name")
+                raise ValueError(f"`holdout` contains {split!r}, but `source` has a split of this name; rename one")
         for split in self.limit or ():
             if split not in splits:
-                raise ValueError(f"limit names a split {split!r} that source lacks (it has {list(splits)})")
+                raise ValueError(f"`limit` contains {split!r}, which is not a split (the splits are {list(splits)})")
         for split in self.least_rows:
             if split not in self.source.splits:
                 held = list(self.source.splits)
-                raise ValueError(f"least_rows names a split {split!r} that source lacks (it has {held})")
+                raise ValueError(f"`least_rows` contains {split!r}, but `source` has only the splits {held}")
         for name, challenge in self.challenge_sets.items():
             if challenge.source == self.source:
                 challenge.check_outside_pool(name, challenge.split, self.filter)
             if name in splits:
-                raise ValueError(f"challenge_sets names {name!r}, which is a split of source; rename the challenge set")
+                raise ValueError(f"`challenge_sets` contains {name!r}, which is also a split; rename the challenge set")
         if "matched" in self.train_sets:
-            raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
+            raise ValueError("`train_sets` contains 'matched', which resembles `random_matched`; rename it")
         self._check_evaluation_rows(splits)
         self._check_rank(splits)
         self._check_quarantine(splits)
@@ -301,8 +296,8 @@ class DatasetSpec(StrictSpec):
         self._check_choices()
         if len(self.seeds) % self.filter_seeds:
             raise ValueError(
-                f"filter_seeds is {self.filter_seeds}, but the {len(self.seeds)} seeds of the evaluators cannot be "
-                "divided evenly among so many filter runs; give a multiple of it as seeds, or lower filter_seeds"
+                f"`filter_seeds` is {self.filter_seeds}, but {len(self.seeds)} seeds cannot be divided evenly among "
+                "so many filter runs; change `filter_seeds` or the number of `seeds`"
             )
         self._check_early_stopping(splits)
         self._check_primary(splits)
@@ -318,9 +313,9 @@ class DatasetSpec(StrictSpec):
         if self.sample is not None:
             check_sample_fits(self.sample, self.filter)
         if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
+            raise ValueError(f"`seeds` is {list(self.seeds)}, which repeats a seed; give every run a different seed")
         if self.annotations is not None and self.columns.annotators is not None:
-            raise ValueError("columns.annotators and annotations both give single annotators' labels; keep one")
+            raise ValueError("`columns.annotators` and `annotations` both give annotators' labels; keep only one")
         return self
 
     def _check_evaluation_rows(self, splits: tuple[str, ...]) -> None:
@@ -329,95 +324,100 @@ class DatasetSpec(StrictSpec):
         for split in named:
             if split not in others:
                 raise ValueError(
-                    f"filter.evaluation_rows names {split!r}, which is no split to test on; name some of {others}"
+                    f"`filter.evaluation_rows` contains {split!r}, but the splits other than 'train' are {others}"
                 )
 
     @property
     def filterings(self) -> dict[str, str]:
-        """Return every filtered set's name with its representation: the filter's own, then those for comparison."""
+        """Map the name of every filtered set to its representation; the sets of `filter.compare` come last."""
         own = {name: name for name in self.representations}
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 
     def _check_rank(self, splits: tuple[str, ...]) -> None:
         for name in self.filter.representations.keys() - self.representations.keys():
             raise ValueError(
-                f"filter.representations names {name!r}, which is no representation; name some of "
-                f"{list(self.representations)}{did_you_mean(name, list(self.representations))}"
+                f"`filter.representations` contains {name!r}, which is not one of `representations` "
+                f"({list(self.representations)}){did_you_mean(name, list(self.representations))}"
             )
         taken = {compared_name(name, rank) for rank in self.filter.compare for name in self.representations}
         for name in taken & self.representations.keys():
             raise ValueError(
-                f"representations names {name!r}, which filter.compare gives to another filtered set; rename it"
+                f"`representations` contains {name!r}, but `filter.compare` uses this name for another set; rename "
+                "the representation"
             )
         for name in taken:
             if len(name) > LONGEST_SET_NAME:
                 raise ValueError(
-                    f"filter.compare makes a filtered set named {name!r}, longer than {LONGEST_SET_NAME} characters; "
-                    "shorten the representation's name"
+                    f"`filter.compare` creates a filtered set named {name!r}, which is longer than {LONGEST_SET_NAME} "
+                    "characters; shorten the representation's name"
                 )
         if self.filter.rank != "vocabulary":
             return
         if self.columns.text is None and self.source.format not in ("template_nli", *CHOICE_FORMATS):
             raise ValueError(
-                f"filter.rank is {self.filter.rank}, but columns names no text, so the rows have no words; leave rank "
-                "out, or name the column of texts as columns.text"
+                f"`filter.rank` is {self.filter.rank}, but the rows have no texts because `columns.text` is not set; "
+                "set `columns.text`, or remove `filter.rank`"
             )
         for split in splits:
             policy = self.filter.evaluation_rows_of(split)
             if split != "train" and policy != "kept":
                 raise ValueError(
-                    f"filter.evaluation_rows is {policy} for {split!r}, but filter.rank is {self.filter.rank}, and "
-                    "rows of other splits are only removed by predictability; write evaluation_rows: kept, or leave "
-                    "rank out"
+                    f"`filter.evaluation_rows` is {policy} for the split {split!r}, but `filter.rank: "
+                    f"{self.filter.rank}` can remove train rows only; set `evaluation_rows: kept`, or remove "
+                    "`filter.rank`"
                 )
 
     def _check_quarantine(self, splits: tuple[str, ...]) -> None:
         for split in self.filter.quarantined_splits - set(splits):
             raise ValueError(
-                f"filter.suspected_label_errors names {split!r}, which is no split; name some of {list(splits)}"
+                f"`filter.suspected_label_errors` contains {split!r}, which is not a split (the splits are "
+                f"{list(splits)})"
             )
         for split in self.filter.quarantined_splits - {"train"}:
             if self.filter.evaluation_rows_of(split) == "kept":
                 raise ValueError(
-                    f"filter.suspected_label_errors names {split!r}, but evaluation_rows keeps its rows unscored, so "
-                    "no classifier judges them; leave it out, or set evaluation_rows to scored or pooled there"
+                    f"`filter.suspected_label_errors` contains {split!r}, but `filter.evaluation_rows` is 'kept' for "
+                    "this split, so its rows get no scores; remove the split, or set `evaluation_rows` to 'scored' "
+                    "or 'pooled' for it"
                 )
 
     def _check_standardise(self) -> None:
         given = self.source.format in ("features", "circles") or self.columns.features is not None
         if self.standardise and not given:
             raise ValueError(
-                "standardise is for feature vectors, but neither source nor columns.features gives any; leave it out"
+                "`standardise` is true, but the dataset has no feature vectors; remove `standardise`, or set "
+                "`columns.features`"
             )
 
     def _check_choices(self) -> None:
         if self.source.format not in CHOICE_FORMATS:
             if self.answers == "compared":
                 raise ValueError(
-                    f"answers: compared is for questions, but source is {self.source.format}; leave it out"
+                    f"`answers` is 'compared', but `source.format` is {self.source.format}, which has no questions; "
+                    "remove `answers`"
                 )
             return
         if self.drop_duplicates:
             raise ValueError(
-                "drop_duplicates drops rows, and a row of multiple choice is one answer, so questions would lose "
-                "answers; leave it out, and drop repeated questions in the source"
+                "`drop_duplicates` is set, but the rows are single answers, so questions would lose answers; remove "
+                "`drop_duplicates`, and delete repeated questions from the source"
             )
         if self.filter.quarantined_splits:
             raise ValueError(
-                "filter.suspected_label_errors is quarantine, which removes rows, and a row of multiple choice is "
-                "one answer, so questions would lose answers; leave it out, and read the list in the report"
+                "`filter.suspected_label_errors` is 'quarantine', but the rows are single answers, so questions "
+                "would lose answers; remove this setting, and use the list of suspected rows in the report"
             )
         given = sorted(self.columns.model_fields_set - {"annotators", "attributes", "allow_label_copies"})
         if given or self.labels is not None or self.unlabelled:
             named = [*(f"columns.{name}" for name in given), *(["labels"] if self.labels is not None else [])]
             raise ValueError(
-                f"a source of format {self.source.format} gives texts, labels, ids and groups itself, but "
-                f"{' and '.join(named) or 'unlabelled'} is set; leave it out and name the columns in source"
+                f"a source of format {self.source.format} determines texts, labels, ids and groups itself, but "
+                f"{' and '.join(named) or 'unlabelled'} is set; remove this setting and name the columns in `source`"
             )
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Names of the attributes that rows have: those in `columns`, or those that the source itself provides."""
+        """Names of the rows' attributes: those in `columns.attributes`, or by default the source's own attributes."""
         implied: tuple[str, ...] = getattr(self.source, "attributes", ())
         return self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
 
@@ -427,9 +427,9 @@ class DatasetSpec(StrictSpec):
         for name in self.irrelevant:
             if name not in known and (isinstance(features, tuple) or not re.fullmatch(r"column \d+", name)):
                 raise ValueError(
-                    f"irrelevant names {name!r}, which is no attribute and no feature column; the rows carry "
-                    f"{list(known)}{did_you_mean(name, known)}; correct it, add it to columns.attributes, or of "
-                    "features without names write column 0, column 1, ..."
+                    f"`irrelevant` contains {name!r}, which is neither an attribute nor a feature column (known: "
+                    f"{list(known)}){did_you_mean(name, known)}; correct the name, add it to `columns.attributes`, or "
+                    "write 'column 0' for the first feature in a list"
                 )
 
     def _check_planted(self) -> None:
@@ -437,23 +437,23 @@ class DatasetSpec(StrictSpec):
         for attribute in self.planted:
             if attribute not in known:
                 raise ValueError(
-                    f"planted names the attribute {attribute!r}, but the rows carry {list(known)}; correct it, or add "
-                    "the column to columns.attributes"
+                    f"`planted` contains {attribute!r}, but the attributes of the rows are {list(known)}; correct the "
+                    "name, or add the column to `columns.attributes`"
                 )
 
     def _check_minorities(self) -> None:
         if self.minorities is None:
             return
         if not self.forgettables:
-            raise ValueError("minorities is about forgettable rows, but forgettables names no model; add one")
+            raise ValueError("`minorities` is set, but `forgettables` has no model; add a model to `forgettables`")
         if self.columns.text_pair is None and self.source.format not in ("template_nli", *CHOICE_FORMATS):
-            raise ValueError("minorities compares two texts, but columns names no text_pair; leave minorities out")
+            raise ValueError("`minorities` compares two texts, but `columns.text_pair` is not set; remove `minorities`")
         if self.labels is not None:
             for field in ("positive", "negative"):
                 named = getattr(self.minorities, field)
                 if named not in self.labels:
                     raise ValueError(
-                        f"minorities.{field} is {named!r}, which is no class; name one of {list(self.labels)}"
+                        f"`minorities.{field}` is {named!r}, which is not a class; name one of {list(self.labels)}"
                     )
 
     def _check_early_stopping(self, splits: tuple[str, ...]) -> None:
@@ -464,13 +464,14 @@ class DatasetSpec(StrictSpec):
                     continue
                 if field == "representations":
                     raise ValueError(
-                        f"representations.{name}.early_stopping names the split {stopping.split!r}, but an encoder "
-                        "sees warm-up rows alone; leave split out, and a share of these is held back"
+                        f"`representations.{name}.early_stopping.split` is {stopping.split!r}, but an encoder may see "
+                        "warm-up rows only; remove `split`, so that a share of the warm-up rows is used instead"
                     )
                 if stopping.split == "train" or stopping.split not in splits:
                     raise ValueError(
-                        f"evaluators.{name}.early_stopping.split is {stopping.split!r}; name a split other than train "
-                        f"(there are {[split for split in splits if split != 'train']}), or leave it out"
+                        f"`evaluators.{name}.early_stopping.split` is {stopping.split!r}, which is not a split to "
+                        f"validate on; name one of {[split for split in splits if split != 'train']}, or remove "
+                        "`split`"
                     )
 
     def _check_primary(self, splits: tuple[str, ...]) -> None:
@@ -479,13 +480,15 @@ class DatasetSpec(StrictSpec):
             return
         if primary.evaluator not in self.evaluators:
             raise ValueError(
-                f"report.primary.evaluator is {primary.evaluator!r}; name one of the evaluators {list(self.evaluators)}"
+                f"`report.primary.evaluator` is {primary.evaluator!r}, which is not an evaluator; name one of "
+                f"{list(self.evaluators)}"
             )
         tested = [test_set for test_set in (*splits, *self.challenge_sets) if test_set != "train"]
         if primary.test_set not in tested:
-            raise ValueError(f"report.primary.test_set is {primary.test_set!r}; name one of the test sets {tested}")
+            raise ValueError(f"`report.primary.test_set` is {primary.test_set!r}, but the test sets are {tested}")
         if primary.test_set in splits and self.filter.evaluation_rows_of(primary.test_set) == "pooled":
             raise ValueError(
-                f"report.primary.test_set is {primary.test_set!r}, whose rows enter the filter's pool, so nothing can "
-                "be judged on them; name a challenge set, or a split with filter.evaluation_rows: kept"
+                f"`report.primary.test_set` is {primary.test_set!r}, but the filter removes rows of this split too, "
+                "so scores on it are not comparable; name a challenge set, or a split for which "
+                "`filter.evaluation_rows` is 'kept'"
             )

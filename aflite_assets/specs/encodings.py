@@ -1,7 +1,6 @@
-"""Text encodings that a dataset's YAML file may name (real ones only, each by one name), and a test of which encodings
-fit given bytes.
+"""Text encodings that a dataset's YAML file may name, and a test of which encodings fit given bytes.
 
-Files of data are read in `data`.
+Data files are read in `data`.
 """
 
 import codecs
@@ -39,17 +38,20 @@ _LONGEST = 60
 
 
 def known_encoding(name: str) -> str:
-    """Return the name in `ENCODINGS` of an encoding, given in any of its usual spellings.
+    """Return the encoding's name in `ENCODINGS`; `name` may be any of its usual spellings.
 
     Raises:
-        ValueError: the name is not that of a text encoding; the message suggests the nearest one.
+        ValueError: the name does not belong to a text encoding; the message suggests the most similar name.
     """
     plain = normalize_encoding(name.strip().lower()[:_LONGEST]) if name.isascii() else ""
     module = aliases.get(plain.replace(".", "_"), plain).removesuffix("_sig")
     known = module.replace("_", "-")
     if known not in ENCODINGS:
-        near = did_you_mean(name.strip().lower()[:_LONGEST], ENCODINGS) or "; name the one that the file was saved in:"
-        raise ValueError(f"{truncate(name, _LONGEST)!r} is no text encoding that is read here{near} {_COMMON}")
+        near = (
+            did_you_mean(name.strip().lower()[:_LONGEST], ENCODINGS)
+            or "; name the encoding in which the file was saved:"
+        )
+        raise ValueError(f"{truncate(name, _LONGEST)!r} is not a supported text encoding{near} {_COMMON}")
     return known
 
 
@@ -75,8 +77,8 @@ def marked_encoding(start: bytes) -> str | None:
 
 
 def fitting_encodings(start: bytes) -> tuple[str, ...]:
-    """Return the encodings that a file's first bytes fit, the likeliest first; none if the bytes do not seem to be
-    text.
+    """Return the encodings that a file's first bytes fit, the most likely first; return none if the bytes do not look
+    like text.
 
     An encoding that fits is not always the right one: most bytes are text in several encodings.
     """
@@ -92,7 +94,7 @@ def fitting_encodings(start: bytes) -> tuple[str, ...]:
 
 
 def fits(start: bytes, encoding: str) -> bool:
-    """Return True if bytes are text in an encoding; the last letter may be cut off."""
+    """Return True if the bytes are valid text in the encoding; the last character may be incomplete."""
     try:
         codecs.getincrementaldecoder(encoding)().decode(start)
     except UnicodeDecodeError:
@@ -101,10 +103,11 @@ def fits(start: bytes, encoding: str) -> bool:
 
 
 def _letters_if_wide(start: bytes, encoding: str) -> int:
-    """Return how many ASCII letters the bytes hold as UTF-16 or UTF-32 without a mark; 0 if they do not look like it.
+    """Return the number of ASCII characters if the bytes look like UTF-16 or UTF-32 without a byte order mark, or else
+    0.
 
-    In these encodings, ASCII letters have NULs beside them. So the text has as many line ends as the bytes have line
-    end bytes, and no letter is a NUL.
+    In these encodings, ASCII characters have NUL bytes next to them. If the encoding is right, the decoded text has as
+    many line ends as the bytes have, and it contains no NUL character.
     """
     text = start[: len(start) - len(start) % 4].decode(encoding, errors="replace") if start.count(0) else "\0"
     if "\0" in text or "\ufffd" in text or 2 * text.count("\n") < start.count(b"\n"):

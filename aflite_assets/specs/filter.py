@@ -42,7 +42,7 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
-    """Return the name of a representation's filtered set by another ranking than the filter's own."""
+    """Return the name of the filtered set that another ranking than the filter's own gives for a representation."""
     return f"{representation}_by_{rank}"
 
 
@@ -51,12 +51,12 @@ _OVER_GUESSING, _ROUNDING = 0.6, 1e-9
 
 
 def advised_threshold(guessed: float) -> float:
-    """Return the threshold to set where always predicting the largest class is right on this share of the rows."""
+    """Return the recommended threshold for data whose largest class makes up this share of the rows."""
     return min(math.ceil(100 * (guessed + _OVER_GUESSING * (1 - guessed)) - _ROUNDING) / 100, 1.0)
 
 
 class FilterChanges(StrictSpec):
-    """Settings of the filter for a single representation; a field that is not given keeps the value for all."""
+    """Settings of the filter for a single representation; fields that are not given have the values set for all."""
 
     target_size: Count | None = None
     train_size: Count | None = None
@@ -67,12 +67,15 @@ class FilterChanges(StrictSpec):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.model_dump(exclude_none=True):
-            raise ValueError("gives no setting; give one, such as target_size, or leave the representation out")
+            raise ValueError(
+                "the mapping of changed settings is empty; add a setting such as `target_size`, or remove the "
+                "representation"
+            )
         return self
 
 
 class FilterSpec(StrictSpec):
-    """AFLite's settings. The target is in train rows; other shares are of the pool, which is the set of rows that are
+    """AFLite's settings. `target_size` refers to train rows; other shares refer to the pool, the set of rows that are
     filtered.
     """
 
@@ -160,14 +163,14 @@ class FilterSpec(StrictSpec):
 
     @property
     def quarantined_splits(self) -> frozenset[str]:
-        """The splits whose suspected rows are removed before filtering."""
+        """Splits from which rows with suspected label errors are removed before filtering."""
         decision = self.suspected_label_errors
         decisions = decision if isinstance(decision, dict) else {"train": decision}
         return frozenset(split for split, one in decisions.items() if one == "quarantine")
 
     @property
     def asks_whether_learnt(self) -> bool:
-        """Whether nothing is removed if the first pass's classifiers learnt nothing."""
+        """Whether the filter removes nothing if the classifiers of its first pass learnt nothing."""
         return self.stop_at_chance is not False
 
     @property
@@ -184,7 +187,7 @@ class FilterSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, values: object) -> object:
-        """Write out the settings of a preset; settings given in addition to it are kept."""
+        """Add the settings of a preset; settings that the file gives explicitly take precedence."""
         if not isinstance(values, dict) or values.get("preset") != "paper":
             return values
         by_words = _PAPER_BY_WORDS if values.get("rank") == "vocabulary" else {}
@@ -194,14 +197,17 @@ class FilterSpec(StrictSpec):
     @model_validator(mode="after")
     def _groups_fit(self) -> Self:
         if self.groups == "ignore" and self.remove == "groups":
-            raise ValueError("groups is ignore, but remove is groups, which takes them whole; leave one of them out")
+            raise ValueError(
+                "`groups` is 'ignore', but `remove` is 'groups', which needs the groups; remove one of the two settings"
+            )
         return self
 
     @model_validator(mode="after")
     def _preset_fits(self) -> Self:
         if self.preset == "paper" and self.stop_at_chance:
             raise ValueError(
-                "preset is paper, but stop_at_chance is true, which is not in the papers; leave one of them out"
+                "`preset` is 'paper', but `stop_at_chance` is true, which the papers do not use; remove one of the "
+                "two settings"
             )
         return self
 
@@ -209,19 +215,20 @@ class FilterSpec(StrictSpec):
     def _rankings_fit(self) -> Self:
         if self.rank == "vocabulary" and self.selection != "greedy":
             raise ValueError(
-                f"rank is vocabulary, but selection {self.selection} draws rows by their predictability; leave "
-                "selection out, or leave rank out"
+                f"`rank` is 'vocabulary', but `selection` is '{self.selection}', which draws rows by predictability; "
+                "remove one of the two settings"
             )
         for name in ("rank", "ties", "balance"):
             self._check_order(name, getattr(self, name))
         if self.compare and self.rank == "label_probability":
             raise ValueError(
-                "compare is for rank: vocabulary, but rank is label_probability; leave compare out, and run a second "
-                "dataset file to compare"
+                "`compare` is set, but `rank` is 'label_probability'; remove `compare`, and use a second dataset "
+                "file for the comparison"
             )
         if self.rank in self.compare:
             raise ValueError(
-                f"compare names {self.rank}, which is the filter's own rank; leave compare out, or set rank: vocabulary"
+                f"`compare` contains '{self.rank}', which is already the value of `rank`; remove `compare`, or set "
+                "`rank: vocabulary`"
             )
         return self
 
@@ -230,44 +237,46 @@ class FilterSpec(StrictSpec):
             return
         if value == "label_probability" and self.classifier == "linear_svm":
             raise ValueError(
-                f"{name} is {value}, but classifier linear_svm has no probabilities; set classifier to logistic or "
-                f"both, or leave {name} out"
+                f"`{name}` is '{value}', but `classifier` is 'linear_svm', which gives no probabilities; set "
+                f"`classifier` to 'logistic' or 'both', or remove `{name}`"
             )
         if self.selection != "greedy":
             raise ValueError(
-                f"{name} is {value}, but selection {self.selection} draws rows by their predictability; leave "
-                f"selection out, or leave {name} out"
+                f"`{name}` is '{value}', but `selection` is '{self.selection}', which draws rows by predictability; "
+                "remove one of the two settings"
             )
         if self.rank == "vocabulary":
             raise ValueError(
-                f"rank is vocabulary, which orders rows by their words, but {name} is {value}; leave one out"
+                f"`rank` is 'vocabulary', which orders rows by their words, but `{name}` is '{value}'; remove one of "
+                "the two settings"
             )
         if value == "classes" and self.remove == "groups":
             raise ValueError(
-                "balance is classes, but remove is groups, and a group may have rows of several classes; leave one out"
+                "`balance` is 'classes', but `remove` is 'groups', and a group may contain several classes; remove "
+                "one of the two settings"
             )
         treated = self.evaluation_rows
         if name != "rank" and "scored" in (treated.values() if isinstance(treated, dict) else (treated,)):
             raise ValueError(
-                f"{name} is {value}, but evaluation_rows is scored, which needs a single cut-off for rows that are "
-                f"only scored; write evaluation_rows: pooled or kept, or leave {name} out"
+                f"`{name}` is '{value}', but `evaluation_rows` is 'scored', which needs a single cut-off; set "
+                f"`evaluation_rows` to 'pooled' or 'kept', or remove `{name}`"
             )
 
     def ranked_by(self, rank: Ranking) -> Self:
-        """Return the same filter with only one ranking."""
+        """Return a copy of the filter with `rank` as its only ranking."""
         return self.model_copy(update={"rank": rank, "compare": ()})
 
     @model_validator(mode="after")
     def _suspects_need_probabilities(self) -> Self:
         if self.quarantined_splits and self.classifier == "linear_svm":
             raise ValueError(
-                "suspected_label_errors is quarantine, but classifier linear_svm has no probabilities to suspect "
-                "labels by; set classifier to logistic or both, or leave suspected_label_errors out"
+                "`suspected_label_errors` is 'quarantine', but `classifier` is 'linear_svm', which gives no "
+                "probabilities; set `classifier` to 'logistic' or 'both', or remove `suspected_label_errors`"
             )
         return self
 
     def evaluation_rows_of(self, split: str) -> EvaluationRows:
-        """Return how the rows of one split other than train are treated."""
+        """Return the value of `evaluation_rows` for one split other than train."""
         return (
             self.evaluation_rows.get(split, "pooled")
             if isinstance(self.evaluation_rows, dict)

@@ -1,6 +1,6 @@
-"""Settings of forgettable rows and of minority statistics in a dataset's YAML file (Yaghoobzadeh et al. 2021).
+"""Settings of forgettable rows and minority statistics (Yaghoobzadeh et al. 2021) in a dataset's YAML file.
 
-`recipes` describes training on such rows; `models.training.forgetting` counts what is forgotten.
+`recipes` describes training on forgettable rows; `models.training.forgetting` counts the events of forgetting.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ForgettablesSpec(StrictSpec):
-    """A weak model: the rows that it forgets, or never learns, in training are used (section 3)."""
+    """A weak model whose forgettable rows are used: rows that it forgets or never learns during training."""
 
     model: Annotated[NeuralModelSpec, Field(discriminator="kind")] | None = Field(
         None, description="a weak model, trained on full for this alone"
@@ -49,20 +49,25 @@ class ForgettablesSpec(StrictSpec):
     def _one_model(self) -> Self:
         if (self.model is None) == (self.evaluator is None):
             raise ValueError(
-                "set either `model` (a model to train) or `evaluator` (the name of an evaluator of the file)"
+                "either `model` (a model to train) or `evaluator` (the name of an evaluator) is needed; set exactly "
+                "one of them"
             )
         if self.seeds is not None and len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one training")
+            raise ValueError(
+                f"`seeds` is {list(self.seeds)}, which repeats a seed; give every training a different seed"
+            )
         return self
 
     def training_seeds(self, *, seed: int, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the seeds of the trainings; `seed` is the dataset's, and `seeds` are the evaluators'."""
+        """Return the seeds with which the weak model is trained; `seed` is the dataset's seed, and `seeds` are the
+        evaluators' seeds.
+        """
         if self.seeds is not None:
             return self.seeds
         return (seed,) if self.evaluator is None else seeds[:1]
 
     def settings(self, evaluators: Mapping[str, EvaluatorSpec]) -> NeuralModelSpec:
-        """Return the settings of the weak model that is trained."""
+        """Return the settings of the weak model."""
         if self.model is not None:
             return self.model
         assert self.evaluator is not None
@@ -72,9 +77,7 @@ class ForgettablesSpec(StrictSpec):
 
 
 class MinoritiesSpec(StrictSpec):
-    """Classes whose rows have a high overlap or a negation more often than other rows, for the paper's Tables 2 and
-    3.
-    """
+    """The classes that are associated with word overlap and with negation, and the words of negation."""
 
     positive: str = Field(description="the class that goes with overlapping texts, such as entailment")
     negative: str = Field(description="the class that goes with words of negation, such as contradiction")
@@ -83,7 +86,7 @@ class MinoritiesSpec(StrictSpec):
     @model_validator(mode="after")
     def _two_classes(self) -> Self:
         if self.positive == self.negative:
-            raise ValueError(f"positive and negative are both {self.positive!r}; name two classes")
+            raise ValueError(f"`positive` and `negative` are both {self.positive!r}; name two different classes")
         return self
 
 
@@ -93,7 +96,8 @@ def check_forgettables(
     """Refuse evaluators that cannot serve as weak models.
 
     Raises:
-        ValueError: an evaluator is unknown, has no epochs, or stops early; or it is not trained with a given seed.
+        ValueError: an evaluator is unknown, has no epochs, uses early stopping, or is not trained with a requested
+            seed.
     """
     for name, settings in forgettables.items():
         if settings.evaluator is not None:
@@ -109,19 +113,22 @@ def _check_evaluator(
     evaluator = evaluators.get(named)
     if evaluator is None:
         raise ValueError(
-            f"{place}.evaluator names {named!r}, which is no evaluator; name a neural one (there are {neural})"
-            f"{did_you_mean(named, neural)}"
+            f"`{place}.evaluator` is {named!r}, which is not an evaluator; name a neural evaluator (there are "
+            f"{neural}){did_you_mean(named, neural)}"
         )
     if not isinstance(evaluator, NeuralModelSpec):
         raise ValueError(
-            f"{place}.evaluator names {named!r} of kind {evaluator.kind!r}, which has no epochs; name a neural "
-            f"one (there are {neural})"
+            f"`{place}.evaluator` is {named!r}, whose kind {evaluator.kind!r} has no epochs; name a neural evaluator "
+            f"(there are {neural})"
         )
     if evaluator.early_stopping is not None:
         raise ValueError(
-            f"{place}.evaluator names {named!r}, which stops early, so its number of epochs varies; name one "
-            "without early_stopping, or give the model itself"
+            f"`{place}.evaluator` is {named!r}, whose number of epochs varies because of `early_stopping`; name an "
+            "evaluator without `early_stopping`, or set `model` instead"
         )
     other = [seed for seed in settings.seeds or () if seed not in seeds]
     if other:
-        raise ValueError(f"{place}.seeds has {other}, but {named!r} is trained with seeds {list(seeds)} only")
+        raise ValueError(
+            f"`{place}.seeds` contains {other}, but the evaluator {named!r} is trained with the seeds {list(seeds)} "
+            "only"
+        )

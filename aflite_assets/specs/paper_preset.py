@@ -1,12 +1,15 @@
-"""Settings outside the filter that `filter: {preset: paper}` implies; the filter's own are in filter.py."""
+"""Settings outside of `filter` that `filter: {preset: paper}` implies; filter.py has the settings inside of
+`filter`.
+"""
 
 
 def with_paper_preset(values: dict[str, object]) -> dict[str, object]:
-    """Return a dataset's YAML values with the papers' settings outside the filter; a setting given in the file is kept.
+    """Return a dataset's YAML values with the papers' settings outside of `filter`; the file's own settings take
+    precedence.
 
-    With the preset, the warm-up rows and the random control of forgettable rows are drawn regardless of class, the full
-    train set includes the warm-up rows, and a sample grows while accuracy rises. Parts of the file that are not
-    mappings are left for validation to refuse.
+    The preset changes three things. Warm-up rows, and the random control of forgettable rows, are drawn regardless of
+    class. The train set `full` includes the warm-up rows. A sample grows while accuracy rises. Values of a wrong type
+    are left unchanged, so that validation refuses them.
     """
     settings = values.get("filter")
     if not isinstance(settings, dict) or settings.get("preset") != "paper":

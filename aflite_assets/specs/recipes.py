@@ -1,4 +1,6 @@
-"""Evaluators of several stages: the settings of each stage, and which recipes are refused. Training is in `models`."""
+"""Evaluators that are trained in several stages: the settings of each stage, and checks of these recipes. `models` does
+the training.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +12,9 @@ from aflite_assets.wording import did_you_mean
 
 @dataclass(frozen=True)
 class ForgettableRows:
-    """The set of a weak model that a stage trains on: the names of the model and of the set.
+    """The set of rows that a stage trains on, given by the name of a weak model and the name of one of its sets.
 
-    `as_many_as`: the other weak model that determines the size of the set, or None.
+    `as_many_as`: another weak model that determines the size of the set, or None.
     """
 
     weak_model: str
@@ -22,9 +24,9 @@ class ForgettableRows:
 
 @dataclass(frozen=True)
 class RecipeStage:
-    """One later stage: the rows it trains on, and its settings.
+    """One stage after the first: its train rows and its settings.
 
-    `rows` names the rows for users; for a challenge set, it is the set's name. `forgettable` is None for a challenge
+    `rows`: a description of the rows for users, or the name of the challenge set. `forgettable`: None for a challenge
     set.
     """
 
@@ -35,7 +37,9 @@ class RecipeStage:
 
 @dataclass(frozen=True)
 class Recipe:
-    """An evaluator of kind `fine_tuned`: the evaluator `start`, with its settings, and the stages after it."""
+    """An evaluator of kind `fine_tuned`: the name and settings of the evaluator to start from, and the stages after
+    it.
+    """
 
     start: str
     settings: NeuralModelSpec
@@ -43,17 +47,19 @@ class Recipe:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The challenge sets that the recipe trains on, each once, in the stages' order."""
+        """Challenge sets that the recipe trains on, without repeats, in the order of the stages."""
         return tuple(dict.fromkeys(stage.rows for stage in self.stages if stage.forgettable is None))
 
     @property
     def forgettable(self) -> tuple[ForgettableRows, ...]:
-        """The sets of forgettable rows that the recipe trains on; with any, its start is trained on `full` alone."""
+        """Sets of forgettable rows that the recipe trains on; if there are any, the first stage is trained on `full`
+        only.
+        """
         return tuple(stage.forgettable for stage in self.stages if stage.forgettable is not None)
 
 
 def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
-    """Return the evaluators of several stages by name; the spec has already checked their consistency."""
+    """Return the evaluators that are trained in several stages, by name; the spec has already validated them."""
     recipes = {}
     for name, settings in evaluators.items():
         if isinstance(settings, FineTunedSpec):
@@ -78,8 +84,8 @@ def _recipe_stage(start: NeuralModelSpec, stage: FineTuneStage) -> RecipeStage:
 
 
 def set_name(take: str, share: float | None = None, *, as_many_as: str | None = None) -> str:
-    """Return the name of a weak model's set: forgettable, forgettable_as_many_as_<model>, random, never_learnt,
-    highest_loss, highest_loss_10 (%).
+    """Return the name of a weak model's set of rows, such as forgettable, forgettable_as_many_as_<model>, random, or
+    highest_loss_10 (for 10 %).
     """
     if as_many_as is not None:
         return f"{take}_as_many_as_{as_many_as}"
@@ -87,9 +93,10 @@ def set_name(take: str, share: float | None = None, *, as_many_as: str | None = 
 
 
 def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModelSpec:
-    """Return the start's settings with the stage's changes; a stage always trains all its epochs.
+    """Return the settings of the starting evaluator with the stage's changes; a stage always trains for all epochs.
 
-    Early stopping of the start uses rows of the dataset, which are uninformative about another set.
+    Early stopping is turned off because its validation rows come from the dataset, not from the set that the stage
+    trains on.
     """
     changes = stage.model_dump(include={"epochs", "batch_size", "learning_rate"}, exclude_none=True)
     return start.model_copy(update={"early_stopping": None, **changes})
@@ -100,13 +107,14 @@ def check_recipes(
     fine_tune: Mapping[str, str | None],
     highest_loss: Mapping[str, Sequence[float]],
 ) -> None:
-    """Refuse recipes that cannot be followed.
+    """Refuse recipes that are inconsistent with the other settings.
 
-    `fine_tune`: the split to train on of every challenge set, or None; `highest_loss`: the shares for which each weak
-    model's sets are made.
+    `fine_tune`: the value of `fine_tune` for every challenge set; `highest_loss`: the value of `highest_loss` for every
+    weak model.
 
     Raises:
-        ValueError: a start or rows are unknown or unsuitable, or a batch cannot be divided into its parts.
+        ValueError: a starting evaluator or a set of rows is unknown or unsuitable, or a batch size is not a multiple of
+            `gradient_accumulation`.
     """
     for name, settings in evaluators.items():
         if isinstance(settings, FineTunedSpec):
@@ -125,19 +133,19 @@ def _check_forgettables(place: str, stage: FineTuneStage, highest_loss: Mapping[
     assert name is not None
     if name not in highest_loss:
         raise ValueError(
-            f"{place}.forgettables names {name!r}, which forgettables lacks (it has {list(highest_loss)}); add it there"
-            f"{did_you_mean(name, list(highest_loss))}"
+            f"`{place}.forgettables` is {name!r}, but the models in `forgettables` are {list(highest_loss)}; add the "
+            f"model to `forgettables`{did_you_mean(name, list(highest_loss))}"
         )
     if stage.share is not None and stage.share not in highest_loss[name]:
         raise ValueError(
-            f"{place}.share is {stage.share}, but forgettables.{name}.highest_loss has "
-            f"{list(highest_loss[name])}; add it there, or leave share out for as many rows as are forgettable"
+            f"`{place}.share` is {stage.share}, but `forgettables.{name}.highest_loss` is {list(highest_loss[name])}; "
+            "add the share to `highest_loss`, or remove `share` to use as many rows as are forgettable"
         )
     if stage.as_many_as is not None and (stage.as_many_as == name or stage.as_many_as not in highest_loss):
         others = [one for one in highest_loss if one != name]
         raise ValueError(
-            f"{place}.as_many_as is {stage.as_many_as!r}, but it names another weak model of forgettables (there are "
-            f"{others}); name one of them, or leave as_many_as out{did_you_mean(stage.as_many_as, others)}"
+            f"`{place}.as_many_as` is {stage.as_many_as!r}, but the other models in `forgettables` are {others}; name "
+            f"one of them, or remove `as_many_as`{did_you_mean(stage.as_many_as, others)}"
         )
 
 
@@ -146,31 +154,33 @@ def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec])
     if isinstance(start, NeuralModelSpec):
         return start
     neural = [evaluator for evaluator, settings in evaluators.items() if isinstance(settings, NeuralModelSpec)]
-    remedy = f"name a neural evaluator of this spec (it has {neural})"
+    remedy = f"name a neural evaluator of this dataset (there are {neural})"
     if start is None:
-        raise ValueError(f"{place} names {name!r}, which is no evaluator; {remedy}{did_you_mean(name, neural)}")
+        raise ValueError(f"`{place}` is {name!r}, which is not an evaluator; {remedy}{did_you_mean(name, neural)}")
     if isinstance(start, FineTunedSpec):
-        raise ValueError(f"{place} names {name!r}, which is fine_tuned itself; {remedy} and list all stages here")
-    raise ValueError(f"{place} names {name!r} of kind {start.kind!r}, which cannot be trained further; {remedy}")
+        raise ValueError(
+            f"`{place}` is {name!r}, which has the kind 'fine_tuned' itself; {remedy} and list all stages here"
+        )
+    raise ValueError(f"`{place}` is {name!r}, whose kind {start.kind!r} cannot be trained further; {remedy}")
 
 
 def _check_rows(place: str, name: str, fine_tune: Mapping[str, str | None]) -> None:
     ready = [challenge_set for challenge_set, split in fine_tune.items() if split is not None]
     if name not in fine_tune:
         raise ValueError(
-            f"{place} names {name!r}, which challenge_sets lacks; name one with fine_tune (there are {ready})"
-            f"{did_you_mean(name, ready)}"
+            f"`{place}` is {name!r}, which is not in `challenge_sets`; name a challenge set with `fine_tune` (there "
+            f"are {ready}){did_you_mean(name, ready)}"
         )
     if fine_tune[name] is None:
         raise ValueError(
-            f"{place} names {name!r}, which has no rows to train on; set challenge_sets.{name}.fine_tune to a split of "
-            "its source"
+            f"`{place}` is {name!r}, which has no rows to train on; set `challenge_sets.{name}.fine_tune` to a split "
+            "of its source"
         )
 
 
 def _check_batch(place: str, stage: FineTuneStage, start: NeuralModelSpec) -> None:
     if stage.batch_size is not None and stage.batch_size % start.gradient_accumulation:
         raise ValueError(
-            f"{place}.batch_size {stage.batch_size} is no multiple of gradient_accumulation "
-            f"{start.gradient_accumulation} of the evaluator that it starts from; choose one"
+            f"`{place}.batch_size` is {stage.batch_size}, which is not a multiple of the starting evaluator's "
+            f"`gradient_accumulation` ({start.gradient_accumulation}); change one of the two"
         )

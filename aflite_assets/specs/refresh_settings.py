@@ -1,5 +1,5 @@
-"""The field `refresh` of a dataset's YAML file: whether and when a refresh acts on changes. The field is not part of
-any key.
+"""The field `refresh` of a dataset's YAML file: whether and when a refresh processes changes. Keys of results do not
+depend on this field.
 """
 
 import re
@@ -17,7 +17,7 @@ _RANDOM = re.compile(r"\b[rR]\b")
 
 
 class RefreshSpec(StrictSpec):
-    """The times at which a refresh acts on changes."""
+    """Settings that determine when a refresh processes changes."""
 
     start: bool = Field(
         False, description="whether a refresh also makes what was never made; default: a person makes it the first time"
@@ -34,15 +34,15 @@ class RefreshSpec(StrictSpec):
         if self.timezone is not None:
             _check_timezone(self.timezone)
         if self.cron is None and self.timezone is not None:
-            raise ValueError(f"timezone is {self.timezone!r}, but cron is not set; set cron, or leave timezone out")
+            raise ValueError(
+                f"`timezone` is {self.timezone!r}, but `cron` is not set; set `cron`, or remove `timezone`"
+            )
         if self.cron is not None:
             _check_cron(self.cron)
         return self
 
     def last_time(self, now: datetime) -> datetime | None:
-        """Return the last time at or before `now` (with a time zone) that matches `cron`, in UTC; None without
-        `cron`.
-        """
+        """Return the last time at or before `now` that matches `cron`, in UTC; return None if `cron` is not set."""
         if self.cron is None:
             return None
         from croniter import croniter
@@ -54,7 +54,7 @@ class RefreshSpec(StrictSpec):
         return previous.astimezone(UTC)
 
     def next_time(self, now: datetime) -> datetime | None:
-        """Return the first time after `now` (with a time zone) that matches `cron`, in UTC; None without `cron`."""
+        """Return the first time after `now` that matches `cron`, in UTC; return None if `cron` is not set."""
         if self.cron is None:
             return None
         from croniter import croniter
@@ -68,7 +68,7 @@ def _check_timezone(name: str) -> None:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise ValueError(
-            f"timezone {name[:60]!r} is unknown"
+            f"`timezone` is {name[:60]!r}, which is unknown"
             + (did_you_mean(name[:60], sorted(available_timezones())) or "; give a name such as Europe/Berlin")
         ) from None
 
@@ -76,10 +76,10 @@ def _check_timezone(name: str) -> None:
 def _check_cron(cron: str) -> None:
     from croniter import CroniterError, croniter
 
-    wanted = 'give five: minute, hour, day, month, weekday, such as "0 3 * * 1" for Mondays at three'
+    wanted = 'give minute, hour, day, month and weekday, such as "0 3 * * 1" for Mondays at three'
     if len(cron.split()) != 5 or _RANDOM.search(cron):
-        raise ValueError(f"cron {cron!r} is no cron expression of five fields; {wanted}")
+        raise ValueError(f"`cron` is {cron!r}, which is not a cron expression of five fields; {wanted}")
     try:
         croniter(cron, datetime(2024, 1, 1, tzinfo=UTC)).get_next(datetime)
     except (CroniterError, ValueError) as error:
-        raise ValueError(f"cron {cron!r} names no time ({error}); {wanted}") from None
+        raise ValueError(f"`cron` is {cron!r}, which matches no time ({error}); {wanted}") from None

@@ -1,5 +1,5 @@
-"""Loading of YAML files as dataset specs: from the folders of `AFLITE_DATASETS`, and bundled ones on request. No data
-are opened here.
+"""Loading of dataset specs from YAML files in the folders of `AFLITE_DATASETS` and, on request, of bundled datasets. No
+data are opened here.
 """
 
 import os
@@ -31,9 +31,9 @@ _LONGEST = 4000
 
 @dataclass(frozen=True)
 class Registry:
-    """The listed datasets by name, their files, and the errors of refused files by path.
+    """The listed datasets and their files, by name, and the error messages of refused files, by path.
 
-    A bundled dataset is found by its name, listed or not.
+    A bundled dataset is found by its name even if it is not listed.
     """
 
     specs: Mapping[str, DatasetSpec]
@@ -50,15 +50,15 @@ class Registry:
         if name in bundled:
             return load_spec(bundled[name])
         raise SpecError(
-            f"no dataset is named {name!r}{did_you_mean(name, [*self.specs, *bundled])} "
-            f"(known: {sorted(self.specs)}; folders searched: {[str(folder) for folder in spec_folders()]}; "
-            "`aflite list --bundled` names those that come with the project)"
+            f"no dataset is named {name!r}{did_you_mean(name, [*self.specs, *bundled])} (known: {sorted(self.specs)}; "
+            f"folders searched: {[str(folder) for folder in spec_folders()]}; `aflite list --bundled` lists the "
+            "bundled datasets)"
         )
 
     def without_file(self, names: Iterable[str]) -> list[str]:
-        """Return the names that have no file, sorted, so that their remains may be removed.
+        """Return the names of datasets without a file, sorted; their results may be removed.
 
-        Return none if no folder is set or a folder cannot be read, because the file may then still exist.
+        Return no names if no folder is set or a folder cannot be read, because the files may still exist in this case.
         """
         folders = spec_folders()
         if not folders or any(folder in self.failures for folder in folders):
@@ -67,7 +67,8 @@ class Registry:
 
 
 def spec_folders() -> list[Path]:
-    """Return the folders of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one if `AFLITE_BUNDLED` is 1.
+    """Return the folders in `AFLITE_DATASETS` (separated as in `PATH`), then the bundled folder if `AFLITE_BUNDLED` is
+    1.
 
     Raises:
         InvalidInputError: `AFLITE_BUNDLED` is neither 0 nor 1.
@@ -75,7 +76,9 @@ def spec_folders() -> list[Path]:
     named = [part for part in os.environ.get("AFLITE_DATASETS", "").split(os.pathsep) if part]
     listed = os.environ.get(LIST_BUNDLED, "").strip()
     if listed not in ("", "0", "1"):
-        raise InvalidInputError(f"{LIST_BUNDLED} is {listed!r}; set it to 1 to list the bundled datasets, or to 0")
+        raise InvalidInputError(
+            f"`{LIST_BUNDLED}` is {listed!r}, but only 0 and 1 are allowed; set it to 1 to list the bundled datasets"
+        )
     bundled = [BUNDLED] if listed == "1" else []
     return list(dict.fromkeys([*(absolute_path(part, Path.cwd()) for part in named), *bundled]))
 
@@ -83,8 +86,8 @@ def spec_folders() -> list[Path]:
 def load_registry(*, made: Iterable[str] = ()) -> Registry:
     """Read every `*.yaml` and `*.yml` of the spec folders; a broken file does not affect the others.
 
-    If two files give the same name, the second one fails, and the error names both. Bundled datasets whose names are in
-    `made`, the datasets with results, are listed too.
+    If two files define the same name, the second file is refused, and its error names both files. Bundled datasets are
+    also listed if their names are in `made`, the datasets with results.
 
     Raises:
         InvalidInputError: `AFLITE_BUNDLED` is neither 0 nor 1.
@@ -103,12 +106,12 @@ def load_registry(*, made: Iterable[str] = ()) -> Registry:
 
 
 def bundled_registry() -> Registry:
-    """Read the datasets that come with the project, regardless of which are listed."""
+    """Read the datasets that come with the project, regardless of `AFLITE_BUNDLED`."""
     return _read(_spec_files(BUNDLED), {})
 
 
 def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
-    """Return the registry of these files; refused files are added to its `failures`."""
+    """Return the registry of these files; the errors of refused files are added to `failures`."""
     specs: dict[str, DatasetSpec] = {}
     files: dict[str, Path] = {}
     for path in paths:
@@ -116,8 +119,8 @@ def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
             spec = load_spec(path)
             if spec.name in specs:
                 raise SpecError(
-                    f"{shown_path(path)}: the name {spec.name!r} is already taken by "
-                    f"{shown_path(files[spec.name])}; rename one"
+                    f"{shown_path(path)}: the name {spec.name!r} already belongs to {shown_path(files[spec.name])}; "
+                    "rename one of the two files"
                 )
         except SpecError as error:
             failures[path] = str(error)
@@ -127,13 +130,13 @@ def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
 
 
 def load_spec(path: Path) -> DatasetSpec:
-    """Return the dataset that a YAML file describes; relative paths in it are relative to the file's folder.
+    """Return the dataset that a YAML file describes; its relative paths are resolved against the file's folder.
 
-    Variables (`${NAME}`) are taken from the process's environment.
+    Variables (`${NAME}`) have the values of environment variables.
 
     Raises:
-        SpecError: the file cannot be read, is not a YAML mapping, or has content that the model refuses. A secret's
-            value is never in the message.
+        SpecError: the file cannot be read, is not a YAML mapping, or has invalid content. The message never contains
+            the value of a secret.
     """
     try:
         return _load(path)
@@ -144,8 +147,8 @@ def load_spec(path: Path) -> DatasetSpec:
     except Exception as error:
         reason = type(error).__name__
     raise SpecError(
-        f"{shown_path(path)}: reading it ended in a {reason}, which no valid file causes; simplify it (less nesting, "
-        "shorter texts and numbers, no aliases) until it can be read"
+        f"{shown_path(path)}: the file cannot be read because of a {reason}, which no valid file causes; simplify the "
+        "file (less nesting, shorter texts and numbers, no aliases)"
     )
 
 
@@ -153,23 +156,27 @@ def _load(path: Path) -> DatasetSpec:
     where = shown_path(path)
     content = read_yaml(path, environment=os.environ)
     if not isinstance(content, dict):
-        raise SpecError(f"{where}: a dataset is a mapping of keys and values, but the file {_described(content)}")
+        raise SpecError(f"{where}: the file must contain a mapping of keys and values, but it {_described(content)}")
     if not _NAME.fullmatch(path.stem):
-        raise SpecError(f"{where}: name: {NAME_RULE} ({received_text(path.stem)}: the file's name); rename the file")
+        raise SpecError(
+            f"{where}: the file's name is not a valid dataset name ({received_text(path.stem)}); rename the file "
+            f"({NAME_RULE})"
+        )
     name = content.setdefault("name", path.stem)
     if name != path.stem:
         raise SpecError(
-            f"{where}: name: must be the file's name without its ending, {path.stem!r} ({received_text(name)}); "
-            "rename the file, or leave the key out"
+            f"{where}: `name` must be the file's name without its ending, {path.stem!r} ({received_text(name)}); "
+            "rename the file, or remove `name`"
         )
     return parse_spec(absolute_paths(content, path.parent), where=where)
 
 
 def parse_spec(content: Mapping[str, object], *, where: str = "spec") -> DatasetSpec:
-    """Return a spec from plain values; paths are used unchanged, and a token is a `pydantic.SecretStr`.
+    """Return a spec from plain values; paths are not changed, and a token is a `pydantic.SecretStr`.
 
     Raises:
-        SpecError: names every refused field with its value and, for an unknown key or kind, the most similar known one.
+        SpecError: values are invalid; the message names every invalid field with its value and, for an unknown key or
+            kind, the most similar known name.
     """
     problems = check_values(content, DatasetSpec)
     messages = list(problems.values())
@@ -185,7 +192,7 @@ def parse_spec(content: Mapping[str, object], *, where: str = "spec") -> Dataset
 
 
 def _joined(messages: Sequence[str], where: str) -> str:
-    """Return one line per message, limited to what a person would read; the last line counts the rest."""
+    """Return one line per message up to a readable length; the last line counts the remaining messages."""
     lines = [f"{where}: {message}" for message in messages]
     lengths = accumulate(len(line) + 1 for line in lines)
     shown = max(1, sum(length <= _LONGEST for length in lengths))
@@ -197,10 +204,13 @@ def _spec_files(folder: Path) -> list[Path]:
     try:
         return sorted(path for path in folder.iterdir() if path.suffix.lower() in (".yaml", ".yml"))
     except (FileNotFoundError, NotADirectoryError):
-        raise SpecError(f"AFLITE_DATASETS names {str(folder)!r}, which is not a folder; correct or remove it") from None
+        raise SpecError(
+            f"`AFLITE_DATASETS` contains {str(folder)!r}, which is not a folder; correct or remove it"
+        ) from None
     except OSError as error:
         raise SpecError(
-            f"AFLITE_DATASETS names {str(folder)!r}, which cannot be read ({error.strerror}); correct or remove it"
+            f"`AFLITE_DATASETS` contains {str(folder)!r}, which cannot be read ({error.strerror}); correct or remove "
+            "this path"
         ) from None
 
 

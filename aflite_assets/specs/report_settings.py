@@ -8,7 +8,9 @@ from aflite_assets.specs.models.settings import Name, StrictSpec
 
 
 class PrimarySpec(StrictSpec):
-    """The comparison of filtered with its control that sentences state first; it has no more weight than the others."""
+    """The comparison of `filtered` with its control that the report states first; the choice does not affect any
+    result.
+    """
 
     evaluator: Name
     test_set: Name = Field(

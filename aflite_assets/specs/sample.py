@@ -1,7 +1,6 @@
-"""Settings of samples: the sample that is filtered instead of all train rows, and the questions that a test set keeps.
+"""Settings of two selections: the sample to filter instead of all train rows, and the questions kept in a test set.
 
-The sample is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1; the choice is made in
-`analysis.inputs`.
+The sample is drawn as in Algorithm 1 of Mishra and Sachdeva 2020 (SustaiNLP). `analysis.inputs` selects the questions.
 """
 
 from typing import Annotated, Literal, Self
@@ -20,7 +19,7 @@ AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refus
 
 
 class ChosenQuestions(StrictSpec):
-    """The questions or pairs that a test set keeps, by the form of their answers."""
+    """Rules for the questions or pairs kept in a test set, based on surface measures of their answers."""
 
     balanced_by: tuple[AnswerMeasure, ...] = Field(
         (),
@@ -37,28 +36,30 @@ class ChosenQuestions(StrictSpec):
     def _apart(self) -> Self:
         both = sorted(set(self.balanced_by) & set(self.against))
         if both:
-            raise ValueError(f"`balanced_by` and `against` both name {both}; make a challenge set for each of the two")
+            raise ValueError(
+                f"`balanced_by` and `against` both contain {both}; make a challenge set for each of the two settings"
+            )
         return self
 
     def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:
-        """Refuse a choice among rows of the dataset's own `split` if the filter also chooses among them.
+        """Refuse a selection of questions from a split of the dataset that the filter also selects from.
 
         Raises:
-            ValueError: the filter chooses among them.
+            ValueError: the filter also selects from this split.
         """
         if not (self.balanced_by or self.against):
             return
         policy = "pooled" if split == "train" else filter_spec.evaluation_rows_of(split)
         if policy != "kept":
             raise ValueError(
-                f"challenge_sets.{name} chooses questions of the split {split!r} of the dataset's own source, which "
-                f"the filter takes part in ({policy}), so that they show neither help nor harm; set "
-                f"filter.evaluation_rows: {{{split}: kept}}, or name a split other than train"
+                f"`challenge_sets.{name}` selects questions from the dataset's own split {split!r}, but "
+                f"`filter.evaluation_rows` is '{policy}' for this split, so scores on the questions would be biased; "
+                f"set `filter.evaluation_rows: {{{split}: kept}}`, or name a split other than train"
             )
 
 
 class SampleSpec(StrictSpec):
-    """A random sample of the train rows, grown until a model trained on it stops improving (Algorithm 1)."""
+    """A random sample of the train rows, enlarged until a model trained on it stops improving."""
 
     start: int = Field(5_000, ge=2, description="rows of the first sample")
     step: int = Field(5_000, ge=1, description="rows that are added each time")
@@ -75,15 +76,15 @@ class SampleSpec(StrictSpec):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of rows of every sample that may be tried, ascending."""
+        """Numbers of rows of all samples that may be tried, in ascending order."""
         return tuple(range(self.start, self.most + 1, self.step))
 
     @model_validator(mode="after")
     def _grows(self) -> Self:
         if len(self.sizes) < 2:
             raise ValueError(
-                f"start {self.start} with step {self.step} is a single sample up to most {self.most}, with no other to "
-                f"compare it with; raise most to {self.start + self.step} or more, or lower start or step"
+                f"`start` {self.start} and `step` {self.step} give only one sample up to `most` {self.most}, but at "
+                f"least two are compared; set `most` to {self.start + self.step} or more, or lower `start` or `step`"
             )
         return self
 
@@ -92,28 +93,28 @@ class SampleSpec(StrictSpec):
         stopping = getattr(self.model, "early_stopping", None)
         if stopping is not None and stopping.split is not None:
             raise ValueError(
-                f"model.early_stopping names the split {stopping.split!r}, but the sample is chosen by train rows "
-                "alone; leave split out, and a share of the sample is held back"
+                f"`model.early_stopping.split` is {stopping.split!r}, but the size of the sample must depend on train "
+                "rows only; remove `split`, so that a share of the sample is used instead"
             )
         if self.repeats > 1 and isinstance(self.model, ClassicalModelSpec):
             raise ValueError(
-                f"repeats is {self.repeats}, but a model of kind {self.model.kind!r} is the same for every seed; leave "
-                "repeats out"
+                f"`repeats` is {self.repeats}, but a model of kind {self.model.kind!r} is the same for every seed; "
+                "remove `repeats`"
             )
         return self
 
 
 def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
-    """Refuse filter sizes that no sample can meet, however many of its rows the warm-up leaves.
+    """Refuse sizes in `filter` that are too large even for the largest sample.
 
     Raises:
-        ValueError: a number of rows is larger than the largest sample, or than its target size allows.
+        ValueError: a number of rows is larger than the largest sample, or larger than the target size allows.
     """
     most, target = sample.sizes[-1], filtering.target_size
     if isinstance(target, int) and target > most:
         raise ValueError(
-            f"filter.target_size is {target}, but a sample of sample.most {sample.most} rows leaves at most {most} "
-            f"rows to filter; lower target_size, or raise sample.most to more than {target}"
+            f"`filter.target_size` is {target}, but with `sample.most` {sample.most}, the filter gets at most {most} "
+            f"rows; lower `filter.target_size`, or set `sample.most` to more than {target}"
         )
     if filtering.evaluation_rows not in ("scored", "kept"):
         return  # rows of other splits may be in the pool that these sizes are of
@@ -124,7 +125,6 @@ def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
     ):
         if isinstance(size, int) and size > largest:
             raise ValueError(
-                f"filter.{name} is {size}, but of a sample of sample.most {sample.most} rows, "
-                f"filter.target_size {target} keeps at most {left}, so {name} may be at most {largest}; "
-                f"lower {name} to a share such as 0.02, or raise sample.most"
+                f"`filter.{name}` is {size}, but with `sample.most` {sample.most} and `filter.target_size` {target}, "
+                f"it may be at most {largest}; set `filter.{name}` to a share such as 0.02, or raise `sample.most`"
             )

@@ -1,5 +1,5 @@
-"""The field `scan` of a dataset's YAML file: whether a run continues with a dataset that has an artefact. The field is
-part of no key.
+"""The field `scan` of a dataset's YAML file: whether a run continues if the scan finds an artefact. Keys of results do
+not depend on this field.
 """
 
 from typing import Literal

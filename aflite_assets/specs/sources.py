@@ -1,4 +1,4 @@
-"""The field `source` of a dataset's YAML file: files, hub, generated data. Sources are read in `data`."""
+"""The field `source` of a dataset's YAML file: files, datasets of the hub, or generated data. `data` reads them."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -44,7 +44,7 @@ class TableFormat(StrictSpec):
     def _encoded_text(self) -> Self:
         if self.format == "parquet" and self.encoding != UTF_8:
             raise ValueError(
-                f"encoding is {self.encoding}, but parquet files name their own encoding; leave encoding out"
+                f"`encoding` is '{self.encoding}', but Parquet files are always in UTF-8; remove `encoding`"
             )
         return self
 
@@ -53,16 +53,23 @@ class TableFormat(StrictSpec):
         if self.header and self.names is None:
             return self
         if self.format not in ("csv", "tsv"):
-            raise ValueError(f"header and names are for csv and tsv, but format is {self.format}; leave them out")
+            raise ValueError(
+                f"`header` and `names` are allowed for csv and tsv only, but `format` is '{self.format}'; remove "
+                "`header` and `names`"
+            )
         if self.header:
             raise ValueError(
-                f"names is {list(self.names or ())}, but the first line names the columns; set header: false if the "
-                "file has no such line, or leave names out"
+                f"`names` is {list(self.names or ())}, but the first line of the file contains the column names; "
+                "remove `names`, or set `header: false` if the file has no such line"
             )
         if self.names is None:
-            raise ValueError("header is false, so nothing names the columns; set names, one for each column")
+            raise ValueError(
+                "`header` is false, but the columns have no names; set `names` to a list with a name for each column"
+            )
         if len(set(self.names)) < len(self.names):
-            raise ValueError(f"names {list(self.names)} has a name twice; every column needs a name of its own")
+            raise ValueError(
+                f"`names` is {list(self.names)}, which contains a name twice; give every column a different name"
+            )
         return self
 
 
@@ -79,8 +86,8 @@ class TableSource(TableFormat):
 class HubSource(StrictSpec):
     """A dataset of the Hugging Face hub; code in it is never run.
 
-    A split names one or more of the hub's own splits, or files of the repository (any name with a dot, including
-    patterns). The result's key holds the commit of the revision.
+    Each entry of `splits` names one or more of the hub's own splits, or files of the repository (any name or pattern
+    with a dot). Keys of results contain the commit of the revision.
     """
 
     format: Literal["hub"]
@@ -102,15 +109,19 @@ class HubSource(StrictSpec):
     def _pinned(self) -> Self:
         if self.revision is None and not self.newest:
             raise ValueError(
-                f"{self.id} has no revision, so it could change unnoticed; set revision to a commit of the hub's page "
-                "'Files and versions', or newest: true to take the newest at every materialisation"
+                f"`revision` of {self.id} is not set, so the dataset could change unnoticed; set `revision` to a "
+                "commit from the page 'Files and versions' on the hub, or set `newest: true` to use the newest "
+                "commit at every materialisation"
             )
         names = [name for value in self.splits.values() for name in as_tuple(value)]
         if any("." in name for name in names) and not all("." in name for name in names):
-            raise ValueError(f"splits {names} mix the hub's splits with files; use one or the other")
+            raise ValueError(
+                f"`splits` contains both splits of the hub and files ({names}); name only splits or only files"
+            )
         if self.config is not None and "." in names[0]:
             raise ValueError(
-                f"splits name files of the repository, so config {self.config!r} has no effect; leave it out"
+                f"`config` is {self.config!r}, but it has no effect because `splits` names files of the repository; "
+                "remove `config`"
             )
         return self
 
@@ -124,12 +135,13 @@ RowsSource = Annotated[TableSource | HubSource, Field(discriminator="format")]
 
 
 class MultipleChoiceSource(StrictSpec):
-    """Questions with answers to choose from; each row becomes a question with one answer, right or wrong.
+    """Multiple choice questions; each row of the dataset is a question with one of its answers, right or wrong.
 
-    With several columns of `answers`, or one column of lists, a row of the table is a question; empty answers are
-    ignored. With one column of texts, a row is an answer, and rows with the same `id` form a question. Instead of
-    `answers` and `right`, `correct` and `incorrect` may name columns of right and of wrong answers, as texts or lists.
-    A field of a column of mappings is named with a dot, as in `choices.text`.
+    If `answers` names several columns or one column of lists, each table row is a question; empty answers are ignored.
+    If `answers` names one column of texts, each table row is an answer, and rows with the same `id` form a question.
+    Instead of `answers` and `right`, the settings `correct` and `incorrect` may name columns with the right and the
+    wrong answers, as texts or lists. If a column contains mappings, a dot separates the column and the field, as in
+    `choices.text`.
     """
 
     format: Literal["multiple_choice"]
@@ -180,7 +192,8 @@ class MultipleChoiceSource(StrictSpec):
             return self
         given = [name for name in ("answers", "right", "correct", "incorrect") if getattr(self, name) is not None]
         raise ValueError(
-            f"source names {' and '.join(given) or 'no answers'}; name answers and right, or correct and incorrect"
+            f"`source` sets {' and '.join(given) or 'no answers'}; set `answers` and `right`, or `correct` and "
+            "`incorrect`, and neither of the other two"
         )
 
     @property
@@ -209,9 +222,9 @@ PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
 
 
 class PreferenceSource(StrictSpec):
-    """Answers of which one is preferred to the others; each row becomes a prompt with one answer, right or wrong.
+    """Preference data; each row of the dataset is a prompt with one of its answers, right (preferred) or wrong.
 
-    Columns and layout that are not named are derived from the names of the table's columns and from their values.
+    Columns and layouts that are not given are derived from the names and values of the table's columns.
     """
 
     format: Literal["preference"]
@@ -238,7 +251,7 @@ class PreferenceSource(StrictSpec):
     @model_validator(mode="after")
     def _both_models(self) -> Self:
         if (self.chosen_model is None) != (self.rejected_model is None):
-            raise ValueError("chosen_model and rejected_model belong together; name both columns or neither")
+            raise ValueError("only one of `chosen_model` and `rejected_model` is set; set both or neither")
         return self
 
     @property
@@ -263,17 +276,17 @@ CHOICE_FORMATS = ("multiple_choice", "preference")
 
 
 def hub_of(source: BaseModel) -> HubSource | None:
-    """Return the hub dataset that a source reads, directly or as its `table`; None if it reads none."""
+    """Return the hub dataset that is the source or the source's `table`; return None if there is none."""
     table = source.table if isinstance(source, ChoiceSource) else source
     return table if isinstance(table, HubSource) else None
 
 
 class LabelledFolder(StrictSpec):
-    """A flat folder of images and the file with their labels.
+    """A folder of images without subfolders, and the file with the images' labels.
 
-    The file has one line per image: its name (with or without suffix), then its label, separated by a comma, a tab or
-    spaces. Boxes after the label are ignored (as in ImageNet's lists), and so is a first line that names no image.
-    Alternatively, every line is only a label, in the order of the images' names.
+    The label file has one line per image: the image's name (with or without suffix), then its label, separated by a
+    comma, a tab or spaces. Bounding boxes after the label (as in ImageNet's lists) are ignored, and so is a header
+    line. Alternatively, each line contains only a label, and the lines are in the order of the images' names.
     """
 
     folder: str = Field(min_length=1)
@@ -285,13 +298,13 @@ class LabelledFolder(StrictSpec):
 
 
 class ImageFolderSource(StrictSpec):
-    """One folder per split: with a folder of images per class, or flat with a label file."""
+    """One folder per split, with either a subfolder of images per class, or all images and a label file."""
 
     format: Literal["image_folder"]
     splits: dict[SplitName, str | LabelledFolder] = Field(min_length=1)
 
     def files(self) -> list[Path]:
-        """Return the label files; the images are found by `image_folders.image_paths`."""
+        """Return the label files; `image_folders.image_paths` finds the images."""
         return [Path(place.labels) for place in self.splits.values() if isinstance(place, LabelledFolder)]
 
     def folders(self) -> list[Path]:
@@ -300,7 +313,9 @@ class ImageFolderSource(StrictSpec):
 
 
 class FeatureFiles(StrictSpec):
-    """The `.npy` files of one split: features are rows x width; labels and groups have one number per row."""
+    """The `.npy` files of one split: features have the shape (rows, width); labels and groups have one number per
+    row.
+    """
 
     features: str
     labels: str
@@ -308,7 +323,7 @@ class FeatureFiles(StrictSpec):
 
 
 class FeatureSource(StrictSpec):
-    """Features computed elsewhere."""
+    """Feature vectors that another program computed."""
 
     format: Literal["features"]
     splits: dict[SplitName, FeatureFiles] = Field(min_length=1)
@@ -317,7 +332,9 @@ class FeatureSource(StrictSpec):
     def _grouped_alike(self) -> Self:
         without = [split for split, files in self.splits.items() if files.groups is None]
         if 0 < len(without) < len(self.splits):
-            raise ValueError(f"groups are given for some splits, but not for {without}; give them for all or none")
+            raise ValueError(
+                f"`groups` is set for some splits, but not for {without}; set `groups` for all splits or for none"
+            )
         return self
 
     def files(self) -> list[Path]:
@@ -329,10 +346,10 @@ class FeatureSource(StrictSpec):
 class CirclesSource(StrictSpec):
     """Two concentric circles with planted artifacts, drawn from a seed (ICML 2020, section 3).
 
-    The class is the circle. In addition to the two coordinates, every row has `bias_width` features. On biased rows
-    they are drawn around `+bias_mean` or `-bias_mean` depending on the given label; on other rows they are drawn around
-    zero. In the splits `flipped_splits`, the given label of a share of the biased rows is flipped, and the bias
-    features follow the given label.
+    The class of a row is its circle. Every row has two coordinates and `bias_width` bias features. The bias features
+    have the mean `+bias_mean` or `-bias_mean`, depending on the label, in biased rows, and the mean zero in all other
+    rows. In the splits `flipped_splits`, the labels of a share of the biased rows are flipped before the bias features
+    are drawn.
     """
 
     format: Literal["circles"]
@@ -363,7 +380,9 @@ class CirclesSource(StrictSpec):
 
 
 class DegradedSpec(StrictSpec):
-    """Degradation of images of digits: they are moved, then blurred, then partly covered, then noisy."""
+    """Settings for degrading images of digits: each digit is moved and blurred, then it is partly covered, then noise
+    is added.
+    """
 
     shift: int = Field(0, ge=0, le=56, description="most pixels that the digit is moved up, and likewise to the left")
     blur: float = Field(0.0, ge=0, le=8, description="standard deviation of the Gaussian blur, in pixels")
@@ -376,17 +395,20 @@ class DegradedSpec(StrictSpec):
 
 
 class MarksSpec(StrictSpec):
-    """A planted artifact: bright pixels in the upper left corner that name a class, in most cases the image's own."""
+    """Settings of a planted artifact: bright pixels in the upper left corner that encode a class, usually the image's
+    own class.
+    """
 
     share: float = Field(ge=0, le=1, description="share of each class's images of each split that carry a mark")
     wrong_share: float = Field(0.0, ge=0, le=1, description="share of these whose mark names another class")
 
 
 class DigitsSource(StrictSpec):
-    """scikit-learn's 1,797 real images of handwritten digits, 8 x 8 pixels, split by a seeded stratified draw.
+    """scikit-learn's 1,797 images of handwritten digits (8 x 8 pixels), split into train and test by a seeded
+    stratified draw.
 
-    The images may be made harder to read and carry a mark. Split, degradation and marks are drawn independently: the
-    same image with other marks is in the same split and has the same pixels except for its mark.
+    The images can be degraded, and they can carry a mark. Splits, degradation and marks are drawn independently, so
+    changing the marks changes neither the splits nor the other pixels.
     """
 
     format: Literal["digits"]
@@ -407,8 +429,8 @@ class DigitsSource(StrictSpec):
         mark = 0 if self.marks is None else MARK_SIZE
         if self.canvas < DIGIT_SIZE + shift + mark:
             raise ValueError(
-                f"canvas is {self.canvas}, but a digit of {DIGIT_SIZE} pixels, a shift of {shift} and a mark of {mark} "
-                f"need {DIGIT_SIZE + shift + mark}; set it to that or more"
+                f"`canvas` is {self.canvas}, but a digit of {DIGIT_SIZE} pixels, a shift of {shift} and a mark of "
+                f"{mark} need {DIGIT_SIZE + shift + mark} pixels; set `canvas` to at least {DIGIT_SIZE + shift + mark}"
             )
         return self
 
@@ -428,11 +450,12 @@ class DigitsSource(StrictSpec):
 
 
 class TemplateNliSource(StrictSpec):
-    """Sentence pairs from a small grammar, with planted artifacts on a stated share of the train rows.
+    """Sentence pairs generated by a small grammar, with planted artifacts in a given share of the rows.
 
-    The words of a pair determine its relation. A planted row gets one of the three cues known from NLI datasets: a
-    negation word in contradictions, a word of the hypothesis alone that is associated with the label, or a hypothesis
-    made of the premise's words in entailments (Gururangan et al., NAACL 2018; McCoy et al., ACL 2019).
+    The words of a pair determine its label. A planted row carries one of three cues that are known from NLI datasets
+    (Gururangan et al., NAACL 2018; McCoy et al., ACL 2019). The cues are a negation word in contradictions, a word in
+    the hypothesis that is associated with the label, and, in entailments, a hypothesis that consists of the premise's
+    words.
     """
 
     format: Literal["template_nli"]
@@ -468,5 +491,5 @@ SourceSpec = Annotated[
 
 
 def as_tuple(names: Files) -> tuple[str, ...]:
-    """Return one name or several as a tuple."""
+    """Return one or several names as a tuple."""
     return (names,) if isinstance(names, str) else names

@@ -1,4 +1,6 @@
-"""The model of `warmup` in a dataset's YAML file: the rows that encoders are trained on, and how they are drawn."""
+"""The model of `warmup` in a dataset's YAML file: the rows on which encoders are trained, and how these rows are
+drawn.
+"""
 
 from typing import Literal, Self
 
@@ -9,7 +11,7 @@ from aflite_assets.specs.models.settings import StrictSpec
 
 
 class WarmupSpec(StrictSpec):
-    """Rows of the train split spent on training the encoders and then never used again (ICML 2020, section 2)."""
+    """Settings of the warm-up rows: train rows that are used for training the encoders and for nothing else."""
 
     size: Count | Literal["auto"] = Field(
         0.1, description="auto: chosen by the encoders' learning curves on samples of growing size"
@@ -23,5 +25,5 @@ class WarmupSpec(StrictSpec):
     @model_validator(mode="after")
     def _curves_are_drawn_by_class(self) -> Self:
         if self.size == "auto" and self.draw == "random":
-            raise ValueError("draw is random, but the samples of size auto are drawn by class; leave draw out")
+            raise ValueError("`draw` is 'random', but `size` is 'auto', which draws rows by class; remove `draw`")
         return self

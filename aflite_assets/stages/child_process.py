@@ -174,8 +174,8 @@ def _listen(
         left = None if deadline is None else deadline - time.monotonic()
         if (left is not None and left <= 0) or not connection.poll(left):
             raise TimeLimitError(
-                f"{job} was ended after {seconds:g} seconds, its time limit; raise the limit and materialise it "
-                "again to resume from its checkpoint"
+                f"{job} was stopped at its time limit of {seconds:g} seconds; raise the limit, and materialise the "
+                "asset again to resume from its checkpoint"
             )
         kind, value = connection.recv()
         match kind:

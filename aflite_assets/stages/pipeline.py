@@ -183,8 +183,8 @@ def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
     """
     if cluster.is_ray and cluster.address != "local" and store.keeps_copies:
         raise InvalidInputError(
-            f"AFLITE_CLUSTER or compute_cluster selects {cluster}, whose nodes do not see this machine's copies of "
-            f"{store.place}; leave AFLITE_STORE out and keep AFLITE_HOME on a folder that all nodes share, or run "
+            f"`AFLITE_CLUSTER` or `compute_cluster` selects {cluster}, whose nodes cannot read this machine's copies "
+            f"of {store.place}; unset `AFLITE_STORE` and set `AFLITE_HOME` to a folder that all nodes share, or run "
             "without the cluster"
         )
 
@@ -253,9 +253,9 @@ def _check_inputs_of_this_run(results: Mapping[str, StoredResult], name: str) ->
     others = sorted(asset for asset in {*wanted, *found} if wanted.get(asset) != found.get(asset))
     if others:
         raise StoreError(
-            f"{name} of {results[name].result.partition!r} was computed from other results of {others} than this "
-            "run's, because another machine published its own meanwhile; run the dataset on one machine at a time, "
-            "and run it again"
+            f"{name} of {results[name].result.partition!r} was computed from results of {others} that this run "
+            "did not use, because another machine ran the dataset at the same time; run the dataset again, on one "
+            "machine at a time"
         )
 
 

@@ -1,6 +1,4 @@
-"""Experiment tracking with MLflow: what a stage logs while it runs. No algorithm, no results and no Dagster belong
-here.
-"""
+"""Experiment tracking with MLflow: logging by running stages. No algorithm, no results and no Dagster belong here."""
 
 from aflite_assets.tracking.mlflow_tracker import MlflowTracker
 from aflite_assets.tracking.protocol import NullTracker, RunReference, TrackedRun, Tracker

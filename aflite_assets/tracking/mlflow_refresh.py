@@ -1,4 +1,7 @@
-"""The MLflow run of one refresh of a dataset: the parent of the runs of its stages. Nothing is logged to it."""
+"""The MLflow run of one refresh of a dataset: the parent of the runs of its stages.
+
+The parent run has no logged values.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,12 +34,12 @@ class RefreshRun:
 
     @contextmanager
     def above(self, stage_identity: str, *, tags: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """Yield the tag that makes a stage's run a child of this one, and follow the status of its stages.
+        """Yield the tag that makes a stage's run a child of this run, and update the status of this run.
 
-        The run is created for the first stage that is made. The refresh's run is RUNNING while a stage is. Afterwards
-        it is FAILED or KILLED if a stage is, else FINISHED. A stage that an earlier refresh began is moved to this run.
-        The earlier refresh's run is deleted if it has no children left. `stage_identity`: the identity of the stage's
-        run; `tags`: tags of this run.
+        The refresh's run is created for the first stage that is computed. It is RUNNING while a stage is running.
+        Afterwards, it is FAILED or KILLED if a stage failed or was killed, or else FINISHED. A stage that an earlier
+        refresh began is moved to this run. The earlier refresh's run is deleted if it has no children left.
+        `stage_identity`: the identity of the stage's run; `tags`: tags of this run.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -85,7 +88,7 @@ class RefreshRun:
 
 
 def _status_of(stages: "list[Run]") -> str | None:
-    """Return the status of a refresh from the statuses of its stages, or None if one of them is still running."""
+    """Return the status of a refresh from the statuses of its stages, or None if a stage is still running."""
     statuses = {stage.info.status for stage in stages}
     if "RUNNING" in statuses:
         return None
@@ -93,7 +96,7 @@ def _status_of(stages: "list[Run]") -> str | None:
 
 
 def empty_refreshes(runs: "list[Run]", deleted: set[str], *, before: datetime) -> "list[Run]":
-    """Return the refreshes' runs that began before a time and have no children except those in `deleted`."""
+    """Return the runs of refreshes that began before a time and have no children except runs in `deleted`."""
     parents = {run.data.tags.get(PARENT_TAG) for run in runs if run.info.run_id not in deleted}
     return [
         run

@@ -1,7 +1,7 @@
 """One MLflow run: opening or continuing it, logging to it, and ending it. All calls go through MlflowClient.
 
-The fluent interface is not used: its active run and experiment are global, and child runs and datasets get into the
-wrong experiment unless they are set in the right order.
+The fluent interface is not used, because its active run and experiment are global: child runs and datasets could get
+into the wrong experiment.
 """
 
 import json
@@ -35,7 +35,7 @@ TABLES_TAG = "mlflow.loggedArtifacts"
 
 @dataclass(frozen=True)
 class MlflowRun:
-    """A run in MLflow; its methods are those of `TrackedRun` and raise TrackingError if MLflow refuses."""
+    """A run in MLflow; its methods implement `TrackedRun` and raise TrackingError if MLflow refuses a call."""
 
     session: MlflowSession
     experiment_id: str
@@ -49,8 +49,8 @@ class MlflowRun:
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
         """Log settings, flattened with dots, with values cut at 6000 characters.
 
-        MLflow never changes a parameter: if a retried run has another value, the first one stays, and the new one is
-        stored as the tag `aflite.changed_parameter.<name>`.
+        MLflow never changes a parameter: if a retried run has another value, the first value stays, and the new value
+        is stored as the tag `aflite.changed_parameter.<name>`.
         """
         from mlflow.entities import Param, RunTag
 
@@ -71,8 +71,7 @@ class MlflowRun:
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
         """Log numbers at `step` (0 if None).
 
-        NaN and infinite values are skipped: MLflow would store them, but its charts and searches treat them as numbers,
-        so a missing value is better.
+        NaN and infinite values are skipped, because MLflow's charts and searches would treat them as numbers.
         """
         self._log_points((name, value, step or 0) for name, value in metrics.items())
 
@@ -99,8 +98,8 @@ class MlflowRun:
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
         """Log which version of a dataset the run read.
 
-        MLflow accepts digests of 36 characters: `digest` is cut there, and its full text is stored in the dataset's
-        source. A run stores a dataset version once: if it is logged for two contexts, the first one stays.
+        MLflow accepts digests of 36 characters, so `digest` is cut; the full digest is stored in the dataset's source.
+        A run stores a dataset version once: if a version is logged for two contexts, the first context stays.
         """
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
@@ -121,7 +120,7 @@ class MlflowRun:
             InvalidInputError: `path` does not exist.
         """
         if not path.exists():
-            raise InvalidInputError(f"no file or folder at {path}; write it before it is logged to MLflow")
+            raise InvalidInputError(f"there is no file or folder at {path}; write the file before logging it to MLflow")
         with self.session.errors():
             self.session.client.log_artifact(self.run_id, str(path))
 
@@ -160,8 +159,8 @@ def open_run(
     """Yield the run with the tag `identity`, which is RUNNING during the block.
 
     The run ends as FINISHED, as FAILED after an exception, or as KILLED after an interruption (KeyboardInterrupt,
-    SystemExit); the last two have the error's text as the tag `aflite.error`. The exception is always passed on to the
-    caller.
+    SystemExit). A failed or killed run has the error's text as the tag `aflite.error`. The exception is always passed
+    on to the caller.
     """
     with session.errors(), session.locked():
         run_id = begun_run(session, experiment_id, name, identity, tags)
@@ -190,9 +189,9 @@ def label_run(
     tags: Mapping[str, str],
     children: Mapping[str, Mapping[str, str]],
 ) -> None:
-    """Set tags on the run with the tag `identity`, and on those of its children that `children` names.
+    """Set tags on the run with the tag `identity`, and on its children listed in `children`.
 
-    Do nothing if there is no such run, because its experiment was emptied since.
+    Does nothing if the run no longer exists.
     """
     with session.errors():
         runs = runs_tagged(session, experiment_id, IDENTITY_TAG, identity)

@@ -34,7 +34,7 @@ HEALTH_TIMEOUT_SECONDS = 10
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Return True if a full disk caused an error; SQLite reports it only in words, which MLflow passes on."""
+    """Return True if a full disk caused an error; SQLite reports a full disk only in the error's text."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -72,9 +72,9 @@ class _Censor(logging.Filter):
 
 @dataclass(frozen=True)
 class MlflowSession:
-    """A tracking address, and the lock file that processes on this machine use when they first connect.
+    """A tracking address, and a lock file for the first connection of processes on this machine.
 
-    `is_own`: whether the address was made from a folder's name, so that all of it may be shown.
+    `is_own`: whether the address was derived from a folder's name, so that the whole address may be shown.
     """
 
     uri: str = field(repr=False)
@@ -83,7 +83,7 @@ class MlflowSession:
 
     @property
     def is_server(self) -> bool:
-        """Whether the address is that of a tracking server, not of a database."""
+        """Whether the address is a tracking server instead of a database."""
         return self.uri.startswith(("http://", "https://"))
 
     @property
@@ -93,7 +93,7 @@ class MlflowSession:
 
     @property
     def argument(self) -> str:
-        """The address as a command's argument; if it may not be shown in full, the variable that holds it."""
+        """The address as a command's argument, or the variable with the address if it may not be shown in full."""
         return shlex.quote(self.uri) if self._is_whole else '"$MLFLOW_TRACKING_URI"'
 
     @property
@@ -125,25 +125,23 @@ class MlflowSession:
 
     @property
     def _file(self) -> Path | None:
-        """The file of an SQLite database that is given by its path alone; None for any other address."""
+        """The file of an SQLite database whose address is only a path; None for any other address."""
         named = self.uri.startswith("sqlite:///") and "?" not in self.uri
         return Path(self.uri.removeprefix("sqlite:///")) if named else None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let one process of this machine in at a time, because MLflow's migrations crash if several build one
-        database.
-        """
+        """Let one process of this machine at a time enter the block, because parallel migrations of MLflow crash."""
         self.lock_path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(self.lock_path, timeout=LOCK_TIMEOUT_SECONDS, is_singleton=True):
             yield
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Convert every error of MLflow to a TrackingError that names the address.
+        """Convert every error of MLflow to a TrackingError that names the address without its secrets.
 
-        The message contains no secret of the address. If the address has a secret, the error has no cause either,
-        because a traceback would show the texts of the libraries' own errors.
+        If the address has a secret, the error has no cause, because a traceback would show the texts of the libraries'
+        own errors.
         """
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
@@ -162,9 +160,7 @@ class MlflowSession:
 
     @contextmanager
     def _quiet_logs(self) -> Iterator[None]:
-        """Censor MLflow's logs, because it logs the error of every attempt to connect, with a driver's quotes of the
-        address.
-        """
+        """Censor MLflow's logs, because connection errors in the logs can contain the address."""
         logger, censor = logging.getLogger("mlflow.store.db.utils"), _Censor(self._without_secrets)
         logger.addFilter(censor)
         try:
@@ -195,12 +191,11 @@ class MlflowSession:
             if not isinstance(error.reason, ssl.SSLError):
                 raise
         except http.client.HTTPException as error:
-            raise OSError(f"the server there is not a tracking server ({error!r})") from error
+            raise OSError(f"the server at this address is not an MLflow tracking server ({error!r})") from error
 
 
 def pending_migration(session: MlflowSession) -> str | None:
-    """Return what to do before this database can be used; None if nothing, if there is no database yet, or for a
-    server.
+    """Return the migration that this database needs before use, or None if it needs none, is missing or is a server.
 
     Raises:
         TrackingError: the database cannot be reached.

@@ -1,4 +1,4 @@
-"""The tracker that writes to MLflow: it decides which experiment a run belongs to, and which runs can be deleted."""
+"""The tracker that writes to MLflow, with the choice of experiments and the deletion of old runs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -38,13 +38,13 @@ _PAGE = 1000
 class MlflowTracker:
     """A tracker that stores every asset's run in MLflow, in one experiment `aflite/<partition>` per dataset.
 
-    `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or one that SQLAlchemy knows).
-    With None, the runs are in `<home>/mlflow/mlflow.db`. Files logged with a database go to `<home>/mlflow/artifacts`;
-    a server decides itself. `tags` are set on every run. Making a tracker has no side effects. `refresh` names a
-    refresh: the runs of its stages are children of one run per dataset. With None they have no parent.
+    `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or any SQLAlchemy URL). With
+    None, runs are stored in `<home>/mlflow/mlflow.db`. With a database, files are stored in `<home>/mlflow/artifacts`;
+    a server chooses its own place. `tags` are set on every run. Creating a tracker has no side effects. `refresh` names
+    a refresh: the runs of its stages are children of one run per dataset. If `refresh` is None, runs have no parent.
 
-    Tags named `dagster/...` repeat Dagster's metadata under its names: asset_key, partition, data_version and, if a
-    Dagster run makes the result, run_id and run_url.
+    Tags named `dagster/...` repeat Dagster's metadata under its names: asset_key, partition, data_version and, for
+    results of a Dagster run, run_id and run_url.
 
     Raises:
         TrackingError: `uri` is an SQLite database without an absolute path, an ambiguous address, or a server's address
@@ -94,8 +94,7 @@ class MlflowTracker:
             yield run
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the result's run with its data version, and the nested runs with the data versions of the parts of the
-        same names.
+        """Tag the result's run with its data version, and each nested run with the data version of its part.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -153,31 +152,31 @@ def _check_uri(uri: str) -> None:
     if uri.startswith("sqlite:"):
         if not Path(uri.removeprefix("sqlite:///")).is_absolute():
             raise TrackingError(
-                f"the tracking URI {address.text!r} depends on the folder each process starts in; "
-                "write sqlite:/// and an absolute path"
+                f"the tracking URI {address.text!r} is a relative path, which each process resolves differently; write "
+                "`sqlite:///` and an absolute path"
             )
     elif not address.is_understood:
         raise TrackingError(
-            f"the tracking URI is {address.text}, which is ambiguous; write it as "
-            "http://host:port or postgresql+psycopg2://user:password@host:port/database, with percent signs for other "
-            "characters than letters and digits in user and password (%40 for @, %2F for /)"
+            f"the tracking URI is {address.text}, which is ambiguous; write http://host:port or "
+            "postgresql+psycopg2://user:password@host:port/database, and percent-encode special characters in user "
+            "and password (%40 for @, %2F for /)"
         )
     elif address.has_query and uri.startswith(("http://", "https://")):
         raise TrackingError(
-            f"the tracking URI {address.text} ends in a query or a fragment; give the plain start of the "
-            "server's address, and credentials as MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"
+            f"the tracking URI {address.text} ends in a query or a fragment; give only the base address of the server, "
+            "and set credentials in `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`"
         )
 
 
 def delete_runs_without_result(
     tracker: MlflowTracker, exists: Callable[[str, str, str], bool], *, before: datetime
 ) -> int:
-    """Delete the runs of stages that ended before a time and whose result no longer exists, with their children.
+    """Delete the runs, with their children, of stages that ended before a time and whose result no longer exists.
 
-    The run of a refresh is deleted if it began before that time and has no stage's run left.
+    The run of a refresh is deleted if it began before this time and has no runs of stages left.
 
-    `exists(asset, partition, key)` returns whether a result still exists. Runs that this project did not make are not
-    touched. Deleted runs can be restored until `mlflow gc` removes them. Returns the number of deleted runs.
+    `exists(asset, partition, key)` returns whether a result still exists. Runs of other programs are never deleted.
+    Deleted runs can be restored until `mlflow gc` removes them. Returns the number of deleted runs.
 
     Raises:
         TrackingError: the database or server cannot be used.

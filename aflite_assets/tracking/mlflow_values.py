@@ -1,6 +1,6 @@
 """Names and values in the form that MLflow accepts. MLflow is not imported, and nothing is written.
 
-The limits are those of `mlflow.utils.validation` in MLflow 3.17.
+The limits are copied from `mlflow.utils.validation` in MLflow 3.17.
 """
 
 import hashlib
@@ -52,9 +52,8 @@ def accepted_name(name: str) -> str:
 def accepted_part(text: str) -> str:
     """Return `text` as one part of a compound name, or as the name of a file: at most `LONGEST_PART` characters.
 
-    Letters, digits, "_", "-" and spaces are kept, except spaces at an end. A text with other characters, or a longer
-    one, is cleaned, cut, and extended by the start of its hash, so that two texts stay distinct and the rest of the
-    compound name is not cut off.
+    Letters, digits, "_", "-" and inner spaces are kept. A longer text, or a text with other characters, is cleaned,
+    cut, and extended by the start of its hash, so that two texts stay distinct.
     """
     cleaned = _REFUSED_IN_PART.sub("_", text).strip()
     if cleaned == text and 0 < len(text) <= LONGEST_PART:

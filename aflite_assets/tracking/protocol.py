@@ -23,7 +23,7 @@ class RunReference:
 
     @property
     def server(self) -> str | None:
-        """The address that shows the run: the configured one, else a server's own; None for a database without one.
+        """The address that shows the run: the configured address, or else the server's; None for a plain database.
 
         A configured address comes first, because a browser may not reach a server by the name that containers use.
         """
@@ -32,20 +32,20 @@ class RunReference:
 
     @property
     def url(self) -> str | None:
-        """The run's page, or None if no server is known that shows it."""
+        """The address of the run's page, or None if no server shows the run."""
         return f"{self.server}/{self.fragment}" if self.server else None
 
     @property
     def fragment(self) -> str:
-        """Return the part of the address of the run's page after the server's address.
+        """Return the path of the run's page, to append to the server's address.
 
-        Without the last part, MLflow opens in its mode for language models, which shows no run of an experiment.
+        The last part is needed because MLflow otherwise opens in its mode for language models, which shows no runs.
         """
         return f"#/experiments/{self.experiment_id}/runs/{self.run_id}{_TRAINING}"
 
     @property
     def experiment_fragment(self) -> str:
-        """Return the part of the address of the page of all the dataset's runs after the server's address."""
+        """Return the path of the page with all runs of the dataset, to append to the server's address."""
         return f"#/experiments/{self.experiment_id}{_TRAINING}"
 
 
@@ -66,13 +66,16 @@ class TrackedRun(Protocol):
         """Log each name's values at consecutive steps; NaN and infinite values are skipped."""
 
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
-        """Log which version of a dataset the run read, and for what (`context`, such as "training")."""
+        """Log the version of a dataset that the run read, and its use (`context`, such as "training")."""
 
     def log_artifact(self, path: Path) -> None:
         """Store a copy of a file, or of a folder with its content."""
 
     def log_table(self, name: str, table: pa.Table) -> None:
-        """Store a whole table under `name`; a later one with that name replaces it. NaN and infinity become null."""
+        """Store a whole table under `name`; a later table with the same name replaces it.
+
+        NaN and infinity become null.
+        """
 
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
@@ -87,9 +90,7 @@ class Tracker(Protocol):
         """Return the run of one asset, partition and result key; a second call continues the first call's run."""
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the run with the result's data version, and its children with the data versions of the parts of the same
-        names.
-        """
+        """Tag the run with the result's data version, and each child run with the data version of its part."""
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,11 @@ def table_name(title: str) -> str:
 def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
     """Return every number of a table as `<table>/<row>.<column>`; NaN, infinite and null values are left out.
 
-    A row is named by its first columns as long as they hold text (by the first column if that holds whole numbers).
-    Further columns of text, truth values or whole numbers are added until no two rows share a name. If these columns do
-    not suffice, the row is named by its number, counted from 0. The values in the name are joined by dots; each has at
-    most 60 characters of A-z, 0-9, "_", "-" and spaces (see `accepted_part`; null is "none"). Values in a row's name
-    are not metrics themselves, nor are texts and truth values.
+    A row is named by its leading text columns, or by the first column if that column contains whole numbers. Further
+    columns of text, truth values or whole numbers are added until no two rows share a name. If these columns do not
+    suffice, the row is named by its number, counted from 0. The values in the name are joined by dots; each has at most
+    60 characters of A-z, 0-9, "_", "-" and spaces (see `accepted_part`; null is "none"). Values in a row's name are not
+    logged as metrics, and neither are texts and truth values.
 
     For a table with more than `MOST_METRICS` numbers, the metrics are `<table>/over rows.<least, mean or
     most>.<column>`.

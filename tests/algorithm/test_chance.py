@@ -67,7 +67,7 @@ def test_only_the_rows_given_are_scored() -> None:
 
 def test_no_pass_is_refused() -> None:
     features, labels = noise(50)
-    with pytest.raises(InvalidInputError, match="passes must be at least 1; received 0"):
+    with pytest.raises(InvalidInputError, match="`passes` is 0, but at least one permutation"):
         score_permuted(features, labels, settings=SETTINGS, seed=0, passes=0)
 
 
@@ -234,5 +234,5 @@ def test_passes_give_the_probabilities_of_each_class_their_mean() -> None:
 
 
 def test_stop_at_chance_is_yes_or_no() -> None:
-    with pytest.raises(InvalidInputError, match="stop_at_chance must be True or False; received 1"):
+    with pytest.raises(InvalidInputError, match="`stop_at_chance` is 1; give True or False"):
         FilterSettings(target_size=2, train_size=1, slice_size=1, stop_at_chance=1)  # type: ignore[arg-type]

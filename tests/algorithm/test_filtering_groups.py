@@ -107,6 +107,6 @@ def test_a_pool_left_with_groups_that_do_not_fit_is_an_error() -> None:
     labels, groups = np.arange(84) % 2, np.repeat([0, 1, 2, 3], [12, 12, 30, 30])
     features = (np.where(groups < 2, 1.0, -1.0) * (20.0 * labels - 10.0))[:, None]
     chosen = settings(target_size=50, train_size=20, slice_size=24, threshold=0.9, n_partitions=16)
-    message = "No group fits into train_size 20: the smallest of the 2 groups in the pool of iteration 1 has 30 rows"
+    message = "`train_size` is 20, but the smallest of the 2 groups in the pool of iteration 1 has 30 rows"
     with pytest.raises(InvalidInputError, match=message):
         filter_dataset(features, labels, settings=chosen, seed=0, groups=groups)

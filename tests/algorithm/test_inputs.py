@@ -38,14 +38,14 @@ def with_value(value: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (FEATURES[:, 0], r"features must be a 2-d array .* received shape \(40,\)"),
-        (FEATURES[:0], r"at least one row and one column; received shape \(0, 3\)"),
-        (FEATURES[:, :0], r"received shape \(40, 0\): give rows x width"),
-        (FEATURES.astype(str), r"features must be numbers of at most 64 bits; received dtype <U32: convert"),
-        (FEATURES.astype(object), r"received dtype object: convert"),
-        (FEATURES.astype(np.longdouble), r"at most 64 bits; received dtype (float128|longdouble): convert"),
-        (FEATURES.astype(np.complex128), r"received dtype complex128"),
-        (with_value(np.nan), r"features must be finite; row 25, column 1 is nan: repair"),
+        (FEATURES[:, 0], r"`features` has the shape \(40,\), but it must be a 2-d array"),
+        (FEATURES[:0], r"shape \(0, 3\), but .* at least one row and one column"),
+        (FEATURES[:, :0], r"the shape \(40, 0\), .*; give an array of shape rows x width"),
+        (FEATURES.astype(str), r"`features` has the dtype <U32, .* numbers of at most 64 bits; convert"),
+        (FEATURES.astype(object), r"the dtype object, .*; convert"),
+        (FEATURES.astype(np.longdouble), r"the dtype (float128|longdouble), .* at most 64 bits; convert"),
+        (FEATURES.astype(np.complex128), r"the dtype complex128"),
+        (with_value(np.nan), r"`features` has the value nan in row 25, column 1, .* finite; repair"),
         (with_value(-np.inf), r"row 25, column 1 is -inf"),
     ],
 )
@@ -62,14 +62,17 @@ def test_a_value_that_is_not_finite_is_found_in_any_block() -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (LABELS[:-1], r"labels must be a 1-d array with one entry per row of features, 40; received shape \(39,\)"),
-        (LABELS[:, None], r"received shape \(40, 1\): give both for the same rows"),
-        (LABELS.astype(float), r"labels must be integers; received dtype float64: number them"),
-        (LABELS.astype(str), r"labels must be integers; received dtype <U"),
-        (LABELS.astype(bool), r"labels must be integers; received dtype bool"),
-        (np.where(np.arange(ROWS) == 7, -1, LABELS), r"labels must be 0 or more; row 7 has -1: leave unlabelled"),
-        (np.full(ROWS, 4), r"have labels of one class only \(4\): give rows of at least two classes"),
-        (LABELS.astype(np.uint64) + np.uint64(2**63), r"labels must fit into int64; received 9223372036854775809"),
+        (LABELS[:-1], r"`labels` has the shape \(39,\), but `features` has 40 rows; give a 1-d array"),
+        (LABELS[:, None], r"the shape \(40, 1\), .*; give a 1-d array with one entry per row"),
+        (LABELS.astype(float), r"`labels` has the dtype float64, .* integers; number the values"),
+        (LABELS.astype(str), r"`labels` has the dtype <U"),
+        (LABELS.astype(bool), r"`labels` has the dtype bool"),
+        (np.where(np.arange(ROWS) == 7, -1, LABELS), r"`labels` has the value -1 for row 7, .* at least 0; leave out"),
+        (np.full(ROWS, 4), r"have the same label \(4\); give rows of at least two classes"),
+        (
+            LABELS.astype(np.uint64) + np.uint64(2**63),
+            r"`labels` has the value 9223372036854775809, which does not fit into int64",
+        ),
     ],
 )
 def test_bad_labels(labels: np.ndarray, message: str) -> None:
@@ -80,9 +83,9 @@ def test_bad_labels(labels: np.ndarray, message: str) -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (LABELS[:-1], r"groups must be a 1-d array .* received shape \(39,\)"),
-        (LABELS * 0.5, r"groups must be integers; received dtype float64"),
-        (np.zeros(ROWS, dtype=int), r"No group fits into train_size 10: the smallest group has 40 rows\. Raise"),
+        (LABELS[:-1], r"`groups` has the shape \(39,\), .* 1-d array"),
+        (LABELS * 0.5, r"`groups` has the dtype float64"),
+        (np.zeros(ROWS, dtype=int), r"`train_size` is 10, but the smallest group has 40 rows; raise"),
     ],
 )
 def test_bad_groups(groups: np.ndarray, message: str) -> None:
@@ -93,11 +96,11 @@ def test_bad_groups(groups: np.ndarray, message: str) -> None:
 @pytest.mark.parametrize(
     ("score_only", "message"),
     [
-        (np.zeros(ROWS - 1, dtype=bool), r"score_only must be a bool array .* received shape \(39,\), dtype bool"),
-        (np.zeros(ROWS, dtype=int), r"received shape \(40,\), dtype int64: give True for"),
-        (np.ones(ROWS, dtype=bool), r"score_only is True for every row: leave"),
-        (LABELS == 0, r"rows to train on have labels of one class only \(1\)"),
-        (np.arange(ROWS) >= 10, r"train_size must be below the number of rows to train on, 10; received 10"),
+        (np.zeros(ROWS - 1, dtype=bool), r"`score_only` has the shape \(39,\) and the dtype bool, .* bool array"),
+        (np.zeros(ROWS, dtype=int), r"the shape \(40,\) and the dtype int64, .* True for"),
+        (np.ones(ROWS, dtype=bool), r"`score_only` is True for every row, so"),
+        (LABELS == 0, r"rows to train on have the same label \(1\)"),
+        (np.arange(ROWS) >= 10, r"`train_size` is 10, but there are only 10 rows to train on"),
     ],
 )
 def test_bad_score_only(score_only: np.ndarray, message: str) -> None:
@@ -108,15 +111,15 @@ def test_bad_score_only(score_only: np.ndarray, message: str) -> None:
 @pytest.mark.parametrize(
     ("partitions", "message"),
     [
-        ([], r"partitions is empty: give at least one"),
-        (np.arange(5), r"partitions is a single 1-d array; give a list"),
+        ([], r"`partitions` is empty; give at least one"),
+        (np.arange(5), r"`partitions` is a single 1-d array; give a list"),
         ([np.arange(5), np.arange(40) < 5], r"partitions\[1\] must be .*dtype bool: turn .* np\.flatnonzero"),
-        ([np.zeros((2, 2), dtype=int)], r"partitions\[0\] must be a 1-d array .* received shape \(2, 2\)"),
-        ([np.empty(0, dtype=int)], r"partitions\[0\] must be .* received shape \(0,\)"),
-        ([[1, 2, 1]], r"partitions\[0\] names a row twice: give each"),
-        ([[1, -1]], r"partitions\[0\] holds row -1, but rows are numbered 0 to 39"),
-        ([[1, 40]], r"partitions\[0\] holds row 40, but rows are numbered 0 to 39"),
-        ([np.arange(ROWS)], r"partitions\[0\] trains on every row: leave"),
+        ([np.zeros((2, 2), dtype=int)], r"`partitions\[0\]` has the shape \(2, 2\) .* 1-d array"),
+        ([np.empty(0, dtype=int)], r"`partitions\[0\]` has the shape \(0,\)"),
+        ([[1, 2, 1]], r"`partitions\[0\]` contains a row twice; give each"),
+        ([[1, -1]], r"`partitions\[0\]` contains row -1, but the rows of `features` are numbered from 0 to 39"),
+        ([[1, 40]], r"`partitions\[0\]` contains row 40, but the rows of `features` are numbered from 0 to 39"),
+        ([np.arange(ROWS)], r"`partitions\[0\]` contains every row, .*; leave"),
     ],
 )
 def test_bad_partitions(partitions: Any, message: str) -> None:
@@ -127,9 +130,9 @@ def test_bad_partitions(partitions: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("counted", "message"),
     [
-        (np.ones(ROWS - 1, dtype=bool), r"counted must be a bool array .* received shape \(39,\), dtype bool"),
-        (np.ones(ROWS, dtype=int), r"counted must be a bool array .* dtype int64: give True for the rows that target"),
-        (np.arange(ROWS) < 5, r"counted is True for row 3, which is score_only and therefore never counted: remove it"),
+        (np.ones(ROWS - 1, dtype=bool), r"`counted` has the shape \(39,\) and the dtype bool, .* bool array"),
+        (np.ones(ROWS, dtype=int), r"`counted` has .* the dtype int64, .* True for rows that `target"),
+        (np.arange(ROWS) < 5, r"`counted` and `score_only` are both True for row 3, .*; set one"),
     ],
 )
 def test_bad_counted(counted: np.ndarray, message: str) -> None:
@@ -138,50 +141,52 @@ def test_bad_counted(counted: np.ndarray, message: str) -> None:
 
 
 def test_the_target_may_not_exceed_the_rows_that_it_counts() -> None:
-    with pytest.raises(InvalidInputError, match=r"must not exceed the number of rows that it counts, 5; received"):
+    with pytest.raises(InvalidInputError, match=r"`target_size` is \d+, but only 5 rows count"):
         run_filter(changes={}, counted=np.arange(ROWS) < 5)
 
 
 def test_partitions_may_not_train_on_score_only_rows() -> None:
-    with pytest.raises(InvalidInputError, match=r"partitions\[0\] trains on row 3, which is score_only: remove it"):
+    with pytest.raises(
+        InvalidInputError, match=r"`partitions\[0\]` contains row 3, for which `score_only` is True; remove"
+    ):
         score(partitions=[[1, 3]], score_only=np.arange(ROWS) == 3)
 
 
 def test_partitions_may_not_split_groups() -> None:
-    with pytest.raises(InvalidInputError, match=r"partitions\[0\] splits group 1 between training and held-out"):
+    with pytest.raises(InvalidInputError, match=r"`partitions\[0\]` contains only some rows of group 1; give"):
         score(partitions=[[0, 1, 2]], groups=np.arange(ROWS) // 2)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.0, None, True])
 def test_bad_seed(seed: Any) -> None:
-    with pytest.raises(InvalidInputError, match=rf"seed must be a whole number from 0 .*; received {seed!r}: give"):
+    with pytest.raises(InvalidInputError, match=rf"`seed` is {seed!r}, .* a whole number from 0 .*; give"):
         score(seed=seed)
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:1", None])
 def test_bad_device(device: Any) -> None:
-    with pytest.raises(InvalidInputError, match=rf"device is {device!r}, .* give one of auto, cpu, cuda\."):
+    with pytest.raises(InvalidInputError, match=rf"`device` is {device!r}, .* give one of auto, cpu, cuda$"):
         score(device=device)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 2.0**20, None])
 def test_bad_memory_limit(limit: Any) -> None:
-    with pytest.raises(InvalidInputError, match=rf"memory_limit must be .* above 0; received {limit!r}: give"):
+    with pytest.raises(InvalidInputError, match=rf"`memory_limit` is {limit!r}, .* positive .*; give"):
         score(memory_limit=limit)
 
 
 def test_memory_limit_below_one_row() -> None:
-    with pytest.raises(InvalidInputError, match=r"memory_limit must hold .* one row, 96 bytes here; received 95"):
+    with pytest.raises(InvalidInputError, match=r"`memory_limit` is 95, .* one row needs 96 bytes"):
         score(memory_limit=95)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"target_size": 41}, r"target_size must not exceed the number of rows that it counts, 40; received 41: lower"),
-        ({"train_size": 30}, r"train_size must be below target_size, 30; received 30: lower"),
-        ({"slice_size": 31}, r"slice_size must not exceed target_size, 30; received 31: lower"),
-        ({"remove": "groups"}, r'remove is "groups" but groups is None: give groups'),
+        ({"target_size": 41}, r"`target_size` is 41, but only 40 rows count towards it; lower"),
+        ({"train_size": 30}, r"`train_size` is 30, but `target_size` is 30 and must be larger; lower"),
+        ({"slice_size": 31}, r"`slice_size` is 31, but `target_size` is 30 and must not be smaller; lower"),
+        ({"remove": "groups"}, r'`remove` is "groups", but `groups` is None; give `groups`'),
     ],
 )
 def test_settings_that_contradict_the_data(changes: dict[str, Any], message: str) -> None:
@@ -190,22 +195,22 @@ def test_settings_that_contradict_the_data(changes: dict[str, Any], message: str
 
 
 def test_sizes_are_counted_without_score_only_rows() -> None:
-    with pytest.raises(InvalidInputError, match=r"target_size must not exceed .* 29; received 30"):
+    with pytest.raises(InvalidInputError, match=r"`target_size` is 30, .* only 29 rows"):
         run_filter(changes={}, score_only=np.arange(ROWS) < 11)
 
 
 def test_score_rows_needs_no_target() -> None:
-    with pytest.raises(InvalidInputError, match=r"train_size must be below the number of rows to train on, 40"):
+    with pytest.raises(InvalidInputError, match=r"`train_size` is \d+, but there are only 40 rows to train on"):
         score(changes={"target_size": 1000, "slice_size": 1000, "train_size": 40})
 
 
 def test_a_slice_must_hold_the_largest_group() -> None:
-    with pytest.raises(InvalidInputError, match=r"slice_size must hold the largest group, 8 rows, .* received 5"):
+    with pytest.raises(InvalidInputError, match=r"`slice_size` is 5, but the largest group has 8 rows"):
         run_filter(changes={"remove": "groups"}, groups=np.arange(ROWS) // 8)
 
 
 def test_kept_probabilities_need_a_classifier_that_has_them() -> None:
-    with pytest.raises(InvalidInputError, match=r'keep_probabilities is True but classifier is "linear_svm"'):
+    with pytest.raises(InvalidInputError, match=r'`keep_probabilities` is True, but `classifier` is "linear_svm"'):
         run_filter(changes={"classifier": "linear_svm"}, keep_probabilities=True)
 
 

@@ -237,17 +237,17 @@ def solve(**changes: Any) -> Optimum:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"target_size": 7}, "target_size must not exceed the number of rows that it counts, 6; received 7: lower it"),
-        ({"train_size": 4}, "train_size must be below target_size, 4; received 4: lower train_size"),
-        ({"target_size": 0}, "target_size must be a whole number of at least 1; received 0"),
-        ({"train_size": 1.5}, "train_size must be a whole number of at least 1; received 1.5"),
-        ({"inverse_regularization": 0.0}, "inverse_regularization must be a finite number above 0; received 0.0"),
-        ({"labels": [0] * 6}, "have labels of one class only"),
-        ({"features": np.full((6, 1), np.nan)}, "features must be finite; row 0, column 0 is nan"),
-        ({"most_subsets": 63}, r"6 rows have 2\*\*6 subsets, over most_subsets, 63: give fewer rows, or raise"),
+        ({"target_size": 7}, "`target_size` is 7, but only 6 rows count towards it; lower"),
+        ({"train_size": 4}, "`train_size` is 4, but `target_size` is 4 and must be larger; lower `train_size`"),
+        ({"target_size": 0}, "`target_size` is 0, but it must be a whole number of at least 1"),
+        ({"train_size": 1.5}, "`train_size` is 1.5, but it must be a whole number of at least 1"),
+        ({"inverse_regularization": 0.0}, "`inverse_regularization` is 0.0, but it must be a finite number above 0"),
+        ({"labels": [0] * 6}, "have the same label"),
+        ({"features": np.full((6, 1), np.nan)}, "`features` has the value nan in row 0, column 0"),
+        ({"most_subsets": 63}, r"6 rows have 2\*\*6 subsets, but `most_subsets` is 63; give fewer rows, or raise"),
         (
             {"most_fits": 14},
-            "6 rows have 15 training sets of train_size 2, over most_fits, 14: give fewer rows or a smaller train_size",
+            "6 rows have 15 training sets of `train_size` 2, but `most_fits` is 14; give fewer rows",
         ),
         ({"fit": lambda *training: lambda rows: np.zeros(1)}, r"labels of shape \(1,\) for 4 rows"),
     ],
@@ -259,27 +259,28 @@ def test_refused_inputs(changes: dict[str, Any], message: str) -> None:
 
 def test_limits_are_inclusive_and_hold_for_the_table_too() -> None:
     assert solve(most_fits=15, most_subsets=64).subsets_searched == 15
-    with pytest.raises(InvalidInputError, match=r"21 rows have 2\*\*21 subsets, over most_subsets, 1048576"):
+    with pytest.raises(InvalidInputError, match=r"21 rows have 2\*\*21 subsets, but `most_subsets` is 1048576"):
         bias_table(numbered(21), alternating(21), train_size=1)
     with pytest.raises(
-        InvalidInputError, match="20 rows have 38760 training sets of train_size 6, over most_fits, 20000"
+        InvalidInputError, match="20 rows have 38760 training sets of `train_size` 6, but `most_fits` is 20000"
     ):
         bias_table(numbered(20), alternating(20), train_size=6)
-    with pytest.raises(
-        InvalidInputError, match="train_size must be below the number of rows to train on, 6; received 6"
-    ):
+    with pytest.raises(InvalidInputError, match="`train_size` is 6, but there are only 6 rows to train on"):
         bias_table(numbered(6), alternating(6), train_size=6)
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([0, 1], "rows must be more than train_size, 2; received 2 rows: give a larger subset"),
-        ([0, 1, 1], r"rows names a row twice; received \[0, 1, 1\]: give each row once"),
-        ([0, 1, 6], "rows holds row 6, but rows are numbered 0 to 5: give row numbers of features"),
-        ([-1, 0, 1], "rows holds row -1, but rows are numbered 0 to 5"),
-        ([[0, 1, 2]], r"rows must be a 1-d array of row numbers; received shape \(1, 3\), dtype int64"),
-        ([True] * 6, r"received shape \(6,\), dtype bool: turn a bool mask into row numbers with np.flatnonzero"),
+        ([0, 1], "`rows` contains 2 rows, but `train_size` is 2; give more rows"),
+        ([0, 1, 1], r"`rows` is \[0, 1, 1\], which contains a row twice; give each row once"),
+        ([0, 1, 6], "`rows` contains row 6, but the rows of `features` are numbered from 0 to 5; give row numbers"),
+        ([-1, 0, 1], "`rows` contains row -1, but the rows of `features` are numbered from 0 to 5"),
+        ([[0, 1, 2]], r"`rows` has the shape \(1, 3\) and the dtype int64, but it must be a 1-d array"),
+        (
+            [True] * 6,
+            r"the shape \(6,\) and the dtype bool, .*; turn a bool mask into row numbers with `np.flatnonzero`",
+        ),
     ],
 )
 def test_refused_subsets(rows: Any, message: str) -> None:

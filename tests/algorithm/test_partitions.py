@@ -51,7 +51,7 @@ def test_groups_are_never_split_and_fill_what_they_can(groups: list[int], share:
     train_size = max(1, int(share * len(groups)))
     rows = np.arange(len(groups)) * 2
     if min(sizes.values()) > train_size:
-        with pytest.raises(InvalidInputError, match="No group fits"):
+        with pytest.raises(InvalidInputError, match="but the smallest of the"):
             draw_partitions(rows, array, train_size=train_size, n_partitions=3, seed=seed, iteration=0)
         return
     for trained in draw_partitions(rows, array, train_size=train_size, n_partitions=3, seed=seed, iteration=0):
@@ -62,7 +62,7 @@ def test_groups_are_never_split_and_fill_what_they_can(groups: list[int], share:
 
 
 def test_no_group_that_fits_is_an_error() -> None:
-    message = "No group fits into train_size 20: the smallest of the 2 groups in the pool of iteration 4 has 25 rows"
+    message = "`train_size` is 20, but the smallest of the 2 groups in the pool of iteration 4 has 25 rows"
     with pytest.raises(InvalidInputError, match=message):
         draw_partitions(ROWS, np.repeat([0, 1], 25), train_size=20, n_partitions=1, seed=0, iteration=4)
 

@@ -360,15 +360,24 @@ def test_evaluation_rows_must_not_decide_which_train_rows_go(blobs: Any, classif
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"slice_size": 0}, r"slice_size must be a whole number of at least 1; received 0: give the most rows"),
-        ({"slice_size": -5}, r"slice_size must be a whole number of at least 1; received -5: give the most rows"),
-        ({"threshold": 2}, r"threshold must be a number from 0 to 1; received 2: give the lowest predictability"),
-        ({"n_partitions": 0}, r"n_partitions must be a whole number of at least 1; received 0: give the number"),
-        ({"train_size": 20}, r"train_size must be below target_size, 20; received 20: lower train_size or raise"),
-        ({"train_size": 50, "target_size": 50}, r"train_size must be below target_size, 50; received 50: lower"),
-        ({"train_size": 60, "target_size": 61}, r"target_size must not exceed the number of rows that it counts, 50"),
-        ({"target_size": 0}, r"target_size must be a whole number of at least 1; received 0: give the fewest"),
-        ({"slice_size": 21}, r"slice_size must not exceed target_size, 20; received 21: lower slice_size"),
+        ({"slice_size": 0}, r"`slice_size` is 0, but it must be a whole number of at least 1; give the most rows"),
+        ({"slice_size": -5}, r"`slice_size` is -5, but it must be a whole number of at least 1; give the most rows"),
+        ({"threshold": 2}, r"`threshold` is 2, but it must be a number from 0 to 1; give the lowest predictability"),
+        ({"n_partitions": 0}, r"`n_partitions` is 0, but it must be a whole number of at least 1; give the number"),
+        (
+            {"train_size": 20},
+            r"`train_size` is 20, but `target_size` is 20 and must be larger; lower `train_size`, or raise",
+        ),
+        (
+            {"train_size": 50, "target_size": 50},
+            r"`train_size` is 50, but `target_size` is 50 and must be larger; lower",
+        ),
+        ({"train_size": 60, "target_size": 61}, r"`target_size` is \d+, but only 50 rows count"),
+        ({"target_size": 0}, r"`target_size` is 0, but it must be a whole number of at least 1; give the fewest"),
+        (
+            {"slice_size": 21},
+            r"`slice_size` is 21, but `target_size` is 20 and must not be smaller; lower `slice_size`",
+        ),
     ],
 )
 def test_settings_out_of_range_must_not_quietly_run_something_else(changes: dict[str, Any], message: str) -> None:

@@ -105,14 +105,16 @@ def first_state(problem: Any) -> FilterState:
     ],
 )
 def test_a_state_of_another_run_is_refused(blobs: Any, changes: dict[str, Any], given: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match=r"resume belongs to other inputs, settings or seed: its hash is"):
+    with pytest.raises(
+        InvalidInputError, match=r"`resume` is the state of a run with other inputs, settings or seed \(hash"
+    ):
         run(blobs, changes, resume=first_state(blobs), **given)
 
 
 def test_a_state_of_other_features_is_refused(blobs: Any) -> None:
     state = first_state(blobs)
     blobs.features[119, 4] += 1e-12
-    with pytest.raises(InvalidInputError, match="resume belongs to other inputs"):
+    with pytest.raises(InvalidInputError, match="`resume` is the state of a run with other inputs"):
         run(blobs, {}, resume=state)
 
 
@@ -132,11 +134,13 @@ def test_arrays_are_numbers_and_know_the_pool(blobs: Any) -> None:
 def test_a_missing_array_is_named(blobs: Any, name: str) -> None:
     arrays = first_state(blobs).to_arrays()
     del arrays[name]
-    with pytest.raises(InvalidInputError, match=f"A saved filter state lacks the array '{name}'; it has finished"):
+    with pytest.raises(
+        InvalidInputError, match=rf"the saved filter state has no array '{name}' \(its arrays: finished"
+    ):
         FilterState.from_arrays(arrays)
 
 
 def test_an_unknown_stop_code_is_refused(blobs: Any) -> None:
     arrays = first_state(blobs).to_arrays() | {"stop_code": np.array(9)}
-    with pytest.raises(InvalidInputError, match="stop_code 9, which is not one of 0 to 4"):
+    with pytest.raises(InvalidInputError, match="`stop_code` 9, but the valid codes are 0 to 4"):
         FilterState.from_arrays(arrays)

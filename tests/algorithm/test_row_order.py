@@ -134,11 +134,17 @@ def test_places_are_shared_out_by_largest_remainder(places: int, rows: list[int]
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ties": "label_probability", "classifier": "linear_svm"}, 'ties is "label_probability" but classifier is'),
-        ({"balance": "classes", "selection": "gumbel"}, 'selection is "gumbel", which draws rows .* but balance is'),
-        ({"balance": "classes", "remove": "groups"}, 'balance is "classes" but remove is "groups"'),
-        ({"ranking": "vocabulary", "balance": "classes"}, 'ranking is "vocabulary", .* but balance is "classes"'),
-        ({"ties": "first"}, "ties is 'first', which is not a known choice: give one of random, label_probability"),
+        (
+            {"ties": "label_probability", "classifier": "linear_svm"},
+            '`ties` is "label_probability", but `classifier` is',
+        ),
+        (
+            {"balance": "classes", "selection": "gumbel"},
+            '`selection` is "gumbel", which draws rows .* but `balance` is',
+        ),
+        ({"balance": "classes", "remove": "groups"}, '`balance` is "classes", but `remove` is "groups"'),
+        ({"ranking": "vocabulary", "balance": "classes"}, '`ranking` is "vocabulary", .* but `balance` is "classes"'),
+        ({"ties": "first"}, "`ties` is 'first', which is unknown; give one of random, label_probability"),
     ],
 )
 def test_what_orders_rows_in_two_ways_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -147,7 +153,7 @@ def test_what_orders_rows_in_two_ways_is_refused(changes: dict[str, Any], messag
 
 
 def test_rows_that_are_only_scored_need_a_single_cut_off() -> None:
-    with pytest.raises(InvalidInputError, match='score_only is True for 10 rows, but balance is "classes"'):
+    with pytest.raises(InvalidInputError, match='`score_only` is True for 10 rows, but `balance` is "classes"'):
         run({"balance": "classes"}, score_only=np.arange(300) < 10)
     result = run({"ranking": "label_probability"}, score_only=np.arange(300) < 40)
     assert sum(one.scored_removed for one in result.iterations) > 5

@@ -19,14 +19,16 @@ def test_defaults_are_the_papers() -> None:
 @pytest.mark.parametrize("name", ["target_size", "train_size", "slice_size", "n_partitions"])
 @pytest.mark.parametrize("value", [0, -5, 2.0, "3", True, None])
 def test_counts_must_be_whole_and_positive(name: str, value: object) -> None:
-    message = f"{name} must be a whole number of at least 1; received {value!r}: give"
+    message = f"`{name}` is {value!r}, but it must be a whole number of at least 1; give"
     with pytest.raises(InvalidInputError, match=message):
         settings(**{name: value})
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.01, float("nan"), float("inf"), "0.5", True])
 def test_threshold_must_be_a_share(value: object) -> None:
-    with pytest.raises(InvalidInputError, match=rf"threshold must be a number from 0 to 1; received {value!r}: give"):
+    with pytest.raises(
+        InvalidInputError, match=rf"`threshold` is {value!r}, but it must be a number from 0 to 1; give"
+    ):
         settings(threshold=value)
 
 
@@ -38,7 +40,7 @@ def test_threshold_zero_and_one_are_allowed(value: float) -> None:
 
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "1"])
 def test_inverse_regularization_must_be_positive(value: object) -> None:
-    with pytest.raises(InvalidInputError, match=rf"inverse_regularization must be .* above 0; received {value!r}"):
+    with pytest.raises(InvalidInputError, match=rf"`inverse_regularization` is {value!r}, but it must be .* above 0"):
         settings(inverse_regularization=value)
 
 
@@ -52,7 +54,7 @@ def test_inverse_regularization_must_be_positive(value: object) -> None:
 )
 @pytest.mark.parametrize("value", ["best", 1, None, [1]])
 def test_choices_are_named(name: str, choices: str, value: object) -> None:
-    with pytest.raises(InvalidInputError, match=rf"{name} is .*not a known choice: give one of {choices}\."):
+    with pytest.raises(InvalidInputError, match=rf"`{name}` is .*, which is unknown; give one of {choices}$"):
         settings(**{name: value})
 
 

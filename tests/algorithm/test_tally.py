@@ -90,7 +90,7 @@ def test_fit_and_predict_get_float64_of_the_right_rows() -> None:
 @pytest.mark.parametrize(
     ("predicted", "message"),
     [
-        (np.array([2]), r"labels of shape \(1,\) for 5 rows: return one"),
+        (np.array([2]), r"labels of shape \(1,\) for 5 rows; return one"),
         (Predictions(np.full(5, 2), np.ones((5, 3))), r"probabilities of shape \(5, 3\), expected \(5, 2\): return"),
     ],
 )

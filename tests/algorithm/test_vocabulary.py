@@ -242,18 +242,24 @@ def test_the_same_slice_whatever_is_asked_for_beyond_it() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([[0], [1]], "words must be RowWords; received list: give RowWords(offsets, numbers)"),
-        (RowWords(np.array([0, 1]), np.array([0])), "words.offsets must have 3 entries, one more than features has"),
-        (RowWords(np.array([0, 1, 3]), np.array([0, 1])), "ascend from 0 to the 2 numbers; received 0 to 3"),
-        (RowWords(np.array([1, 1, 2]), np.array([0, 1])), "ascend from 0 to the 2 numbers; received 1 to 2"),
-        (RowWords(np.array([0, 3, 2]), np.array([0, 1])), "ascend from 0 to the 2 numbers"),
-        (RowWords(np.array([0, 1, 2]), np.array([0, -1])), "words.numbers must lie from 0 to 2147483646; received -1"),
+        ([[0], [1]], "`words` is of type list; give `RowWords(offsets, numbers)`"),
+        (RowWords(np.array([0, 1]), np.array([0])), "but 3 are needed, one more than `features` has"),
+        (
+            RowWords(np.array([0, 1, 3]), np.array([0, 1])),
+            "`words.offsets` goes from 0 to 3, but it must ascend from 0 to 2",
+        ),
+        (
+            RowWords(np.array([1, 1, 2]), np.array([0, 1])),
+            "`words.offsets` goes from 1 to 2, but it must ascend from 0 to 2",
+        ),
+        (RowWords(np.array([0, 3, 2]), np.array([0, 1])), "it must ascend from 0 to 2"),
+        (RowWords(np.array([0, 1, 2]), np.array([0, -1])), "but they must lie between 0 and 2147483646"),
         (RowWords(np.array([0, 1, 2]), np.array([0, 2**40])), "number the words from 0"),
         (
             RowWords(np.array([0, 1, 2]), np.array([0.0, 1.0])),
-            "words.numbers must be a 1-d array of integers; received",
+            "the dtype float64; give a 1-d array of integers",
         ),
-        (RowWords(np.array([0, 1, 3]), np.array([4, 5, 5])), "words gives row 1 a word twice: name each word of a row"),
+        (RowWords(np.array([0, 1, 3]), np.array([4, 5, 5])), "`words` lists a word of row 1 twice; list each word"),
     ],
 )
 def test_words_are_checked_at_the_door(words: Any, message: str) -> None:

@@ -186,7 +186,7 @@ def test_a_run_is_not_continued_with_other_words(planted: Planted) -> None:
     run(planted, on_iteration=lambda record, state: states.append(state))
     numbers = planted.words.numbers.copy()
     numbers[-1] = 400
-    with pytest.raises(InvalidInputError, match="resume belongs to other inputs, settings or seed"):
+    with pytest.raises(InvalidInputError, match="`resume` is the state of a run with other inputs, settings or seed"):
         run(planted, words=RowWords(planted.words.offsets, numbers), resume=states[0])
 
 
@@ -236,18 +236,18 @@ def test_groups_leave_whole_by_the_words_of_all_their_rows(planted: Planted) -> 
 
 @pytest.mark.parametrize("selection", ["gumbel", "gumbel_over_threshold"])
 def test_it_takes_no_drawn_selection(selection: str) -> None:
-    with pytest.raises(InvalidInputError, match=f'selection is "{selection}".*ranking is "vocabulary": use selection='):
-        FilterSettings(target_size=2, train_size=1, slice_size=1, ranking="vocabulary", selection=selection)  # type: ignore[arg-type]
     with pytest.raises(
-        InvalidInputError, match="ranking is 'length', which is not a known choice: give one of predictab"
+        InvalidInputError, match=f'`selection` is "{selection}".*`ranking` is "vocabulary"; use `selection='
     ):
+        FilterSettings(target_size=2, train_size=1, slice_size=1, ranking="vocabulary", selection=selection)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="`ranking` is 'length', which is unknown; give one of predictab"):
         FilterSettings(target_size=2, train_size=1, slice_size=1, ranking="length")  # type: ignore[arg-type]
 
 
 def test_it_needs_words_and_no_rows_that_are_only_scored(planted: Planted) -> None:
-    with pytest.raises(InvalidInputError, match=r'ranking is "vocabulary" but words is None: give RowWords\('):
+    with pytest.raises(InvalidInputError, match=r'`ranking` is "vocabulary", but `words` is None; .* `RowWords\('):
         run(planted, words=None)
-    with pytest.raises(InvalidInputError, match='score_only is True for 3 rows, but ranking is "vocabulary"'):
+    with pytest.raises(InvalidInputError, match='`score_only` is True for 3 rows, but `ranking` is "vocabulary"'):
         run(planted, score_only=np.arange(ROWS) < 3)
-    with pytest.raises(InvalidInputError, match=r"words.offsets must have 241 entries"):
+    with pytest.raises(InvalidInputError, match=r"but 241 are needed"):
         run(planted, words=to_words([[0]]))

@@ -44,5 +44,5 @@ def test_records_become_plain_values() -> None:
 
 
 def test_what_has_no_json_form_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="a function has no JSON form"):
+    with pytest.raises(InvalidInputError, match="a value of type function cannot be written as JSON"):
         to_json({"f": lambda: 0})

@@ -61,7 +61,7 @@ def test_the_pages_arithmetic_holds(made: str, request: pytest.FixtureRequest, t
 def test_what_another_version_wrote_is_refused_with_what_to_do(planted: BenchmarkData, tmp_path: Path) -> None:
     write_analysis(analyse(planted), tmp_path)
     (tmp_path / "tables" / "leanings.parquet").unlink()
-    with pytest.raises(DataError, match=r"was written by another version .*; materialise analysis again"):
+    with pytest.raises(DataError, match=r"was written by another version .*; materialise `analysis` again"):
         read_analysis(tmp_path)
     (tmp_path / "verdict.json").write_text('[{"code": 1}]', encoding="utf-8")
     with pytest.raises(DataError, match="was written by another version"):

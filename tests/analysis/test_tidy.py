@@ -56,7 +56,7 @@ def test_properties_are_columns_and_pairs_are_maps() -> None:
 
 def test_a_table_of_another_version_is_refused() -> None:
     table = TABLE.to_arrow(ROWS).replace_schema_metadata({})
-    with pytest.raises(DataError, match="table 'some' has schema version 0, and this code reads 1; materialise"):
+    with pytest.raises(DataError, match="table 'some' has schema version 0, but this code reads version 1;"):
         TABLE.from_arrow(table)
 
 

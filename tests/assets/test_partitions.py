@@ -29,7 +29,7 @@ def test_name_of_no_dataset_is_answered_with_the_nearest_and_where_all_are_found
     message = "no dataset is named 'digitz'; did you mean 'digits'? (known: []; folders searched: ["
     with pytest.raises(dg.DagsterUnknownPartitionError, match=re.escape(message)) as refusal:
         DATASETS.validate_partition_key("digitz", context=None)
-    assert "`aflite list --bundled` names those that come with the project); correct --partition" in str(refusal.value)
+    assert "`aflite list --bundled` lists the bundled datasets); correct --partition" in str(refusal.value)
 
 
 def test_name_of_a_refused_file_is_answered_with_the_reason(folder: Path) -> None:

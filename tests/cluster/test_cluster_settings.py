@@ -17,11 +17,11 @@ def test_addresses(address: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"kind": "dask"}, r"kind is 'dask'; give one of local, ray"),
-        ({"address": "auto"}, r"address is 'auto' but kind is 'local'; set kind to 'ray'"),
-        ({"kind": "ray", "address": "10.0.0.1"}, r"address is '10.0.0.1'; give 'auto', 'local', the head's host:port"),
-        ({"kind": "ray", "workers": 0}, r"workers is 0; give at least 1, or leave it out"),
-        ({"kind": "ray", "gpus": -1.0}, r"gpus is -1.0; give at least 0"),
+        ({"kind": "dask"}, r"kind` is 'dask', which is not a known kind; give one of local, ray"),
+        ({"address": "auto"}, r"address` is 'auto', but `compute_cluster.kind` is 'local'; set `kind` to 'ray'"),
+        ({"kind": "ray", "address": "10.0.0.1"}, r"address` is '10.0.0.1', which is not an address; give 'auto'"),
+        ({"kind": "ray", "workers": 0}, r"workers` is 0; give a number of at least 1, or leave"),
+        ({"kind": "ray", "gpus": -1.0}, r"gpus` is -1.0; give a number of at least 0"),
     ],
 )
 def test_what_is_refused(given: dict[str, Any], message: str) -> None:
@@ -37,7 +37,7 @@ def test_this_process_spreads_nothing() -> None:
 def test_ray_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with (
-        pytest.raises(ClusterError, match=r"Ray cannot be imported .*; install aflite-assets\[ray\]"),
+        pytest.raises(ClusterError, match=r"Ray cannot be imported .*; install `aflite-assets\[ray\]`"),
         open_cluster(ClusterSettings("ray"), log=print),
     ):
         pass

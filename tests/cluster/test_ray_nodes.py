@@ -36,7 +36,9 @@ def test_other_versions_are_refused_with_both_named(facts: NodeFacts) -> None:
     versions = dict(facts.versions)
     here = versions["torch"]
     other = tuple((versions | {"torch": "1.0"}).items())
-    with pytest.raises(NodeRefusedError, match=rf"^node far has torch 1\.0 \({here.replace('+', '.')} here\); install"):
+    with pytest.raises(
+        NodeRefusedError, match=rf"^the node far has torch 1\.0 \({here.replace('+', '.')} here\); install"
+    ):
         checked(replace(facts, versions=other))
 
 
@@ -45,7 +47,7 @@ def test_a_node_without_the_shared_folder_is_refused(
 ) -> None:
     monkeypatch.setenv("AFLITE_HOME", str(tmp_path))
     assert not node_facts(tmp_path / "nowhere").sees_files
-    with pytest.raises(NodeRefusedError, match=f"^node far does not see {tmp_path}; keep AFLITE_HOME on a file system"):
+    with pytest.raises(NodeRefusedError, match=f"^the node far cannot see {tmp_path}; put `AFLITE_HOME` on a file"):
         checked(replace(facts, sees_files=False))
 
 
@@ -123,7 +125,9 @@ def test_an_address_where_nothing_answers_is_said_at_once() -> None:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]  # bound, and nobody listens
         for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
-            with pytest.raises(ClusterError, match=f"{address} cannot be reached: nothing answers there .*refused"):
+            with pytest.raises(
+                ClusterError, match=f"{address} cannot be reached, because nothing answers at this address .*refused"
+            ):
                 ray_cluster._check_reachable(ClusterSettings("ray", address))
         taken.listen()
         ray_cluster._check_reachable(ClusterSettings("ray", f"127.0.0.1:{port}"))

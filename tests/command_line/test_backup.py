@@ -214,7 +214,7 @@ def test_a_summary_that_was_edited_in_the_backup_is_named(machine: Places, tmp_p
     (path,) = (tmp_path / "backups").rglob("manifest.json")
     _edit_summary(path.parent)
     with pytest.raises(
-        StoreError, match=r"is damaged in the backup \(manifest\.json was changed after it was published\); delete it"
+        StoreError, match=r"is damaged in the backup \(manifest\.json was changed after it was published\); delete this"
     ):
         restore_backup(tmp_path / "backups", places_of(tmp_path / "x"))
     assert not (tmp_path / "x" / "home" / "results").exists()
@@ -246,7 +246,7 @@ def test_a_stray_manifest_hides_no_result(machine: Places, tmp_path: Path) -> No
 
 def test_nothing_is_overwritten(machine: Places, tmp_path: Path) -> None:
     make_backup(tmp_path / "backups", machine)
-    with pytest.raises(StoreError, match="results would be overwritten; move it away"):
+    with pytest.raises(StoreError, match=r"restoring would overwrite .*results; move these"):
         restore_backup(tmp_path / "backups", machine)
 
 
@@ -277,7 +277,7 @@ def test_a_refused_restore_leaves_the_places_empty_and_can_be_repeated(machine: 
 def test_a_broken_record_of_a_backup_is_named(machine: Places, tmp_path: Path, record: str) -> None:
     copied = make_backup(tmp_path / "backups", machine)
     (copied.path / "backup.json").write_text(record)
-    with pytest.raises(StoreError, match=r"backup\.json cannot be read \(.*\); restore another backup by --at"):
+    with pytest.raises(StoreError, match=r"backup\.json cannot be read \(.*\); choose another backup with `--at`"):
         restore_backup(tmp_path / "backups", places_of(tmp_path / "x"))
 
 
@@ -293,7 +293,7 @@ def test_a_database_that_is_none_is_named(machine: Places, tmp_path: Path) -> No
 def test_a_missing_program_is_named(machine: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     places = Places(machine.home, None, machine.artifacts, ("dagster",))
-    with pytest.raises(StoreError, match="pg_dump is not on the PATH"):
+    with pytest.raises(StoreError, match="the program `pg_dump` is not on the `PATH`"):
         make_backup(tmp_path / "backups", places)
 
 
@@ -301,7 +301,9 @@ def test_databases_of_the_backup_must_be_named(machine: Places, tmp_path: Path) 
     done = make_backup(tmp_path / "backups", machine)
     facts = json.loads((done.path / "backup.json").read_text())
     (done.path / "backup.json").write_text(json.dumps(facts | {"databases": ["mlflow.dump"]}))
-    with pytest.raises(StoreError, match=r"holds the PostgreSQL databases \['mlflow'\]; name each by --postgres"):
+    with pytest.raises(
+        StoreError, match=r"contains the PostgreSQL databases \['mlflow'\], but `--postgres` names \[\]"
+    ):
         restore_backup(tmp_path / "backups", places_of(tmp_path / "x"))
 
 
@@ -316,6 +318,8 @@ def test_an_address_of_a_database_is_refused_and_not_repeated(
     monkeypatch.setenv("AFLITE_HOME", str(tmp_path / "home"))
     assert main([command, str(tmp_path / "backups"), "--postgres", given]) == 1
     said = capsys.readouterr()
-    assert "--postgres is an address that is not shown, which is no database's name; give the name alone" in said.err
+    assert (
+        "`--postgres` is an address that is not shown, which is not the name of a database; give the name" in said.err
+    )
     assert "s3cret" not in said.out + said.err
     assert not (tmp_path / "backups").exists()

@@ -9,8 +9,8 @@ from aflite_assets.command_line.main import main
 
 TEXTS: dict[str, tuple[str, str]] = {
     "no YAML": ("source: [", r"mine\.yaml: .*YAML|line"),
-    "a list": ("- a\n- b\n", "a mapping of keys and values, but the file holds the list"),
-    "nothing": ("", "a mapping of keys and values, but the file is empty"),
+    "a list": ("- a\n- b\n", "the file must contain a mapping of keys and values, but it holds the list"),
+    "nothing": ("", "the file must contain a mapping of keys and values, but it is empty"),
     "a key twice": ("labels: [a, b]\nlabels: [c, d]\n", "'labels'.*twice"),
     "a bomb": (
         "a: &a [x, x, x, x, x, x, x, x, x]\n"

@@ -50,11 +50,11 @@ def test_what_cannot_be_compared_is_named(
 ) -> None:
     name = made_vectors["name"]
     assert main(["compare", name]) == 1
-    assert f"{name!r} has one result only, so there is nothing to compare it with" in capsys.readouterr().err
+    assert f"{name!r} has only one analysis, so there is no earlier analysis to compare with" in capsys.readouterr().err
     assert main(["compare", name, "marked_digits"]) == 1
-    assert "has no result yet below" in capsys.readouterr().err
+    assert "has no analysis in" in capsys.readouterr().err
     assert main(["compare", name, str(tmp_path)]) == 1
-    assert f"{tmp_path} is no published report" in capsys.readouterr().err
+    assert f"{tmp_path} is not a published report" in capsys.readouterr().err
 
 
 def test_a_mended_dataset_is_compared_with_its_original(made_vectors: dict[str, Any], store: ResultStore) -> None:

@@ -41,7 +41,7 @@ def test_findings_are_lines_and_what_is_left_is_the_exit_code(home: Path, capsys
     assert main(["doctor"]) == 1
     said = capsys.readouterr()
     assert said.out == f"{line}materialise raw_dataset of digits again\n"
-    assert said.err == "1 of 1 findings are left\n"
+    assert said.err == "1 of 1 problems were not fixed\n"
     assert main(["doctor", "--fix"]) == 0
     assert capsys.readouterr().out == f"{line}mended; materialise raw_dataset of digits again\n"
     assert main(["doctor", "--deep"]) == 0

@@ -34,7 +34,7 @@ def test_home_and_instance_are_made_and_named(home: Path, tmp_path: Path, capsys
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert main(["init", "--dagster-home", str(tmp_path / "file" / "dagster")]) == 1
-    assert "cannot be made (Not a directory); make the folder above it writable or set DAGSTER_HOME" in (
+    assert "cannot be created (Not a directory); make its parent folder writable, or set `DAGSTER_HOME`" in (
         capsys.readouterr().err
     )
 

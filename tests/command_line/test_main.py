@@ -194,7 +194,7 @@ def test_a_file_that_lies_in_the_folder_of_datasets_is_named(
     (elsewhere := tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(elsewhere)
     assert main(["check", path.name, "--no-timing"]) == 1
-    said = f"there is no {path.name} in this folder; {path.stem} without its ending names"
+    said = f"there is no file {path.name} in this folder; write {path.stem} without the ending to use"
     assert said in capsys.readouterr().err
     assert main(["check", path.stem, "--no-timing"]) == 0
 
@@ -231,7 +231,7 @@ def test_what_blocks_a_run_is_refused(
     code, out, err = _checked(make(), capsys)
     assert code == 1
     assert "error: labels_known\n  rows 3, share 0.123\n  name them\n" in out
-    assert err == "a run would stop at labels_known; correct the data as said there\n"
+    assert err == "these checks would stop a run: labels_known; correct the data as described under each check\n"
 
 
 def test_of_many_images_the_first_are_shown_and_all_are_counted(
@@ -270,7 +270,7 @@ def test_a_device_that_is_not_there_is_refused(
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     code, _, err = _checked(make(), capsys, "--device", "cuda")
     assert code == 1
-    assert "device is 'cuda', but" in err
+    assert "`device` is 'cuda', but" in err
 
 
 def test_help_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

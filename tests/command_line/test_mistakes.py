@@ -206,7 +206,7 @@ def _huge_cell(spec: Spec, folder: Path) -> None:
 MISTAKES: dict[str, tuple[Change, str]] = {
     # Files
     "missing file": (_set("source.splits.train", "trian.csv"), r"file '.*trian\.csv' does not exist; correct"),
-    "folder for a file": (_set("source.splits.train", "."), "is a folder, not a file; name a file"),
+    "folder for a file": (_set("source.splits.train", "."), "is a folder, but a file is needed; name a file or a list of files in the dataset's YAML file"),
     "not the format": (_set("source.format", "parquet"), r"train\.csv' cannot be read as parquet: .*check the file"),
     "wrong delimiter": (
         lambda spec, folder: _csv(folder / "train.csv", _rows(90, 0), ";"),
@@ -226,7 +226,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "nearly every second byte is NUL; the file fits utf-16-le, .* set encoding: utf-16-le",
     ),
     "unknown encoding": (
-        _set("source.encoding", "uft-16"), r"source\.encoding: 'uft-16' is no text encoding .*did you mean 'utf-16'",
+        _set("source.encoding", "uft-16"), "source.encoding: 'uft-16' is not a supported text encoding.*did you mean 'utf-16'",
     ),
     "a field too many": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral,x\n"),
@@ -245,7 +245,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "sheet"),
     "decimal comma": (
         _all(_table('"0,5",2,a\n"1,5",2,b\n')),
-        "column 'length' of columns.features cannot be read as numbers: row 1 holds '0,5'; write numbers with a",
+        "the column 'length' in `columns.features` cannot be read as numbers, because row 1 has the "
+            "value '0,5'; write numbers with a",
     ),
     "list of JSON": (
         _all(_row("id", 4), lambda spec, folder: (folder / "test.jsonl").write_text('[{"id": 1},\n{"id": 2}]')),
@@ -257,11 +258,12 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "no label at all": (
         _train("id,premise,hypothesis,gold\n1,a,b,\n2,c,d,\n"),
-        "2 of 2 rows have an empty label .*; correct columns.label, or label the rows in the source .*line 2 of",
+        "2 of 2 rows have an empty label.*; correct `columns.label`, or label the rows in the "
+            "source.*line 2 of",
     ),
     "warm-up of one row": (
         _all(_set("warmup.size", 1), _set("filter.train_size", 5)),
-        "warmup.size 1 gives 1 rows of 1 classes, but training an encoder needs at least two classes; raise it",
+        "`warmup.size` is 1, which gives 1 rows of 1 classes, but training an encoder needs at least two cl.*; raise `",
     ),
     "empty file": (_train(""), r"train\.csv' cannot be read as csv: it is empty and has no header line"),
     "header alone": (_train("id,premise,hypothesis,gold\n"), "split 'train' has no rows; correct the source or drop"),
@@ -278,17 +280,19 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _train("id,premise,hypothesis,gold,premise\n1,a,b,neutral,c\n"),
         r"train\.csv' cannot be read as csv: columns 2 and 5 share the name 'premise' .*; give every column a name",
     ),
-    "no input": (_set("columns", {"label": "gold"}), "columns names no input"),
+    "no input": (_set("columns", {"label": "gold"}), "set `columns.text`, `columns.image` or `columns.features`"),
     "repeated id": (_repeated_id, "split 'train': column 'id' has '0' in rows 1 and 5; name a column of unique"),
     "empty text": (_row("premise", None), r"split 'train'.*'premise'.*row 5.*row 5 is line 5 of '.*train\.jsonl'"),
     "no group": (_all(_row("id", None), _set("columns", {
         "text": "premise", "text_pair": "hypothesis", "label": "gold", "group": "id",
     })), r"column 'id' has no group in 1 rows \(first: row 5\); every row"),
-    "half of a character": (_row("premise", "\ud800"), r"train\.jsonl' cannot be read as .*line 5 has half of a"),
+    "half of a character": (_row("premise", "\ud800"), r"train\.jsonl' cannot be read as.*line 5 contains half of a surrogate pair, which is not valid "
+        r"text"),
     # Labels
     "unknown label": (
         _row("gold", "entailmnet"),
-        r"label 'entailmnet' \(1 rows\) is not one of the classes in labels, .*; did you mean 'entailment'",
+        r"label 'entailmnet' \(1 rows\) is not one of the classes in `labels`.*; did you mean "
+            r"'entailment'",
     ),
     "empty label": (
         _row("gold", None),
@@ -296,7 +300,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "one class": (
         _all(_set("labels", ["entailment", "neutral", "contradiction"]), _set("unlabelled", ["neutral"])),
-        "value 'neutral' belongs to class 'neutral' of labels and is also in unlabelled; keep it in one",
+        "the value 'neutral' represents the class 'neutral' in `labels` and is also in `unlabelled`; "
+            "remove the value from one of the two",
     ),
     "one class in train": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n2,c,d,neutral\n"),
@@ -307,13 +312,15 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "a class twice": (_set("labels", ["a", "b", "a"]), "labels: .*names a class twice"),
     "value of two classes": (
         _set("labels", {"yes": "entailment", "no": ["neutral", "entailment", "contradiction"]}),
-        "labels: value 'entailment' is listed for 'yes' and for 'no'; keep it in one of them",
+        "`labels` gives the value 'entailment' to the classes 'yes' and 'no'; remove it from one of "
+            "the two classes",
     ),
     "control characters in a class": (_set("labels", ["a\x1b[2J", "b"]), r"labels\.0: .*cannot be shown as a name"),
     "label of too many values": (
         _all(_set("labels", None), _set("columns.label", "premise"), _set("columns.text", "gold"),
              lambda spec, folder: _csv(folder / "train.csv", _rows(1500, 0))),
-        "the label column looks like ids, free text or measurements: it has 1,5.. distinct values",
+        "so it seems to contain ids, texts or measurements instead of classes; set `columns.label` "
+            "to another column, or list these values in `labels` if each is a class",
     ),
     # Features
     "NaN": (
@@ -327,19 +334,20 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         r"row 2 is line 3 of '.*train\.csv'",
     ),
     "row counts that differ": (_features(labels=89), "90 feature rows but 89 values of label; the files must list"),
-    "ragged features": (_ragged, "row 1 has 3 features, but row 10 has 2; every row must have the same number"),
+    "ragged features": (_ragged, "row 1 has 3 features, but row 10 has 2; give every row the same number of features"),
     "label among the features": (
         _all(_table("".join(f"{row * 37 % 11},{row % 2 + 5},{'ab'[row % 2]}\n" for row in range(40)))),
-        r"a run would stop at no_label_copies; correct the data as said there",
+        r"these checks would stop a run: no_label_copies; correct the data as described",
     ),
     "label copy that is no input": (
         _set("columns.allow_label_copies", ["premis"]),
-        r"allow_label_copies names 'premis', which is none of the columns that models read \['premise', 'hypothesis'\]"
-        "; did you mean 'premise'",
+        r"`allow_label_copies` contains 'premis', which is not one of the input columns \['premise', "
+            r"'hypothesis'\]; did you mean 'premise'",
     ),
     # Images
     "broken images": (_images(broken=3), r"3 of 90 images.*undecodable_images"),
-    "image without a class": (_images(loose=True), r"image 'loose\.png' is outside of these; move it"),
+    "image without a class": (_images(loose=True), r"must contain a subfolder per class, but the image 'loose.png' is outside of the subfolders; "
+        r"move the image, or give a label file as `\{folder: ..., labels: ...\}`"),
     "label file of other images": (_images(labels="x 1\ny 2\n"), "line 2 of '.*labels.txt' names 'y', but"),
     "text encoder for images": (
         _all(_images(), _set("representations", {"small": {"kind": "small_transformer"}})),
@@ -350,13 +358,13 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "train size over the pool": (_set("filter.train_size", 5_000), r"train_size is 5,000, more than the 102 rows"),
     "slice of no row": (
         _set("filter.slice_size", 0.001),
-        r"filter\.slice_size is 0\.001, and this share of the 102 rows to filter rounds to 0 rows; set a share of at "
-        r"least 0\.0098, or a number of rows",
+        "`filter.slice_size` is 0.001, but this share of the 102 rows to filter rounds to 0 rows; "
+            "set it to a share of at least 0.0098, or to a number of rows",
     ),
     "warm-up over the rows": (_set("warmup.size", 5_000), r"warmup\.size is 5,000, more than the 90 train rows;"),
     "train size over the target": (
         _set("filter.train_size", 51),
-        r"filter\.train_size must be below target_size, 51 rows of the pool; received 51: lower train_size or raise",
+        r"`filter\.train_size` is 51, but `target_size` corresponds to 51 rows of the pool and must be larger; lower",
     ),
     "threshold": (_set("filter.threshold", 1.5), r"filter\.threshold: .*1.*\(received '1\.5'\)"),
     "no partitions": (_set("filter.n_partitions", 0), r"filter\.n_partitions: .*1.*\(received '0'\)"),
@@ -365,16 +373,17 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _all(_set("columns.group", "hypothesis"), _set("warmup.size", 0.4), lambda spec, folder: _csv(
             folder / "train.csv", [row | {"hypothesis": f"so {row['id'] % 2}"} for row in _rows(90, 0)]
         )),
-        "smallest group|groups are taken whole|largest group",
+        "smallest group|groups are not split|largest group",
     ),
-    "warm-up of everything": (_set("warmup.size", 1.0), r"warmup\.size is 1\.0, which leaves 0 of 90 train"),
+    "warm-up of everything": (_set("warmup.size", 1.0), r"`warmup\.size` is 1\.0, which leaves 0 of 90 train"),
     "hold out everything": (_set("holdout", {"dev": 90}), r"holdout\.dev is 90, .*, but train has only 90"),
     # Splits
     "no train split": (
-        _set("source.splits", {"training": "train.csv", "test": "test.csv"}), "source has no split named train",
+        _set("source.splits", {"training": "train.csv", "test": "test.csv"}), "`source` has no split named 'train'",
     ),
-    "nothing to test on": (_set("source.splits", {"train": "train.csv"}), r"draw one from train with holdout"),
-    "limit of another split": (_set("limit", {"dev": 5}), "limit names a split 'dev' that source lacks"),
+    "nothing to test on": (_set("source.splits", {"train": "train.csv"}), "`source` has only the split 'train'; add a test split, or draw one from the train rows with "
+        "`holdout"),
+    "limit of another split": (_set("limit", {"dev": 5}), "`limit` contains 'dev', which is not a split"),
     # Models
     "unknown encoder": (
         _set("representations.small.kind", "huggingface_txt"), "kind: is unknown; did you mean 'huggingface_text'",
@@ -383,10 +392,10 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "unknown setting": (_set("filter.treshold", 0.5), r"filter\.treshold: unknown key; did you mean 'threshold'"),
     "missing checkpoint": (
         _set("representations", {"e": {"kind": "huggingface_text", "checkpoint": "./nowhere"}}),
-        r"checkpoint folder '.*nowhere' does not exist",
+        r"checkpoint '.*nowhere' is a folder that does not exist",
     ),
     "checkpoint of another architecture": (
-        _checkpoint({"model_type": "vit"}), "checkpoint '.*model' (is a 'vit', for which|cannot be loaded)",
+        _checkpoint({"model_type": "vit"}), "(a model of type 'vit'|checkpoint '.*model' .*cannot be loaded)",
     ),
     "unknown architecture": (
         _all(_images(), _set("representations.small.architecture", "resnet_x")), "'resnet_x'",
@@ -395,28 +404,30 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _all(_set("columns", {"text": "premise", "label": "gold"}), _set("evaluators", {
             "partial": {"kind": "linear", "inputs": ["text_pair"]},
         })),
-        "inputs names text_pair, which the dataset lacks; it has text",
+        "`inputs` contains text_pair, but the dataset has no such column; choose from text",
     ),
     # Annotators and challenge sets
     "unknown vote": (
         _annotations([{"row": 3, "vote": "neutrl"}]), "'neutrl'.*did you mean 'neutral'",
     ),
     "votes about other rows": (_annotations([{"row": 9999, "vote": "neutral"}]), "9999"),
-    "challenge set of other labels": (_challenge(), r"but the dataset .* lacks \['other'\]; set map to give"),
+    "challenge set of other labels": (_challenge(), r"but the dataset .* lacks \['other'\]; set `map` so that"),
     "map that lacks a label": (
         _challenge(map={"entailment": "entailment", "neutral": "other"}),
-        r"challenge set 'hard': map lacks the dataset's labels \['contradiction'\]",
+        r"`map` of challenge set 'hard' lacks the dataset's labels \['contradiction'\]",
     ),
     "map to an unknown label": (
         _challenge(map={"entailment": "entailment", "neutral": "othr", "contradiction": "other"}),
-        "map counts 'neutral' as 'othr', which is not a label of the set .*did you mean 'other'",
+        "`map` of challenge set 'hard' maps 'neutral' to 'othr', which is not a label of the .*did you mean 'other'",
     ),
     "missing category": (
         _challenge(category="heuristic", map=dict.fromkeys(LABELS, "other")), "no column 'heuristic'",
     ),
     "hub dataset without revision": (
         _set("source", {"format": "hub", "id": "a/b", "splits": {"train": "train", "test": "test"}}),
-        "a/b has no revision, so it could change unnoticed; set revision to a commit",
+        "`revision` of a/b is not set, so the dataset could change unnoticed; set `revision` to a "
+            "commit from the page 'Files and versions' on the hub, or set `newest: true` to use the "
+            "newest commit at every materialisation",
     ),
     "token in the file": (
         _set("source", {"format": "hub", "id": "a/b", "newest": True, "token": "hf_SECRET", "splits": {
@@ -426,7 +437,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     # Names
     "path in a name": (_set("representations", {"../up": {"kind": "small_transformer"}}), r"representations\.\.\./up"),
-    "name of another file": (_set("name", "../../etc"), r"name: must be the file's name"),
+    "name of another file": (_set("name", "../../etc"), "`name` must be the file's name without its ending"),
 }  # fmt: skip
 
 

@@ -92,7 +92,7 @@ def test_pins_are_listed_and_taken_back(store: ResultStore, capsys: pytest.Captu
     assert main(["pins"]) == 0
     assert capsys.readouterr().out.endswith("nothing is pinned\n")
     assert main(["unpin", "digits"]) == 1
-    assert "nothing of 'digits' is pinned; `aflite pins` lists what is" in capsys.readouterr().err
+    assert "no result of 'digits' is pinned; run `aflite pins` to list" in capsys.readouterr().err
     assert main(["pin", "unknown"]) == 1
     assert "published_dataset of 'unknown' was never materialised" in capsys.readouterr().err
 
@@ -120,5 +120,5 @@ def test_kernels_of_older_sources_go(store: ResultStore, capsys: pytest.CaptureF
 def test_ages() -> None:
     assert (age("30d"), age("1.5h"), age("2w")) == (timedelta(30), timedelta(minutes=90), timedelta(14))
     for text in ("30", "d", "-1d", "1m"):
-        with pytest.raises(argparse.ArgumentTypeError, match="is no age; write for example 30d, 12h or 2w"):
+        with pytest.raises(argparse.ArgumentTypeError, match="is not an age; write an age such as 30d, 12h or 2w"):
             age(text)

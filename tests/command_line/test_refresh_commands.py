@@ -241,7 +241,7 @@ def test_a_refusal_is_tried_once_and_named_with_its_reason(vectors: Path, run: R
     assert code == 1
     assert f"stage left alone: vectors: {refused}" in out
     assert " - mend what it reads\n" in out
-    assert err.endswith(" findings are left\n")
+    assert err.endswith(" problems were not fixed\n")
 
 
 def test_a_stage_that_failed_three_times_is_left(vectors: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,14 +177,14 @@ def test_the_start_page_links_current_reports(server: ResultServer, tmp_path: Pa
     [
         (b'{"key": "', "Unterminated string"),
         (b"", "Expecting value"),
-        (b"[]", "it is not a JSON object"),
-        (b"null", "it is not a JSON object"),
+        (b"[]", "the content is not a JSON object"),
+        (b"null", "the content is not a JSON object"),
         (b"{}", "None is not a key"),
         (b'{"key": "../../x"}', "&#x27;../../x&#x27; is not a key"),
         (b'{"key": "<script>"}', "&#x27;&lt;script&gt;&#x27; is not a key"),
         (b'{"key": ["0a1b"]}', "is not a key"),
-        (b"\xff\xfe", "it is not UTF-8"),
-        (b"[" * 100_000, "it is nested too deeply"),
+        (b"\xff\xfe", "the text is not UTF-8"),
+        (b"[" * 100_000, "the JSON is nested too deeply"),
     ],
 )
 def test_a_damaged_mark_is_named_beside_the_others(server: ResultServer, mark: bytes, said: str) -> None:
@@ -223,8 +223,8 @@ def test_a_report_that_lies_elsewhere_is_not_linked(server: ResultServer, tmp_pa
         (broken / KEY).symlink_to(outside)
     page = ask(server, "/")[2].decode()
     expected = {
-        "folder": "current.json cannot be read (it is not a regular file)",
-        "pipe": "current.json cannot be read (it is not a regular file)",
+        "folder": "current.json cannot be read (the path is not a regular file)",
+        "pipe": "current.json cannot be read (the path is not a regular file)",
         "odd name": "",
     }.get(kind, "broken is not shown: its current report is missing; materialise benchmark_report of it again")
     assert expected in page
@@ -307,7 +307,10 @@ def test_a_dataset_without_a_report_is_named_with_those_that_have_one(
     monkeypatch.setenv("AFLITE_HOME", str(root.parent))
     assert main(["open", name]) == 1
     said = capsys.readouterr().err
-    assert f"{name!r} has no report in {root}; make one: aflite refresh {name}; reports there are: digits" in said
+    assert (
+        f"{name!r} has no report in {root}; run `aflite refresh {name}` to write the report; reports there are: digits"
+        in said
+    )
 
 
 def test_a_report_that_was_edited_is_not_opened(
@@ -316,4 +319,6 @@ def test_a_report_that_was_edited_is_not_opened(
     monkeypatch.setenv("AFLITE_HOME", str(root.parent))
     (root / REPORT).write_text("<h1>retort</h1>")
     assert main(["open", "digits"]) == 1
-    assert "'digits' is not what was published: the content of report.html has changed" in capsys.readouterr().err
+    assert (
+        "'digits' differs from the published report (the content of report.html has changed" in capsys.readouterr().err
+    )

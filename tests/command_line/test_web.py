@@ -32,14 +32,18 @@ SMALL = ["-m", "tests.automation.web.attacked"]
 def test_a_history_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["web"]) == 1
     assert capsys.readouterr().err == (
-        "DAGSTER_HOME is not set, so there is no history to show; set it to the folder that runs use, or try "
+        "`DAGSTER_HOME` is not set, so there is no run history to show; set `DAGSTER_HOME` to the folder that "
+        "your runs use, or try "
         "`aflite web --dev`\n"
     )
 
 
 def test_dev_has_a_code_location_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["web", "--dev", "--workspace", "w.yaml"]) == 1
-    assert capsys.readouterr().err == ("--dev starts a code location of its own; leave out --workspace w.yaml\n")
+    assert capsys.readouterr().err == (
+        "`--dev` starts its own code location and cannot be combined with `--workspace`; "
+        "leave out `--workspace w.yaml`\n"
+    )
 
 
 def test_a_taken_port_and_a_missing_workspace_are_named(

@@ -96,5 +96,8 @@ def test_status_as_json(table: Path, home: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("command", ["pin", "unpin"])
 def test_a_stage_that_does_not_exist_is_named(table: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "points.raw_datset"]) == 1
-    message = "no stage is named 'raw_datset'; did you mean 'raw_dataset'? (received 'points.raw_datset'); name one of "
+    message = (
+        "there is no stage 'raw_datset'; did you mean 'raw_dataset'? (received 'points.raw_datset'); name one of "
+        "the stages "
+    )
     assert capsys.readouterr().err.startswith(f"{message}raw_dataset, ")

@@ -77,7 +77,10 @@ def test_files_of_a_split_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "1")
     pq.write_table(pa.table({"a": ["x"]}), tmp_path / "2")
     source = _source(format="parquet", splits={"dev": [str(tmp_path / "1"), str(tmp_path / "2")]})
-    with pytest.raises(DataError, match=r"split 'dev': its files .* have different columns .*; give them the same col"):
+    with pytest.raises(
+        DataError,
+        match="split 'dev': its files.*name files with the same columns in `source.splits`.*; give them the same col",
+    ):
         load_source(source)
 
 
@@ -123,16 +126,20 @@ def test_feature_files_without_groups_have_no_such_column(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["label", "group"])
 def test_feature_files_of_different_lengths_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(DataError, match=f"split 'train': 3 feature rows but 4 values of {name}; the files must list"):
+    with pytest.raises(
+        DataError,
+        match=f"split 'train': there are 3 rows of features but 4 values of `{name}`; save files that contain "
+        f"the same rows in the same order",
+    ):
         load_source(_features(tmp_path, **{f"{name}s": np.arange(4)}))
 
 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"features": np.arange(3.0)}, "holds 1 dimensions of float64; it must hold numbers in 2 dimensions"),
-        ({"features": np.array([["a"]])}, "holds 2 dimensions of <U1; it must hold numbers in 2 dimensions"),
-        ({"labels": np.array([[0], [1], [0]])}, "holds 2 dimensions of int64; it must hold numbers in 1 dimension"),
+        ({"features": np.arange(3.0)}, "has 1 dimensions and the type float64; save numbers in 2 dimensions"),
+        ({"features": np.array([["a"]])}, "has 2 dimensions and the type <U1; save numbers in 2 dimensions"),
+        ({"labels": np.array([[0], [1], [0]])}, "has 2 dimensions and the type int64; save numbers in 1 dimension"),
         ({"labels": np.array([1j, 0, 0])}, "holds 1 dimensions of complex128"),
         ({"labels": np.array([{}, 1, 2], dtype=object)}, "labels.npy' is not a plain .npy file"),
     ],
@@ -228,7 +235,7 @@ def test_rows_of_a_table_cannot_name_files_of_this_computer(tmp_path: Path) -> N
     table = load_source(source)["train"]
     assert [set(image) for image in table["image"].to_pylist()] == [{"bytes", "path"}] * 3
     assert table.schema.metadata is not None, "the places of rows in files are lost"
-    message = "split 'train': column 'image' must hold an encoded image in every row.*with 2 empty rows"
+    message = "split 'train': column 'image' has the type.*with 2 empty rows"
     with pytest.raises(DataError, match=message):
         input_columns("train", table, ColumnsSpec(image="image"))
     own = input_columns("train", table.slice(2), ColumnsSpec(image="image"))["image"].to_pylist()
@@ -240,7 +247,11 @@ def test_rows_of_a_table_cannot_name_files_of_this_computer(tmp_path: Path) -> N
 def test_hostile_array_files_are_refused_by_name(tmp_path: Path, name: str, read: Any) -> None:
     source = _features(tmp_path)
     (tmp_path / "features.npy").write_bytes(npy((2**40, 0)) if name == "no numbers in a row" else HOSTILE[name])
-    problem = "has rows without a number" if name == "no numbers in a row" else "is not a plain .npy file"
+    problem = (
+        "are empty; save an array of the shape"
+        if name == "no numbers in a row"
+        else "save an array of numbers without Python objects"
+    )
     with pytest.raises(DataError, match=rf"split 'train': '.*features\.npy' {problem}.*; save "):
         read(source)
 

@@ -22,8 +22,8 @@ def test_whole_numbers_are_counts_and_decimals_are_shares() -> None:
     ("count", "message"),
     [
         (5_000, r"filter\.x is 5,000, more than the 288 train rows; set at most 288, or a share such as 0\.5$"),
-        (0.001, r"filter\.x is 0\.001, and this share of the 288 train rows rounds to 0 rows; set a share of at least "
-                r"0\.0035, or a number of rows$"),
+        (0.001, r"`filter.x` is 0.001, but this share of the 288 train rows rounds to 0 rows; set it to a "
+            r"share of at least 0.0035, or to a number of rows\$"),
     ],
 )  # fmt: skip
 def test_counts_that_cannot_be_met_are_named_with_both_numbers(count: float, message: str) -> None:

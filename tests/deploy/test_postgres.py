@@ -218,7 +218,7 @@ def test_a_restored_server_knows_what_the_other_knew(
     assert before[2]
     assert main(["backup", *places]) == 0
     assert main(["restore", *places]) == 1
-    assert "dagster, mlflow would be overwritten" in capsys.readouterr().err
+    assert "restoring would overwrite dagster, mlflow" in capsys.readouterr().err
 
     for database in ("dagster", "mlflow"):
         team.server.client("dropdb", "--force", database)

@@ -34,13 +34,13 @@ def test_places_that_are_taken_or_cannot_be_written_are_refused(tmp_path: Path) 
     file = tmp_path / "file"
     file.write_text("mine")
     for taken in (file, tmp_path):
-        with pytest.raises(DataError, match="exists and is not an empty folder; name a new one"), new_folder(taken):
+        with pytest.raises(DataError, match="exists and is not an empty folder; name a new folder"), new_folder(taken):
             pass
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DataError, match="exists and is not an empty folder"), new_folder(tmp_path / "link"):
         pass
     with (
-        pytest.raises(DataError, match=r"cannot be written \(File exists\); name another"),
+        pytest.raises(DataError, match=r"which cannot be written \(File exists\); name another"),
         new_folder(file / "new"),
     ):
         pass
@@ -56,6 +56,6 @@ def test_a_folder_that_was_filled_meanwhile_is_not_replaced(tmp_path: Path) -> N
             to.mkdir()
             (to / "theirs.txt").write_text("theirs")
 
-    with pytest.raises(DataError, match=r"the copy in '.*new' cannot be made \(Directory not empty: "):
+    with pytest.raises(DataError, match=r"the cleaned copy cannot be written to '.*new' \(Directory not empty: "):
         write()
     assert [path.name for path in tmp_path.rglob("*")] == ["new", "theirs.txt"]

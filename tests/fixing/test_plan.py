@@ -98,10 +98,10 @@ def test_rows_that_the_scan_does_not_read_are_counted() -> None:
 @pytest.mark.parametrize(
     ("cue", "by", "message"),
     [
-        (_cue(0, WORD), "drop", r"cue 1 \(the word 'so' \(review\)\) cannot be mended by drop; leave --by out, or use"),
-        (_cue(0, SITE), None, "the column 'site' is the group, so it cannot be dropped; use --by rebalance"),
-        (_cue(0, CueProperty("identifier", "id", "")), None, "'id' is read from no column of its own"),
-        (_cue(0, CueProperty("typography", "tab (text)", "text")), None, "'text' is not one column of the source"),
+        (_cue(0, WORD), "drop", r"cue 1 \(the word 'so' \(review\)\) cannot be fixed by `--by drop`; leave `--by`"),
+        (_cue(0, SITE), None, "the column 'site' cannot be dropped, because the column is the group; use"),
+        (_cue(0, CueProperty("identifier", "id", "")), None, "'id' does not come from a single column"),
+        (_cue(0, CueProperty("typography", "tab (text)", "text")), None, "'text' is not a single column of the source"),
     ],
 )
 def test_what_cannot_be_done_is_refused(cue: Cue, by: str | None, message: str) -> None:
@@ -110,14 +110,18 @@ def test_what_cannot_be_done_is_refused(cue: Cue, by: str | None, message: str) 
 
 
 def test_the_last_input_is_not_dropped() -> None:
-    with pytest.raises(DataError, match="no column would be left for models to read; use --by rebalance"):
+    with pytest.raises(DataError, match="dropping these columns would leave no input column for models"):
         _plan(_cue(0, RECORD), origin=_origin(inputs=frozenset({"record"})))
 
 
 def test_rows_of_a_sample_or_of_a_part_are_not_chosen() -> None:
-    with pytest.raises(DataError, match="the first rows were read, so it is not known which rows carry the cue"):
+    with pytest.raises(
+        DataError, match="the first rows were read, so it is not known which of those rows have the cue"
+    ):
         _plan(_cue(0, WORD), origin=_origin(unread="the first rows were read"))
-    result_of_half = pytest.raises(DataError, match="a random sample of 40 rows of 80 was scanned, so it is not known")
+    result_of_half = pytest.raises(
+        DataError, match="a random sample of 40 rows out of 80 was scanned, so it is not known"
+    )
     twice = {"review": ["It is so."] * 80}
     with result_of_half:
         _plan(_cue(0, WORD), labels=np.append(LABELS, LABELS), sets=np.zeros(80, dtype=np.int64), texts=twice)
@@ -126,7 +130,7 @@ def test_rows_of_a_sample_or_of_a_part_are_not_chosen() -> None:
 def test_images_inside_of_a_table_are_refused() -> None:
     images = pa.chunked_array([pa.array([{"bytes": b"x", "path": None, "sha256": None}] * 40)])
     with pytest.raises(
-        DataError, match=r"images lie inside of a table, .* export them to a folder with a metadata.csv"
+        DataError, match=r"images are stored inside a table, .* export the images to a folder with a metadata.csv"
     ):
         _plan(_cue(0, CueProperty("file format", "format = PNG", "")), images=images, columns={})
 

@@ -85,10 +85,10 @@ def test_a_cue_that_only_one_class_has_goes_with_all_its_rows() -> None:
 
 def test_a_copy_of_the_label_is_refused() -> None:
     carriers, labels = _rows(np.array([[40, 0], [0, 20]]))
-    with pytest.raises(DataError, match="neither the rows with the cue nor the rows without it have enough rows"):
+    with pytest.raises(DataError, match="neither the rows with the cue nor the rows without it contain enough rows"):
         rebalanced_rows(carriers, labels, np.random.default_rng(0))
 
 
 def test_no_rows_are_refused() -> None:
-    with pytest.raises(DataError, match="no row with a label was read, so none can be kept"):
+    with pytest.raises(DataError, match="the file has no rows with a label"):
         rebalanced_rows(np.zeros((0, 1), dtype=bool), np.zeros(0, dtype=np.int64), np.random.default_rng(0))

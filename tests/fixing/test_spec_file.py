@@ -58,7 +58,7 @@ def test_dropped_columns_go_wherever_they_stand_and_challenge_sets_lose_the_same
 def test_a_secret_is_refused_and_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "hf_secret")
     text = TEXT.replace("{format: csv, splits: {test: c.csv}}", '{format: hub, id: a/b, token: "${secret:MY_TOKEN}"}')
-    with pytest.raises(DataError, match=r"'cells.yaml' has a secret, which is not copied") as caught:
+    with pytest.raises(DataError, match=r"'cells.yaml' contains a secret, and secrets are not copied") as caught:
         fixed_content(_file(tmp_path, text), {}, [])
     assert "hf_secret" not in str(caught.value)
 

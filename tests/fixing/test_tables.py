@@ -147,5 +147,5 @@ def test_weights_are_a_new_last_column_in_every_format(tmp_path: Path) -> None:
         {"n": 3, "cue_weight": 123456.0},
         {"n": 1, "cue_weight": 0.5},
     ]
-    with pytest.raises(DataError, match=r"'c.csv' has a column 'cue_weight', which is that of the weights; rename"):
+    with pytest.raises(DataError, match=r"'c.csv' already has a column 'cue_weight'"):
         write_table(TableFormat(format="csv"), [tmp_path / "c.csv"], tmp_path / "d.csv", TableChange(weights=WEIGHTS))

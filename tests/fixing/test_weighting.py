@@ -49,7 +49,7 @@ def test_rows_that_no_weight_balances_weigh_nothing() -> None:
     assert weights[:40].tolist() == [0.8] * 40  # 40 % of all rows have class 0, and half of those without the cue
     assert weights[40:80].tolist() == [1.2] * 40
     assert weights[80:].tolist() == [0.0] * 20
-    with pytest.raises(DataError, match="neither the rows with the cue nor the rows without it have rows of every"):
+    with pytest.raises(DataError, match="neither the rows with the cue nor the rows without it contain every"):
         balancing_weights(*_rows([[40, 0], [0, 20]]))
 
 

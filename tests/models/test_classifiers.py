@@ -60,5 +60,8 @@ def test_an_image_classifier_for_other_labels_is_refused(png_images: Callable[..
 
 
 def test_an_empty_folder_is_refused(text_settings: TextModelSpec, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"holds no encoder \(no config.json\); materialise warmup_models"):
+    with pytest.raises(
+        ModelError,
+        match=r"holds no encoder, because the file config.json is missing; materialise the asset `warmup_models`",
+    ):
         saved_classifier(text_settings, tmp_path, LABELS)

@@ -30,7 +30,7 @@ def test_auto_takes_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch, pre
 
 def test_a_missing_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ModelError, match=r"device is 'cuda', but.*finds no usable GPU; use 'auto' or 'cpu'"):
+    with pytest.raises(ModelError, match=r"`device` is 'cuda', but.*finds no usable GPU; use 'auto' or 'cpu'"):
         DeviceSettings(device="cuda").resolve()
 
 

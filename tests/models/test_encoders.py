@@ -143,7 +143,7 @@ def test_identity_gives_the_features_back(table: Callable[..., Examples], cpu: D
     assert encoder.encode(examples).probabilities is None
     halves = [examples.select(examples.row_ids[:2]), examples.select(examples.row_ids[2:])]
     np.testing.assert_array_equal(np.concatenate([b.features for b in encoder.encode_each(halves)]), values)
-    with pytest.raises(ModelError, match=r"features have 2 columns, but 3 were expected"):
+    with pytest.raises(ModelError, match=r"the rows have 2 features, but 3 were expected"):
         load_encoder(settings, None, ("a", "b"), width=3, device=cpu).encode(examples)
 
 
@@ -151,11 +151,11 @@ def test_what_is_missing_is_named(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
 ) -> None:
     identity = IdentityEncoderSpec(kind="identity")
-    with pytest.raises(ModelError, match=r"an identity encoder needs the width"):
+    with pytest.raises(ModelError, match=r"`width` is None, but an encoder of kind 'identity'"):
         load_encoder(identity, None, LABELS, width=None, device=cpu)
-    with pytest.raises(ModelError, match=r"a representation of kind 'identity' has nothing to train"):
+    with pytest.raises(ModelError, match=r"the kind of the representation is 'identity', which is never trained"):
         train_encoder(identity, keyword_pairs(2), tmp_path, seed=0, device=cpu, log=_ignore)
-    with pytest.raises(ModelError, match=r"a huggingface_text encoder needs the folder"):
+    with pytest.raises(ModelError, match=r"`folder` is None, but an encoder of kind 'huggingface_text'"):
         load_encoder(text_settings, None, LABELS, width=None, device=cpu)
 
 

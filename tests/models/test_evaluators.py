@@ -128,9 +128,13 @@ def test_test_sets_are_checked_too(
 ) -> None:
     partial = LinearModelSpec(kind="linear", inputs=("text_pair",))
     lacking = Examples(keyword_pairs(4).table.drop_columns(["text_pair"]), ("agrees", "contradicts"))
-    with pytest.raises(ModelError, match=r"inputs names text_pair, which the dataset lacks; it has text"):
+    with pytest.raises(
+        ModelError, match=r"`inputs` contains text_pair, but the dataset has no such column; choose from text"
+    ):
         _evaluate(partial, keyword_pairs(4), {"test": lacking}, tmp_path)
-    with pytest.raises(ModelError, match=r"kind 'timm_image' reads image, but the dataset's rows are text"):
+    with pytest.raises(
+        ModelError, match=r"kind 'timm_image' needs rows of type image, but the dataset's rows are of type text"
+    ):
         _evaluate(IMAGES, keyword_pairs(4), {}, tmp_path)
 
 
@@ -151,7 +155,7 @@ def test_a_named_split_is_stopped_by(
     assert result.metrics["held_back_accuracy"] == pytest.approx(_accuracy(result, "test", dev))
     with pytest.raises(
         ModelError,
-        match=r"early_stopping.split names 'dev', but validation, .* is None; give these "
+        match=r"`early_stopping.split` is 'dev', but `validation` is None; give the "
         r"rows",
     ):
         _evaluate(settings, train, {}, tmp_path)
@@ -216,9 +220,12 @@ def test_rows_of_weight_zero_teach_nothing(
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones(19, np.float32), r"row_weights must be one per train row, \(20,\), got \(19,\)"),
-        (np.full(20, -1, np.float32), r"row_weights must be finite and 0 or more, got -1.0 to -1.0; clip them first"),
-        (np.full(20, np.nan, np.float32), r"row_weights must be finite and 0 or more, got nan to nan"),
+        (np.ones(19, np.float32), r"`row_weights` has the shape \(19,\), but \(20,\) is needed"),
+        (
+            np.full(20, -1, np.float32),
+            r"`row_weights` has values from -1.0 to -1.0, but .* finite and at least 0; clip",
+        ),
+        (np.full(20, np.nan, np.float32), r"`row_weights` has values from nan to nan"),
     ],
 )
 def test_weights_that_are_none_are_refused(

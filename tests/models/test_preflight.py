@@ -79,28 +79,32 @@ def test_the_wrong_kind_of_rows_is_named(
 
 def test_feature_columns_that_the_data_lack_are_named(rows: dict[str, Examples]) -> None:
     check_model(LinearModelSpec(kind="linear", features=(0,)), rows["features"])
-    with pytest.raises(ModelError, match=r"features names column 4, but the rows have 1 features; choose from 0 to 0"):
+    with pytest.raises(
+        ModelError, match=r"`features` contains column 4, but the rows have 1 features; choose columns from 0 to 0"
+    ):
         check_model(RbfSvmSpec(kind="rbf_svm", features=(0, 4)), rows["features"])
-    with pytest.raises(ModelError, match=r"features names columns \[0\], but the dataset's rows are text; leave"):
+    with pytest.raises(ModelError, match=r"`features` is \[0\], but the dataset's rows are of type text; leave"):
         check_model(LinearModelSpec(kind="linear", features=(0,)), rows["text"])
 
 
 def test_inputs_that_the_data_lack_are_named(rows: dict[str, Examples], text_settings: TextModelSpec) -> None:
     single = Examples(rows["text"].table.drop_columns(["text_pair"]), ("a", "b"))
-    with pytest.raises(ModelError, match=r"inputs names text_pair, which the dataset lacks; it has text"):
+    with pytest.raises(
+        ModelError, match=r"`inputs` contains text_pair, but the dataset has no such column; choose from text"
+    ):
         check_model(text_settings.model_copy(update={"inputs": ("text", "text_pair")}), single)
-    with pytest.raises(ModelError, match=r"inputs names text, .* leave inputs out, which is for texts only"):
+    with pytest.raises(ModelError, match=r"`inputs` contains text, .* leave `inputs` out, .* for texts only"):
         check_model(LinearModelSpec(kind="linear", inputs=("text",)), rows["image"])
 
 
 def test_what_cannot_be_had_is_named(rows: dict[str, Examples], text_settings: TextModelSpec, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"checkpoint folder .* does not exist"):
+    with pytest.raises(ModelError, match=r"checkpoint .* is a folder that does not exist"):
         check_model(text_settings.model_copy(update={"checkpoint": str(tmp_path / "gone")}), rows["text"])
-    with pytest.raises(ModelError, match=r"max_length 99 is more than the 32 tokens"):
+    with pytest.raises(ModelError, match=r"`max_length` is 99, but .* at most 32 tokens"):
         check_model(text_settings.model_copy(update={"max_length": 99}), rows["text"])
-    with pytest.raises(ModelError, match=r"architecture 'resnet10' is not in timm .*did you mean"):
+    with pytest.raises(ModelError, match=r"`architecture` is 'resnet10', which timm .*did you mean"):
         check_model(IMAGE.model_copy(update={"architecture": "resnet10"}), rows["image"])
-    with pytest.raises(ModelError, match=r"is not a safetensors file"):
+    with pytest.raises(ModelError, match=r"cannot be read as a safetensors file"):
         check_model(IMAGE.model_copy(update={"checkpoint": str(tmp_path / "gone")}), rows["image"])
 
 
@@ -109,7 +113,7 @@ def test_esim_needs_two_texts(rows: dict[str, Examples]) -> None:
     check_model(MAX_PPMI, single)
     with pytest.raises(
         ModelError,
-        match=r"'esim' compares two texts, but the dataset's rows have one .*choose 'huggingface_text' or "
+        match=r"'esim' compares two texts, but each row of the dataset has one .*choose 'huggingface_text' or "
         r"'small_transformer', or 'linear' as evaluator",
     ):
         check_model(ESIM, single)
@@ -119,11 +123,11 @@ def test_esims_vectors_must_be_there(rows: dict[str, Examples], bert_folder: Pat
     (tmp_path / "vectors.txt").write_text("dog 1 2\n")
     check_model(ESIM.model_copy(update={"vectors": str(tmp_path / "vectors.txt")}), rows["text"])
     for missing in (tmp_path / "gone.txt", tmp_path):
-        with pytest.raises(ModelError, match=r"vectors '.*' is not a file; give the path of a text file"):
+        with pytest.raises(ModelError, match=r"`vectors` is '.*', which is not a file; give the path of a text file"):
             check_model(ESIM.model_copy(update={"vectors": str(missing)}), rows["text"])
     contextual = ESIM.model_copy(update={"contextual": str(bert_folder), "max_length": 32})
     check_model(contextual, rows["text"])
-    with pytest.raises(ModelError, match=r"max_length 64 is more than the 32 tokens"):
+    with pytest.raises(ModelError, match=r"`max_length` is 64, but .* at most 32 tokens"):
         check_model(contextual.model_copy(update={"max_length": 64}), rows["text"])
-    with pytest.raises(ModelError, match=r"checkpoint folder .*gone' does not exist"):
+    with pytest.raises(ModelError, match=r"checkpoint .*gone' is a folder that does not exist"):
         check_model(contextual.model_copy(update={"contextual": str(tmp_path / "gone")}), rows["text"])

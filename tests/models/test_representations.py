@@ -84,7 +84,9 @@ def test_logits_made_of_two_heads_are_refused() -> None:
             return SimpleNamespace(logits=(self.head(pixels) + self.head_dist(pixels)) / 2)
 
     torch.manual_seed(0)
-    with pytest.raises(ModelError, match=r"TwoHeads computes its logits from more than its last linear layer"):
+    with pytest.raises(
+        ModelError, match=r"the logits of TwoHeads \(shape .* are not the output of its last linear layer"
+    ):
         represent(TwoHeads(), {"pixels": torch.randn(3, 4)}, n_classes=2)
 
 

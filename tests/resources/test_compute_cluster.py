@@ -34,5 +34,7 @@ def test_the_address_decides(
 
 
 def test_this_machine_has_no_address() -> None:
-    with pytest.raises(InvalidInputError, match=r"address is 'auto' but kind is 'local'; set kind to 'ray'"):
+    with pytest.raises(
+        InvalidInputError, match=r"address` is 'auto', but `compute_cluster.kind` is 'local'; set `kind` to 'ray'"
+    ):
         ComputeCluster(kind="local", address="auto").settings()

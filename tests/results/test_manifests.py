@@ -175,10 +175,13 @@ def test_what_a_result_was_made_from_contradicts_another_key(store: ResultStore)
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (lambda text: text.replace("{", '{"summary": {"unlabelled_rows": 0},', 1), "'summary' is in it twice"),
-        (lambda text: text.replace("12", "NaN", 1), "NaN is not JSON"),
-        (lambda text: text.replace("12", "-Infinity", 1), "-Infinity is not JSON"),
-        (lambda text: "[" * 100_000, "it is nested too deeply"),
+        (
+            lambda text: text.replace("{", '{"summary": {"unlabelled_rows": 0},', 1),
+            "'summary' stands twice in one JSON object",
+        ),
+        (lambda text: text.replace("12", "NaN", 1), "NaN is not a JSON number"),
+        (lambda text: text.replace("12", "-Infinity", 1), "-Infinity is not a JSON number"),
+        (lambda text: "[" * 100_000, "the JSON is nested too deeply"),
         (lambda text: " " * (64 << 20) + text, "the largest allowed size is 67,108,864"),
     ],
 )
@@ -195,7 +198,7 @@ def test_a_manifest_that_is_no_plain_json_is_named(store: ResultStore, text: Cal
 def test_a_manifest_that_is_not_utf8_is_named(store: ResultStore) -> None:
     result = publish(store)
     (result.path / "manifest.json").write_bytes(b"\xff\xfe{}")
-    assert reasons(result) == ("manifest.json cannot be read (it is not UTF-8)",)
+    assert reasons(result) == ("manifest.json cannot be read (the text is not UTF-8)",)
 
 
 @pytest.mark.parametrize("content", ["[]", "null", "3", '"text"'])

@@ -295,5 +295,5 @@ def test_killed_in_the_middle_it_leaves_results_whole(store: ResultStore, call: 
 def test_an_empty_store_has_nothing_to_remove(store: ResultStore) -> None:
     assert prune(store) == Pruned()
     assert not store.root.exists()
-    with pytest.raises(ValueError, match="keep is -1"):
+    with pytest.raises(ValueError, match="`keep` is -1"):
         prune(store, keep=-1)

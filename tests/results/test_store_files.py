@@ -84,9 +84,9 @@ def test_a_store_of_the_format_before_is_refused_with_what_to_do(store: ResultSt
         ("null", r"holds null, which"),
         ("[1]", r"holds \[1\], which"),
         ('"' + "x" * 1000 + '"', r'holds "x{99} \.\.\., which'),
-        ('{"format": 1, "format": 2}', r"cannot be read \('format' is in it twice\)"),
-        ("\udcff", r"cannot be read \(it is not UTF-8\)"),
-        ("[" * 100_000, r"cannot be read \(it is nested too deeply\)"),
+        ('{"format": 1, "format": 2}', r"cannot be read \('format' stands twice in one JSON object\)"),
+        ("\udcff", r"cannot be read \(the text is not UTF-8\)"),
+        ("[" * 100_000, r"cannot be read \(the JSON is nested too deeply\)"),
         ("", r"cannot be read \(Expecting value"),
     ],
 )
@@ -100,7 +100,7 @@ def test_a_format_that_is_none_is_named_with_its_value(store: ResultStore, conte
 
 def test_a_format_that_is_a_folder_is_named(store: ResultStore) -> None:
     (store.root / "format.json").mkdir(parents=True)
-    with pytest.raises(StoreError, match=r"format\.json cannot be read \(it is not a regular file\)"):
+    with pytest.raises(StoreError, match=r"format\.json cannot be read \(the path is not a regular file\)"):
         made(store)
 
 
@@ -108,11 +108,11 @@ def test_a_format_that_is_a_folder_is_named(store: ResultStore) -> None:
     ("content", "said"),
     [
         (b'{"key": "', "Unterminated string"),
-        (b"[]", "it is not a JSON object"),
+        (b"[]", "the content is not a JSON object"),
         (b"{}", "None is not a key"),
         (b'{"key": ["x"]}', r"\['x'\] is not a key"),
-        (b"\xff", "it is not UTF-8"),
-        (b"[" * 100_000, "it is nested too deeply"),
+        (b"\xff", "the text is not UTF-8"),
+        (b"[" * 100_000, "the JSON is nested too deeply"),
         (b'{"key": "' + b"x" * 10_000 + b'"}', "'x{99} is not a key"),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_damaged_current_mark_is_named(store: ResultStore, content: bytes, sai
         store.current_key("raw_dataset", "digits")
     mark.unlink()
     mark.mkdir()
-    with pytest.raises(StoreError, match=r"current\.json cannot be read \(it is not a regular file\)"):
+    with pytest.raises(StoreError, match=r"current\.json cannot be read \(the path is not a regular file\)"):
         store.current_key("raw_dataset", "digits")
 
 
@@ -154,7 +154,7 @@ def test_a_current_mark_that_names_a_key_of_another_dataset_names_a_lost_result(
     shutil.copy(other.path.parent / "current.json", home / "current.json")
     with pytest.raises(
         StoreError,
-        match=r"raw_dataset of 'digits' has no current result any more: "
+        match=r"raw_dataset of 'digits' no longer has a current result: "
         r"/.*/digits/[0-9a-f]{20};",
     ):
         store.current("raw_dataset", "digits")

@@ -124,7 +124,9 @@ def test_few_groups_cannot_tell_however_many_rows_they_have() -> None:
 
 def test_no_row_is_refused() -> None:
     rows = build_rows(np.zeros(0, dtype=np.int64))
-    with pytest.raises(InvalidInputError, match="there is no labelled row to scan; give at least one set with labels"):
+    with pytest.raises(
+        InvalidInputError, match="the scan received no row with a label; give at least one set with labels"
+    ):
         scan_rows(rows, settings=SETTINGS, seed=0)
 
 

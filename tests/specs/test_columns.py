@@ -34,9 +34,14 @@ def test_copies_are_allowed_by_name_or_by_number(columns: dict[str, Any]) -> Non
         ),
         (
             {"features": "x", "allow_label_copies": ["x"]},
-            "features 'x' is one column of lists; write the number",
+            "but `features` is 'x', a single column of lists; give the number of the feature in the "
+            "list, counted from 0",
         ),
-        ({"image": "png", "allow_label_copies": ["png"]}, "names 'png', but images have no columns; leave it out"),
+        (
+            {"image": "png", "allow_label_copies": ["png"]},
+            "`allow_label_copies` is for feature or text columns, but it names 'png' and the rows are "
+            "images; remove `allow_label_copies`",
+        ),
         ({"allow_label_copies": [-1]}, "greater than or equal to 0"),
     ],
 )

@@ -34,7 +34,8 @@ def test_planted_names_an_attribute_that_the_rows_carry(spec_content: dict[str, 
     assert spec.planted == {"cue": ("negation", "overlap")}
     _refuses(
         spec_content,
-        "planted names the attribute 'mark', but the rows carry ['cue']; correct it, or add the column to",
+        "`planted` contains 'mark', but the attributes of the rows are ['cue']; correct the name, or "
+        "add the column to `columns.attributes`",
         columns=columns,
         planted={"mark": "right"},
     )
@@ -72,15 +73,28 @@ def test_rows_of_any_kind_may_go_by_label_probability_and_by_class(
     [
         (
             {"rank": "label_probability", "classifier": "linear_svm"},
-            "rank is label_probability, but classifier linear_svm",
+            "`rank` is 'label_probability', but `classifier` is 'linear_svm', which gives no "
+            "probabilities; set `classifier` to 'logistic' or 'both', or remove `rank`",
         ),
         ({"ties": "label_probability", "selection": "gumbel"}, "ties is label_probability, but selection gumbel draws"),
-        ({"balance": "classes", "remove": "groups"}, "balance is classes, but remove is groups"),
-        ({"balance": "classes", "evaluation_rows": "scored"}, "balance is classes, but evaluation_rows is scored"),
-        ({"balance": "classes", "rank": "vocabulary"}, "rank is vocabulary, .* but balance is classes"),
+        (
+            {"balance": "classes", "remove": "groups"},
+            "`balance` is 'classes', but `remove` is 'groups', and a group may contain several classes; "
+            "remove one of the two settings",
+        ),
+        (
+            {"balance": "classes", "evaluation_rows": "scored"},
+            "`balance` is 'classes', but `evaluation_rows` is 'scored', which needs a single cut-off; "
+            "set `evaluation_rows` to 'pooled' or 'kept', or remove `balance`",
+        ),
+        (
+            {"balance": "classes", "rank": "vocabulary"},
+            "', which draws rows by predictability; remove one of the two settings.*but balance is classes",
+        ),
         (
             {"rank": "label_probability", "compare": ["predictability"]},
-            "compare is for rank: vocabulary, but rank is label_probability",
+            "`compare` is set, but `rank` is 'label_probability'; remove `compare`, and use a second "
+            "dataset file for the comparison",
         ),
     ],
 )
@@ -100,8 +114,8 @@ def test_ranked_by_vocabulary_other_splits_are_kept(
 ) -> None:
     _refuses(
         spec_content | PAIRS,
-        f"filter.evaluation_rows is {named} for 'test', but filter.rank is vocabulary, and rows of other splits are "
-        "only removed by predictability; write evaluation_rows: kept, or leave rank out",
+        f"`filter.evaluation_rows` is {named} for the split 'test', but `filter.rank: vocabulary` can "
+        f"remove train rows only; set `evaluation_rows: kept`, or remove `filter.rank`",
         filter={"rank": "vocabulary", **policy},
     )
 
@@ -115,10 +129,16 @@ def test_another_ranking_may_be_compared(spec_content: dict[str, Any]) -> None:
     by_words = spec.filter.ranked_by("predictability")
     assert by_words == FilterSpec(evaluation_rows="kept")
     assert by_words.model_dump(mode="json") == FilterSpec(evaluation_rows="kept").model_dump(mode="json")
-    message = "compare names predictability, which is the filter's own rank; leave compare out, or set rank: vocabulary"
+    message = (
+        "`compare` contains 'predictability', which is already the value of `rank`; remove `compare`, or "
+        "set `rank: vocabulary`"
+    )
     _refuses(spec_content | PAIRS, message, filter={"compare": ["predictability"]})
     named = {"given": {"kind": "identity"}, "given_by_predictability": {"kind": "identity"}}
-    message = "representations names 'given_by_predictability', which filter.compare gives to another filtered set"
+    message = (
+        "`representations` contains 'given_by_predictability', but `filter.compare` uses this name for "
+        "another set; rename the representation"
+    )
     _refuses(spec_content | PAIRS, message, filter=settings, representations=named)
     long = {"r" * 60: {"kind": "identity"}}
     message = "_by_predictability', longer than 64 characters; shorten the representation's name"
@@ -129,12 +149,14 @@ def test_only_texts_have_a_vocabulary(spec_content: dict[str, Any]) -> None:
     settings = {"rank": "vocabulary", "evaluation_rows": "kept"}
     _refuses(
         spec_content,
-        "filter.rank is vocabulary, but columns names no text, so the rows have no words; leave rank out, or name",
+        "`filter.rank` is vocabulary, but the rows have no texts because `columns.text` is not set; "
+        "set `columns.text`, or remove `filter.rank`",
         filter=settings,
     )
     _refuses(
         spec_content | PAIRS,
-        "rank is vocabulary, but selection gumbel draws rows by their predictability; leave selection out",
+        "`rank` is 'vocabulary', but `selection` is 'gumbel', which draws rows by predictability; "
+        "remove one of the two settings",
         filter=settings | {"selection": "gumbel"},
     )
     _refuses(
@@ -161,7 +183,9 @@ def test_the_papers_filter_has_no_default_of_ours(spec_content: dict[str, Any]) 
     mixed = DatasetSpec.model_validate(spec_content | {"filter": {"preset": "paper", "copies": "together"}}).filter
     assert (mixed.copies, mixed.groups, mixed.stop_at_chance) == ("together", "ignore", False)
     assert DatasetSpec.model_validate(spec_content | {"filter": paper.model_dump()}).filter == paper
-    message = "preset is paper, but stop_at_chance is true, which is not in the papers; leave one of them out"
+    message = (
+        "`preset` is 'paper', but `stop_at_chance` is true, which the papers do not use; remove one of the two settings"
+    )
     _refuses(spec_content, message, filter={"preset": "paper", "stop_at_chance": True})
 
 
@@ -174,10 +198,14 @@ def test_a_representation_may_have_a_filter_of_its_own(spec_content: dict[str, A
     assert (other.target_size, other.threshold, other.representations) == (0.5, 0.8, {})
     unknown = {"representations": {f"{name}s": {"target_size": 40}}}
     _refuses(spec_content, f"filter.representations names '{name}s', which is no representation", filter=unknown)
-    _refuses(spec_content, "gives no setting; give one, such as target_size", filter={"representations": {name: {}}})
     _refuses(
         spec_content,
-        "groups is ignore, but remove is groups, which takes them whole",
+        "the mapping of changed settings is empty; add a setting such as `target_size`, or remove the representation",
+        filter={"representations": {name: {}}},
+    )
+    _refuses(
+        spec_content,
+        "`groups` is 'ignore', but `remove` is 'groups', which needs the groups; remove one of the two settings",
         filter={"groups": "ignore", "remove": "groups"},
     )
 
@@ -218,14 +246,18 @@ def test_title_may_hold_anything(spec_content: dict[str, Any], title: str) -> No
 
 def test_splits_must_be_train_and_another(spec_content: dict[str, Any]) -> None:
     source = spec_content["source"]
-    _refuses(spec_content, "no split named train (it has ['dev', 'test'])",
+    _refuses(spec_content, "`source` has no split named 'train' (it has ['dev', 'test']); rename the split to filter",
              source=source | {"splits": {"dev": "a", "test": "b"}})  # fmt: skip
-    _refuses(spec_content, "split train only; add a split to test on", source=source | {"splits": {"train": "a"}})
+    _refuses(
+        spec_content,
+        "`source` has only the split 'train'; add a test split, or draw one from the train rows with `holdout",
+        source=source | {"splits": {"train": "a"}},
+    )
 
 
 def test_challenge_set_must_not_be_named_like_a_split(spec_content: dict[str, Any]) -> None:
     challenge = {"source": spec_content["source"]}
-    _refuses(spec_content, "challenge_sets names 'test', which is a split of source; rename the challenge set",
+    _refuses(spec_content, "`challenge_sets` contains 'test', which is also a split; rename the challenge set",
              challenge_sets={"hard": challenge, "test": challenge})  # fmt: skip
 
 
@@ -237,7 +269,11 @@ def test_challenge_set_must_have_the_split_it_tests_on(spec_content: dict[str, A
 
 
 def test_limit_must_name_splits_there_are(spec_content: dict[str, Any]) -> None:
-    _refuses(spec_content, "limit names a split 'dev' that source lacks (it has ['train', 'test'])", limit={"dev": 5})
+    _refuses(
+        spec_content,
+        "`limit` contains 'dev', which is not a split (the splits are ['train', 'test'])",
+        limit={"dev": 5},
+    )
     _refuses(spec_content, "greater than or equal to 1", limit={"train": 0})
 
 
@@ -246,7 +282,9 @@ def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: d
     assert (spec.report.primary, spec.report.smallest_effect) == (None, 1.0)
     evaluator = next(iter(spec.evaluators))
     primary = {"evaluator": evaluator, "test_set": "test"}
-    _refuses(spec_content, "report.primary.test_set is 'test', whose rows enter the filter's pool, so nothing",
+    _refuses(spec_content, "`report.primary.test_set` is 'test', but the filter removes rows of this split too, so scores "
+        "on it are not comparable; name a challenge set, or a split for which `filter.evaluation_rows` "
+        "is 'kept'",
              report={"primary": primary})  # fmt: skip
     kept = spec_content | {"filter": {"evaluation_rows": {"test": "kept"}}, "report": {"primary": primary}}
     assert DatasetSpec.model_validate(kept).report.primary is not None
@@ -258,7 +296,9 @@ def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: d
 
 
 def test_seeds_must_differ(spec_content: dict[str, Any]) -> None:
-    _refuses(spec_content, "seeds [1, 2, 1] repeat a value; each seed is one run", seeds=[1, 2, 1])
+    _refuses(
+        spec_content, "`seeds` is [1, 2, 1], which repeats a seed; give every run a different seed", seeds=[1, 2, 1]
+    )
     _refuses(spec_content, "greater than or equal to 0", seeds=[-1])
     _refuses(spec_content, "at least 1 item", seeds=[])
 
@@ -267,7 +307,7 @@ def test_seeds_must_differ(spec_content: dict[str, Any]) -> None:
 def test_class_names_must_differ(spec_content: dict[str, Any], challenge: bool) -> None:
     names: dict[str, Any] = {"labels": ["yes", "no", "yes"]}
     changes = {"challenge_sets": {"hard": {"source": spec_content["source"]} | names}} if challenge else names
-    _refuses(spec_content, "names a class twice; every class needs a name of its own", **changes)
+    _refuses(spec_content, "contains a class name twice; give every class a different name", **changes)
 
 
 @pytest.mark.parametrize("field", ["representations", "evaluators"])
@@ -290,14 +330,29 @@ def test_sizes_out_of_range_are_refused(size: Any) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"text": "a", "image": "b"}, "a row has one kind of input, but columns names text and image; keep one"),
-        ({"text_pair": "a"}, "text_pair is the second of two texts; name the first as text"),
+        ({"text": "a", "image": "b"}, "a row has one kind of input, but `columns` sets text and image; keep only one"),
+        ({"text_pair": "a"}, "`text_pair` is set, but `text` is not; name the column of the first text in `text`"),
         ({"features": []}, "at least 1 item"),
-        ({"text": "label"}, "text names 'label', which is the label column: a model would read the answer; name"),
-        ({"text": "a", "text_pair": "gold", "label": "gold"}, "text_pair names 'gold', which is the label column"),
-        ({"features": ["x", "label"]}, "features names 'label', which is the label column"),
-        ({"text": "a", "text_pair": "a"}, "text_pair and text both name 'a'; name two columns, or leave text_pair out"),
-        ({"features": ["x", "y", "x"]}, "features names 'x' twice; keep it once"),
+        (
+            {"text": "label"},
+            "`text` is 'label', but this is also the label column, so a model would read the label as an "
+            "input; set `text` or `label` to another column",
+        ),
+        (
+            {"text": "a", "text_pair": "gold", "label": "gold"},
+            "`text_pair` is 'gold', but this is also the label column, so a model would read the label "
+            "as an input; set `text_pair` or `label` to another column",
+        ),
+        (
+            {"features": ["x", "label"]},
+            "`features` is 'label', but this is also the label column, so a model would read the label "
+            "as an input; set `features` or `label` to another column",
+        ),
+        (
+            {"text": "a", "text_pair": "a"},
+            "`text_pair` and `text` are both 'a'; name two different columns, or remove `text_pair`",
+        ),
+        ({"features": ["x", "y", "x"]}, "`features` contains 'x' twice; remove one of the two"),
     ],
 )
 def test_columns_name_one_kind_of_input(columns: dict[str, Any], message: str) -> None:
@@ -320,11 +375,14 @@ def test_suspected_rows_are_of_train_unless_a_mapping_names_others(spec_content:
 
 
 def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content: dict[str, Any]) -> None:
-    _refuses(spec_content, "suspected_label_errors is quarantine, but classifier linear_svm has no probabilities",
+    _refuses(spec_content, "`suspected_label_errors` is 'quarantine', but `classifier` is 'linear_svm', which gives no "
+        "probabilities; set `classifier` to 'logistic' or 'both', or remove `suspected_label_errors`",
              filter={"suspected_label_errors": "quarantine", "classifier": "linear_svm"})  # fmt: skip
     _refuses(spec_content, "suspected_label_errors names 'dev', which is no split; name some of ['train', 'test']",
              filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
-    _refuses(spec_content, "names 'test', but evaluation_rows keeps its rows unscored, so no classifier judges them",
+    _refuses(spec_content, "`filter.suspected_label_errors` contains 'test', but `filter.evaluation_rows` is 'kept' for "
+        "this split, so its rows get no scores; remove the split, or set `evaluation_rows` to 'scored' "
+        "or 'pooled' for it",
              filter={"suspected_label_errors": {"test": "quarantine"}, "evaluation_rows": "kept"})  # fmt: skip
 
 
@@ -355,15 +413,20 @@ def test_preferences_are_compared_and_questions_if_the_file_says_so(spec_content
     assert DatasetSpec.model_validate(content | {"answers": "compared"}).answers == "compared"
     assert DatasetSpec.model_validate(content | {"source": pairs}).answers == "compared"
     assert DatasetSpec.model_validate(content | {"source": pairs, "answers": "alone"}).answers == "alone"
-    _refuses(spec_content, "answers: compared is for questions, but source is csv; leave it out", answers="compared")
+    _refuses(
+        spec_content,
+        "`answers` is 'compared', but `source.format` is csv, which has no questions; remove `answers`",
+        answers="compared",
+    )
 
 
 def test_sets_are_not_chosen_from_rows_that_the_filter_takes_part_in(spec_content: dict[str, Any]) -> None:
     hard = {"hard": {"source": CHOICES, "against": ["length"]}}
     content = spec_content | {"source": CHOICES, "columns": {}, "challenge_sets": hard}
     content.pop("labels", None)
-    _refuses(content, "challenge_sets.hard chooses questions of the split 'test' of the dataset's own source, which "
-             "the filter takes part in (pooled)")  # fmt: skip
+    _refuses(content, "`challenge_sets.hard` selects questions from the dataset's own split 'test', but "
+        "`filter.evaluation_rows` is 'pooled' for this split, so scores on the questions would be "
+        "biased; set `filter.evaluation_rows: {")  # fmt: skip
     kept = DatasetSpec.model_validate(content | {"filter": {"evaluation_rows": "kept"}})
     assert kept.challenge_sets["hard"].against == ("length",)
     both = {"hard": {"source": CHOICES, "against": ["length"], "balanced_by": ["length", "markup"]}}
@@ -374,9 +437,25 @@ def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str,
     content = spec_content | {"source": CHOICES}
     content.pop("labels", None)
     assert DatasetSpec.model_validate(content | {"columns": {"attributes": ["topic"]}}).columns.attributes == ("topic",)
-    message = "gives texts, labels, ids and groups itself, but columns.group and columns.text is set; leave it out"
+    message = (
+        "determines texts, labels, ids and groups itself, but columns.group and columns.text is set; "
+        "remove this setting and name the columns in `source`"
+    )
     _refuses(content, message, columns={"text": "question", "group": "question"})
-    _refuses(content, "but labels is set; leave it out", columns={}, labels=["wrong", "right"])
-    _refuses(content, "a row of multiple choice is one answer", columns={}, drop_duplicates=True)
-    _refuses(content, "which removes rows, and a row of multiple choice is one answer", columns={},
+    _refuses(
+        content,
+        "determines texts, labels, ids and groups itself, but labels is set; remove this setting and "
+        "name the columns in `source`",
+        columns={},
+        labels=["wrong", "right"],
+    )
+    _refuses(
+        content,
+        "`drop_duplicates` is set, but the rows are single answers, so questions would lose answers; "
+        "remove `drop_duplicates`, and delete repeated questions from the source",
+        columns={},
+        drop_duplicates=True,
+    )
+    _refuses(content, "`filter.suspected_label_errors` is 'quarantine', but the rows are single answers, so questions "
+        "would lose answers; remove this setting, and use the list of suspected rows in the report", columns={},
              filter={"suspected_label_errors": "quarantine"})  # fmt: skip

@@ -35,7 +35,11 @@ def test_image_models_train_at_a_higher_rate_than_text_models() -> None:
 
 @pytest.mark.parametrize("augmentation", ["none", "flip_crop"])
 def test_random_operations_without_a_place_are_refused(augmentation: str) -> None:
-    with pytest.raises(ValidationError, match=f"randaugment is not used with augmentation {augmentation}; set augment"):
+    with pytest.raises(
+        ValidationError,
+        match=f"`randaugment` has no effect with `augmentation: {augmentation}`; set `augmentation` to "
+        f"'resized_crop' or 'randaugment', or remove `randaugment`",
+    ):
         ImageModelSpec.model_validate(IMAGE | {"augmentation": augmentation, "randaugment": {}})
 
 
@@ -46,7 +50,9 @@ def test_random_operations_without_a_place_are_refused(augmentation: str) -> Non
 )  # fmt: skip
 def test_policies_stand_for_other_operations(other: dict[str, Any], named: str) -> None:
     with pytest.raises(
-        ValidationError, match=f"autoaugment is not used with {named}; set augmentation to resized_crop"
+        ValidationError,
+        match=f"`autoaugment` has no effect with `{named}`; set `augmentation: resized_crop` without "
+        f"`randaugment`, or remove `autoaugment`",
     ):
         ImageModelSpec.model_validate(IMAGE | other | {"autoaugment": True})
 

@@ -67,12 +67,12 @@ def test_a_stage_may_train_on_rows_that_a_weak_model_forgets(content: dict[str, 
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ("nett", "evaluators.tuned.start names 'nett', which is no evaluator; name a neural evaluator of this spec (it "
-         "has ['net', 'other']); did you mean 'net'?"),
-        ("linear", "evaluators.tuned.start names 'linear' of kind 'linear', which cannot be trained further; name a "
-         "neural evaluator of this spec (it has ['net', 'other'])"),
-        ("tuned", "evaluators.tuned.start names 'tuned', which is fine_tuned itself; name a neural evaluator of this "
-         "spec (it has ['net', 'other']) and list all stages here"),
+        ("nett", "evaluators.tuned.start names 'nett', which is no evaluator; name a neural evaluator of this "
+            "dataset (there are ['net', 'other']); did you mean 'net'?"),
+        ("linear", "`evaluators.tuned.start` is 'linear', whose kind 'linear' cannot be trained further; name a "
+            "neural evaluator of this spec (it has ['net', 'other'])"),
+        ("tuned", "`evaluators.tuned.start` is 'tuned', which has the kind 'fine_tuned' itself; name a neural "
+            "evaluator of this spec (it has ['net', 'other']) and list all stages here"),
     ],
 )  # fmt: skip
 def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any], start: str, message: str) -> None:
@@ -82,28 +82,28 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
 @pytest.mark.parametrize(
     ("stage", "message"),
     [
-        ({"rows": "hrd"}, "evaluators.tuned.stages.0.rows names 'hrd', which challenge_sets lacks; name one with "
-         "fine_tune (there are ['hard']); did you mean 'hard'?"),
+        ({"rows": "hrd"}, "`evaluators.tuned.stages.0.rows` is 'hrd', which is not in `challenge_sets`; name a "
+            "challenge set with `fine_tune` (there are ['hard']); did you mean 'hard'?"),
         ({"rows": "asked"}, "evaluators.tuned.stages.0.rows names 'asked', which has no rows to train on; set "
          "challenge_sets.asked.fine_tune to a split of its source"),
-        ({"rows": "hard", "batch_size": 6}, "evaluators.tuned.stages.0.batch_size 6 is no multiple of "
-         "gradient_accumulation 4 of the evaluator that it starts from; choose one"),
+        ({"rows": "hard", "batch_size": 6}, "`evaluators.tuned.stages.0.batch_size` is 6, which is not a multiple of the starting "
+            "evaluator's `gradient_accumulation`"),
         ({"rows": "hard", "epochs": 0}, "evaluators.tuned.stages.0.epochs: must be at least 1"),
         ({"rows": "hard", "early_stopping": {}}, "evaluators.tuned.stages.0.early_stopping: unknown key"),
-        ({}, "evaluators.tuned.stages.0: a stage trains on rows (a challenge set's) or on forgettables (train rows "
-         "that a weak model forgets); name one of the two"),
+        ({}, "evaluators.tuned.stages.0: a stage needs either `rows` (a challenge set) or `forgettables` "
+            "(a weak model whose forgettable rows are used); set exactly one of them"),
         ({"rows": "hard", "forgettables": "bow"}, "name one of the two"),
-        ({"rows": "hard", "take": "random"}, "take: random is for forgettables only, but the stage names rows"),
+        ({"rows": "hard", "take": "random"}, "`take` is 'random', which works only with `forgettables`, but `rows` is set; remove `take`"),
         ({"forgettables": "bow", "share": 0.1}, "share is for take: highest_loss only, but take is forgettable"),
-        ({"forgettables": "boww"}, "evaluators.tuned.stages.0.forgettables names 'boww', which forgettables lacks (it "
-         "has ['bow']); add it there; did you mean 'bow'?"),
-        ({"rows": "hard", "as_many_as": "bow"}, "as_many_as cuts the forgettable rows of a weak model, but the stage "
-         "takes a challenge set; leave as_many_as out"),
-        ({"forgettables": "bow", "take": "random", "as_many_as": "bow"}, "but the stage takes random; leave as_many"),
-        ({"forgettables": "bow", "as_many_as": "bow"}, "evaluators.tuned.stages.0.as_many_as is 'bow', but it names "
-         "another weak model of forgettables (there are []); name one of them, or leave as_many_as out"),
-        ({"forgettables": "bow", "take": "highest_loss", "share": 0.2}, "evaluators.tuned.stages.0.share is 0.2, but "
-         "forgettables.bow.highest_loss has [0.1]; add it there, or leave share out"),
+        ({"forgettables": "boww"}, "`evaluators.tuned.stages.0.forgettables` is 'boww', but the models in `forgettables` are "
+            "['bow']; add the model to `forgettables`; did you mean 'bow'?"),
+        ({"rows": "hard", "as_many_as": "bow"}, "`as_many_as` limits forgettable rows, but the stage trains on a challenge set; remove "
+            "`as_many_as`"),
+        ({"forgettables": "bow", "take": "random", "as_many_as": "bow"}, "`as_many_as` limits forgettable rows, but the stage trains on random; remove `as_many_as`"),
+        ({"forgettables": "bow", "as_many_as": "bow"}, "`evaluators.tuned.stages.0.as_many_as` is 'bow', but the other models in `forgettables` are "
+            "[]; name one of them, or remove `as_many_as`"),
+        ({"forgettables": "bow", "take": "highest_loss", "share": 0.2}, "`evaluators.tuned.stages.0.share` is 0.2, but `forgettables.bow.highest_loss` is [0.1]; add "
+            "the share to `highest_loss`, or remove `share` to use as many rows as are forgettable"),
     ],
 )  # fmt: skip
 def test_stages_that_cannot_be_trained_are_refused(
@@ -119,8 +119,8 @@ def test_a_recipe_without_stages_is_refused(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("split", "message"),
     [
-        ("mor", "source has no split 'mor' (it has ['test', 'more']); correct fine_tune or add it"),
-        ("test", "fine_tune names 'test', the split that is tested on; name another split"),
+        ("mor", "`fine_tune` is 'mor', but `source` has only the splits ['test', 'more']; name one"),
+        ("test", "`fine_tune` and `split` are both 'test'; set `fine_tune` to another split"),
     ],
 )
 def test_a_split_to_train_on_must_be_there_and_not_tested_on(content: dict[str, Any], split: str, message: str) -> None:
@@ -130,7 +130,7 @@ def test_a_split_to_train_on_must_be_there_and_not_tested_on(content: dict[str, 
 
 def test_a_limit_of_rows_to_train_on_needs_such_rows(content: dict[str, Any]) -> None:
     content["challenge_sets"]["asked"]["fine_tune_limit"] = 5
-    assert "fine_tune_limit limits rows to train on, but fine_tune names none; set fine_tune" in _message(content)
+    assert "`fine_tune_limit` is set, but `fine_tune` is not; set `fine_tune` to a split" in _message(content)
 
 
 def test_the_bundled_snli_has_the_papers_table_as_the_documents_say() -> None:

@@ -30,14 +30,17 @@ REFUSED: list[tuple[Any, str]] = [
     ("always", r"refresh: must be one of 'never' or a mapping .*\(received 'always'\)"),
     (True, r"refresh: must be one of 'never' or a mapping"),
     ({"crom": "0 3 * * *"}, r"refresh.crom: unknown key; did you mean 'cron'"),
-    ({"cron": "3"}, r"refresh: cron '3' is no cron expression of five fields; give five: minute, hour"),
-    ({"cron": "@daily"}, r"cron '@daily' is no cron expression of five fields"),
-    ({"cron": "R * * * *"}, r"cron 'R \* \* \* \*' is no cron expression of five fields"),
-    ({"cron": "61 * * * *"}, r"cron '61 \* \* \* \*' names no time \(.*out of range\); give five"),
-    ({"cron": "0 0 30 2 *"}, r"cron '0 0 30 2 \*' names no time"),
+    ({"cron": "3"}, "refresh: `cron` is '3', which is not a cron expression of five fields; give five: minute, hour"),
+    ({"cron": "@daily"}, "`cron` is '@daily', which is not a cron expression of five fields"),
+    ({"cron": "R * * * *"}, r"`cron` is 'R \* \* \* \*', which is not a cron expression of five fields"),
+    ({"cron": "61 * * * *"}, r"`cron` is '61 \* \* \* \*', which matches no time.*out of range\); give five"),
+    ({"cron": "0 0 30 2 *"}, r"`cron` is '0 0 30 2 \*', which matches no time"),
     ({"cron": "0 3 * * *", "timezone": "Europe/Berln"}, r"'Europe/Berln' is unknown; did you mean 'Europe/Berlin'"),
     ({"cron": "0 3 * * *", "timezone": "../etc"}, r"timezone '\.\./etc' is unknown"),
-    ({"timezone": "Europe/Berlin"}, r"timezone is 'Europe/Berlin', but cron is not set; set cron"),
+    (
+        {"timezone": "Europe/Berlin"},
+        "`timezone` is 'Europe/Berlin', but `cron` is not set; set `cron`, or remove `timezone`",
+    ),
 ]
 
 
@@ -67,5 +70,10 @@ def test_an_hour_that_the_clocks_leave_out_is_not_missed() -> None:
 
 def test_a_dataset_of_the_hub_is_pinned_or_says_that_it_takes_the_newest() -> None:
     assert parse_spec({**CIRCLES, "source": {**HUB, "newest": True}}).model_dump()["source"]["newest"] is True
-    with pytest.raises(SpecError, match="or newest: true to take the newest at every materialisation"):
+    with pytest.raises(
+        SpecError,
+        match="is not set, so the dataset could change unnoticed; set `revision` to a commit from the page "
+        "'Files and versions' on the hub, or set `newest: true` to use the newest commit at every "
+        "materialisation",
+    ):
         parse_spec({**CIRCLES, "source": HUB})

@@ -80,7 +80,9 @@ def test_clash_of_names_names_both_files_and_keeps_the_first(folders: tuple[Path
     first, second = _write(folders[0] / "same.yaml"), _write(folders[1] / "same.yaml")
     registry = load_registry()
     assert registry.files["same"] == first
-    assert registry.failures == {second: f"{second}: the name 'same' is already taken by {first}; rename one"}
+    assert registry.failures == {
+        second: f"{second}: the name 'same' already belongs to {first}; rename one of the two files"
+    }
 
 
 def test_bundled_name_taken_by_a_user_is_a_failure_of_the_bundled_file(
@@ -126,14 +128,16 @@ def test_folder_that_does_not_exist_is_a_failure(monkeypatch: pytest.MonkeyPatch
     ("text", "message"),
     [
         ("a: [", "line 1: while parsing a flow node"),
-        ("", "a dataset is a mapping of keys and values, but the file is empty"),
-        ("# nothing", "a dataset is a mapping of keys and values, but the file is empty"),
-        ("- a", "a dataset is a mapping of keys and values, but the file holds the list ['a']"),
-        ("train.csv", "a dataset is a mapping of keys and values, but the file holds 'train.csv'"),
-        ("name: other" + GOOD, "name: must be the file's name without its ending, 'broken' (received 'other'); rename "
-         "the file, or leave the key out"),
-        ("name: 7" + GOOD, "name: must be the file's name without its ending, 'broken' (received '7')"),
-        ("name:" + GOOD, "name: must be the file's name without its ending, 'broken' (received nothing)"),
+        ("", "the file must contain a mapping of keys and values, but it is empty"),
+        ("# nothing", "the file must contain a mapping of keys and values, but it is empty"),
+        ("- a", "the file must contain a mapping of keys and values, but it holds the list ['a']"),
+        ("train.csv", "the file must contain a mapping of keys and values, but it holds 'train.csv'"),
+        ("name: other" + GOOD, "`name` must be the file's name without its ending, 'broken' (received 'other'); rename the "
+            "file, or remove `name`"),
+        ("name: 7" + GOOD, "`name` must be the file's name without its ending, 'broken' (received '7'); rename the "
+            "file, or remove `name`"),
+        ("name:" + GOOD, "`name` must be the file's name without its ending, 'broken' (received nothing); rename the "
+            "file, or remove `name`"),
         ("sorce: 1" + GOOD, "sorce: unknown key; did you mean 'source'?"),
         ("title: !!python/object/apply:os.system ['true']" + GOOD, "line 1: the tag !!python/object/apply:os.system"),
         ("title: 2020-13-45\nseed: x" + GOOD, "seed: must be a whole number (received 'x')"),
@@ -188,8 +192,8 @@ def test_any_error_of_one_file_is_that_files_alone(
     assert registry.files["good"] == good
     said = registry.failures[broken]
     assert said == (
-        f"{broken}: reading it ended in a {type(error).__name__}, which no valid file causes; simplify it (less "
-        "nesting, shorter texts and numbers, no aliases) until it can be read"
+        f"{broken}: the file cannot be read because of a {type(error).__name__}, which no valid file "
+        f"causes; simplify the file (less nesting, shorter texts and numbers, no aliases)"
     )
 
 
@@ -269,7 +273,9 @@ def test_name_given_by_files_of_both_endings_is_a_failure_of_the_second(folders:
     first, second = _write(folders[0] / "same.yaml"), _write(folders[0] / "same.yml")
     registry = load_registry()
     assert registry.files["same"] == first
-    assert registry.failures == {second: f"{second}: the name 'same' is already taken by {first}; rename one"}
+    assert registry.failures == {
+        second: f"{second}: the name 'same' already belongs to {first}; rename one of the two files"
+    }
 
 
 def test_endings_count_in_any_case_and_others_do_not(folders: tuple[Path, Path]) -> None:

@@ -53,13 +53,15 @@ def test_no_sample_is_the_default() -> None:
     [
         (
             {"start": 15_001},
-            r"start 15001 with step 5000 is a single sample up to most 20000.*raise most to 20001 or more",
+            "start 15001 with step 5000 is a single sample up to most 20000.*but at least two are "
+            "compared; set `most` to 20001 or more, or lower `start` or `step`",
         ),
         ({"stop": "rises"}, r"sample\.stop.*flat.*falls"),
-        ({"repeats": 3}, r"repeats is 3, but a model of kind 'linear' is the same for every seed; leave repeats out"),
+        ({"repeats": 3}, "`repeats` is 3, but a model of kind 'linear' is the same for every seed; remove `repeats`"),
         (
             {"model": {**BAG, "early_stopping": {"split": "test"}}},
-            r"model\.early_stopping names the split 'test', but the sample is chosen by train rows alone",
+            "`model.early_stopping.split` is 'test', but the size of the sample must depend on train "
+            "rows only; remove `split`, so that a share of the sample is used instead",
         ),
         ({"model": {"kind": "identity"}}, r"sample\.model.*identity"),
         ({"start": 0}, r"sample\.start"),
@@ -76,13 +78,14 @@ def test_what_cannot_be_is_refused(sample: dict[str, Any], message: str) -> None
     [
         (
             {"target_size": 20_001},
-            r"filter\.target_size is 20001, but a sample of sample\.most 22000 rows leaves at most 20000 rows "
-            r"to filter; lower target_size, or raise sample\.most to more than 20001",
+            "`filter.target_size` is 20001, but with `sample.most` 22000, the filter gets at most "
+            "20000 rows; lower `filter.target_size`, or set `sample.most` to more than 20001",
         ),
         (
             {"target_size": 0.5, "train_size": 10_000, "evaluation_rows": "kept"},
-            r"filter\.train_size is 10000, but of a sample of sample\.most 22000 rows, filter\.target_size 0\.5 keeps "
-            r"at most 10000, so train_size may be at most 9999; lower train_size to a share",
+            "`filter.train_size` is 10000, but with `sample.most` 22000 and `filter.target_size` "
+            "0.5, it may be at most 9999; set `filter.train_size` to a share such as 0.02, or raise "
+            "`sample.most`",
         ),
         (
             {"target_size": 6_000, "slice_size": 6_001, "evaluation_rows": "scored"},

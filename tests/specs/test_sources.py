@@ -46,7 +46,10 @@ def test_image_folders_name_their_folders_and_label_files() -> None:
 
 def test_groups_are_given_for_all_splits_or_none() -> None:
     files = {"features": "x.npy", "labels": "y.npy"}
-    with pytest.raises(ValidationError, match=r"given for some splits, but not for \['test'\]; give them"):
+    with pytest.raises(
+        ValidationError,
+        match=r"`groups` is set for some splits, but not for \['test'\]; set `groups` for all splits or for none",
+    ):
         _source(format="features", splits={"train": files | {"groups": "g.npy"}, "test": files})
 
 
@@ -89,7 +92,7 @@ def test_sources_out_of_range_are_refused(content: dict[str, Any], field: str) -
 @pytest.mark.parametrize(
     ("content", "needed"),
     [
-        ({"marks": {"share": 0.7}}, "a shift of 0 and a mark of 3 need 11; set it to that or more"),
+        ({"marks": {"share": 0.7}}, "pixels, a shift of 0 and a mark of 3 need 11 pixels; set `canvas` to at least 11"),
         ({"canvas": 13, "marks": {"share": 0.7}, "degraded": {"shift": 3}}, "shift of 3 and a mark of 3 need 14; set"),
         (
             {"canvas": 10, "degraded": {"shift": 3}},
@@ -116,23 +119,41 @@ def test_one_name_or_several_as_a_tuple() -> None:
 def test_hub_files_have_no_configuration() -> None:
     source = {"format": "hub", "id": "a/b", "revision": "main", "config": "c", "splits": {"train": "train.csv"}}
     with pytest.raises(
-        ValidationError, match="splits name files of the repository, so config 'c' has no effect; leave it out"
+        ValidationError,
+        match="`config` is 'c', but it has no effect because `splits` names files of the repository; remove `config`",
     ):
         _source(**source)
 
 
 def test_hub_splits_and_files_are_not_mixed() -> None:
     source = {"format": "hub", "id": "a/b", "revision": "main", "splits": {"train": "train", "test": "test.csv"}}
-    with pytest.raises(ValidationError, match=r"splits \['train', 'test.csv'\] mix the hub's splits with files"):
+    with pytest.raises(
+        ValidationError,
+        match=r"`splits` contains both splits of the hub and files \(\['train', 'test.csv'\]\); name only "
+        r"splits or only files",
+    ):
         _source(**source)
 
 
 @pytest.mark.parametrize(
     ("form", "options", "message"),
     [
-        ("csv", {"header": False}, "header is false, so nothing names the columns; set names, one for each column"),
-        ("csv", {"names": ["a"]}, "the first line names the columns; set header: false if the file has no such line"),
-        ("csv", {"header": False, "names": ["a", "a"]}, "has a name twice; every column needs a name of its own"),
+        (
+            "csv",
+            {"header": False},
+            "`header` is false, but the columns have no names; set `names` to a list with a name for each column",
+        ),
+        (
+            "csv",
+            {"names": ["a"]},
+            "but the first line of the file contains the column names; remove `names`, or set `header: "
+            "false` if the file has no such line",
+        ),
+        (
+            "csv",
+            {"header": False, "names": ["a", "a"]},
+            "which contains a name twice; give every column a different name",
+        ),
         ("jsonl", {"header": False, "names": ["a"]}, "header and names are for csv and tsv, but format is jsonl"),
     ],
 )
@@ -181,20 +202,22 @@ def test_every_encoding_is_one_of_text_that_is_read_in_blocks(encoding: str) -> 
     ],
 )
 def test_codec_of_something_else_is_refused(hostile: str) -> None:
-    with pytest.raises(ValidationError, match=f"'{hostile}' is no text encoding that is read here.* common ones are"):
+    with pytest.raises(ValidationError, match=f"'{hostile}' is not a supported text encoding.*common ones are"):
         _source(format="csv", splits={"train": "a"}, encoding=hostile)
 
 
 def test_unknown_encoding_has_the_nearest_one_beside_it() -> None:
-    with pytest.raises(ValidationError, match=r"'uft-8' is no text encoding that is read here; did you mean 'utf-8'\?"):
+    with pytest.raises(ValidationError, match=r"'uft-8' is not a supported text encoding; did you mean 'utf-8'\?"):
         _source(format="multiple_choice", table={"format": "csv", "splits": {"train": "a"}, "encoding": "uft-8"},
                 question="q", answers="a", right="r")  # fmt: skip
-    with pytest.raises(ValidationError, match=r"x…' is no text encoding"):
+    with pytest.raises(ValidationError, match="x…' is not a supported text encoding"):
         LabelledFolder(folder="a", labels="b", encoding="x" * 5_000)
 
 
 def test_parquet_has_no_encoding() -> None:
-    with pytest.raises(ValidationError, match="encoding is cp1252, but parquet files name their own encoding"):
+    with pytest.raises(
+        ValidationError, match="`encoding` is 'cp1252', but Parquet files are always in UTF-8; remove `encoding`"
+    ):
         _source(format="parquet", splits={"train": "a"}, encoding="cp1252")
 
 

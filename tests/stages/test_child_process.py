@@ -217,7 +217,9 @@ def test_a_time_limit_ends_the_child(
         now[0] = 8.3
 
     job = StageJob("raw_dataset", circles_spec, store, misbehaving("slow"))
-    with pytest.raises(TimeLimitError, match=r"raw_dataset of 'small_circles' was ended after 8\.5 seconds, its time"):
+    with pytest.raises(
+        TimeLimitError, match=r"raw_dataset of 'small_circles' was stopped at its time limit of 8\.5 sec"
+    ):
         make_in_child(job, progress=no_progress, seconds=8.5, on_making=nearly_all_is_over)
     assert (tmp_path / "pid.ended").exists()
     assert not alive(int((tmp_path / "pid").read_text()))

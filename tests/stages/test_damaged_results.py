@@ -76,7 +76,7 @@ def test_a_damaged_input_is_named_and_made_again_by_the_next_run(spec: DatasetSp
         r"the whole",
     ):
         run_stage("published_dataset", changed, store=store)
-    with pytest.raises(StoreError, match="raw_dataset of 'vectors' has no current result any more:"):
+    with pytest.raises(StoreError, match="raw_dataset of 'vectors' no longer has a current result:"):
         run_stage("published_dataset", changed, store=store)
     again = run_pipeline(spec, store=store)
     assert made(again) == ["raw_dataset"]

@@ -51,7 +51,7 @@ def test_a_cluster_of_other_machines_is_refused(
     """Its nodes would not see this machine's copies; a cluster on this machine does."""
     here, cluster = machine("here"), ClusterSettings("ray", "10.0.0.1:6379")
     with pytest.raises(
-        InvalidInputError, match=r"selects the Ray cluster at 10\.0\.0\.1:6379, whose nodes do not see .*s3://"
+        InvalidInputError, match=r"selects the Ray cluster at 10\.0\.0\.1:6379, whose nodes cannot read .*s3://"
     ):
         _check_shared(cluster, here)
     for used, store in ((ClusterSettings("ray", "local"), here), (cluster, ResultStore(first_walk[1] / "results"))):

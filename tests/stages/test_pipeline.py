@@ -199,8 +199,8 @@ def test_what_another_machine_makes_current_in_the_middle_of_a_run_stops_it(
     monkeypatch.setattr(pipeline, "run_stage", interrupted)
     with pytest.raises(
         StoreError,
-        match=r"of 'small_circles' was computed from other results of \['raw_dataset'\] than this run's, because "
-        r"another machine published its own meanwhile; run the dataset on one machine at a time, and run it again",
+        match=r"of 'small_circles' was computed from results of \['raw_dataset'\] that this run did not use, because "
+        r"another machine ran the dataset at the same time; run the dataset again, on one machine at a time",
     ):
         run_pipeline(ours, store=store)
     assert list((store.root / "refreshes").glob("*/*.json")) == []
@@ -300,7 +300,9 @@ def test_a_copy_of_the_label_stops_the_run_unless_the_file_allows_it(
     features, labels = np.load(files["features"]), np.load(files["labels"])
     features[:, 1] = 3 - 2 * labels
     np.save(files["features"], features)
-    message = r"raw_dataset failed its check no_label_copies: one to one with the label: column 1 \(from 0\) in all 120"
+    message = (
+        r"`raw_dataset` failed the check `no_label_copies`: one to one with the label: column 1 \(from 0\) in all 120"
+    )
     with pytest.raises(DataError, match=message) as caught:
         _walk(content, store)
     assert str(caught.value).endswith("set columns: {allow_label_copies: [1]}")
@@ -322,19 +324,19 @@ PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
         "train_size above target",
         {"filter": {"target_size": 20, "train_size": 26}},
         DataError,
-        r"filter\.train_size must be below target_size, 26 rows of the pool; received 26: lower train_size or raise",
+        r"`filter\.train_size` is 26, but `target_size` corresponds to 26 rows of the pool and must be larger; lower",
     ),
     (
         "slice above target",
         {"filter": {"target_size": 30, "slice_size": 41}},
         DataError,
-        r"filter\.slice_size must not exceed target_size, 40 rows of the pool; received 41: lower slice_size",
+        r"`filter\.slice_size` is 41, but `target_size` corresponds to 40 rows of the pool and must not be smaller",
     ),
     (
         "slice of no row",
         {"filter": {"slice_size": 0.001}},
         DataError,
-        r"slice_size is 0.001, and this share of the",
+        "`slice_size` is 0.001, but this share of the",
     ),
     (
         "encoder for text",

@@ -145,7 +145,9 @@ def test_splits_may_be_treated_one_by_one(tmp_path: Path, store: ResultStore) ->
 def test_groups_too_large_for_the_warm_up_are_named(tmp_path: Path, store: ResultStore) -> None:
     spec = _grouped(tmp_path, group_size=100, warmup={"size": 50})
     raw = load_examples(run_stage("raw_dataset", spec, store=store).result.path)
-    with pytest.raises(DataError, match=r"warmup.size 50 gives 0 rows of 0 classes, .* because groups are taken whole"):
+    with pytest.raises(
+        DataError, match=r"`warmup.size` is 50, which gives 0 rows of 0 classes, .* and groups are not split"
+    ):
         _check_plan(WarmupSplitSettings.of(spec), raw, np.zeros(0, np.int64), needed=True)
 
 
@@ -153,9 +155,9 @@ def test_removal_by_groups_is_checked_before_anything_is_trained(tmp_path: Path,
     for settings, message in (
         (
             {"slice_size": 2},
-            r"the largest group has 3 rows, more than filter\.slice_size 2, and filter\.remove is groups",
+            r"the largest group has 3 rows, but `filter\.slice_size` is 2 and `filter\.remove` is `groups`",
         ),
-        ({}, r"filter\.remove is groups, but the dataset has none; set columns\.group, or remove: rows"),
+        ({}, r"`filter\.remove` is `groups`, but the dataset has no groups; set `columns\.group`, or set `filter"),
     ):
         spec = _grouped(tmp_path, filter={"remove": "groups", "train_size": 30, "slice_size": 10, **settings})
         if not settings:
@@ -191,7 +193,9 @@ def test_a_challenge_set_that_the_spec_no_longer_names_is_refused(tmp_path: Path
     source = {"format": "parquet", "splits": {"test": str(tmp_path / "dev.parquet")}}
     challenge = {"source": source, "columns": columns, "labels": ["a", "b", "c"], "unlabelled": [-1]}
     run_pipeline(_grouped(tmp_path, challenge_sets={"odd": challenge}), store=store)
-    with pytest.raises(DataError, match=r"challenge_sets holds \['odd'\], but the spec names \[\]; materialise"):
+    with pytest.raises(
+        DataError, match=r"`challenge_sets` has the sets \['odd'\], but the dataset's YAML file names \[\]; mat"
+    ):
         run_stage("analysis", _grouped(tmp_path), store=store)
 
 
@@ -236,6 +240,8 @@ def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store
 
 def test_more_runs_of_the_filter_than_seeds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        SpecError, match=r"filter_seeds is 2, but the 1 seeds of the evaluators cannot be divided evenly"
+        SpecError,
+        match="`filter_seeds` is 2, but 1 seeds cannot be divided evenly among so many filter runs; change "
+        "`filter_seeds` or the number of `seeds`",
     ):
         _grouped(tmp_path, filter_seeds=2)

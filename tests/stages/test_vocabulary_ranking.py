@@ -181,6 +181,6 @@ def test_rows_without_texts_have_no_words(store: ResultStore) -> None:
     run_stage("raw_dataset", parse_spec(circles("small_circles")), store=store)
     raw = load_examples(store.current("raw_dataset", "small_circles").path)
     with pytest.raises(
-        DataError, match=r"filter\.rank is vocabulary, but the rows of this dataset are features and have"
+        DataError, match=r"`filter\.rank` is `vocabulary`, but the rows of this dataset are features and"
     ):
         DatasetWords.of(raw)

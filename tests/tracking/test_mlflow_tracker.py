@@ -238,7 +238,7 @@ def test_telemetry_is_off_unless_the_user_says_otherwise(mlflow_home: Path, monk
 
 
 def test_a_relative_database_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TrackingError, match=r"'sqlite:///mlflow.db' depends on the folder.*absolute path"):
+    with pytest.raises(TrackingError, match=r"'sqlite:///mlflow.db' is a relative path.*absolute path"):
         MlflowTracker("sqlite:///mlflow.db", tmp_path)
 
 

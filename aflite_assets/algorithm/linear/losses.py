@@ -1,31 +1,33 @@
-"""The classifiers' losses, which every fit minimises, with their first and second derivatives, in torch.
+"""Losses of the classifiers, with first and second derivatives, in torch. Every fit minimises one of these losses.
 
 For n rows x_i with scores s_i = W x_i + b, a fit minimises over W and b
 
     sum_i loss(s_i, y_i) + strength / 2 * ||W||^2,    strength = 1 / C,
 
-This objective is scikit-learn's divided by C; the intercepts b are not penalised. With the residuals R[i, k] = d
+This is the objective of scikit-learn, divided by C. The intercepts b are not penalised. With the residuals R[i, k] = d
 loss(s_i, y_i) / d s_i[k], the gradient is
 
     d/dW = R^T X + strength * W,    d/db = sum_i R[i].
 
-The losses are below; p_k is the probability of class k, and [condition] is 1 if the condition holds and else 0:
+The table lists the losses. There, p_k is the probability of class k, and [condition] is 1 if the condition holds and 0
+otherwise:
 
     name     outputs  loss                                      R[k]                           second derivative
     SOFTMAX  classes  log(sum_k exp(s_k)) - s_y                 p_k - [k = y]                  diag(p) - p p^T
     SIGMOID  1        log(1 + exp(s)) - y s                     p - y                          p (1 - p)
     HINGE    classes  sum_k max(0, 1 - t_k s_k)^2               -2 t_k max(0, 1 - t_k s_k)     2 [t_k s_k < 1], diagonal
 
-SOFTMAX is the multinomial logistic loss. The sums of SOFTMAX run over the classes that the training set has; the other
-classes have probability 0. SIGMOID is the logistic loss of two classes, with y in {0, 1} and s the log odds of class 1.
-HINGE is the squared hinge loss of each class against the rest: t_k is 1 for the row's own class and -1 for the others.
-Two classes have one output, class 1 against class 0. If a training set has only two of more classes, SOFTMAX has
-scikit-learn's binary objective, which is the one above with twice the strength (`Objective.strengths`).
+SOFTMAX is the multinomial logistic loss. The sums of SOFTMAX run over the classes in the training set; other classes
+have probability 0. SIGMOID is the logistic loss of two classes, with y in {0, 1} and s the log odds of class 1. HINGE
+is the squared hinge loss of each class against the rest. The target t_k is 1 for the row's own class and -1 for all
+other classes. If there are two classes, there is one output: class 1 against class 0. If a training set has only two of
+three or more classes, SOFTMAX uses the binary objective of scikit-learn. It equals the objective above with twice the
+strength (`Objective.strengths`).
 
-In all of `linear`, features are rows x width, weights outputs x width, intercepts outputs, and scores and residuals
-rows x outputs. If there are many models or sets, an axis `models` or `sets` comes first. `codes` (int64) are class
-numbers from 0; `seen` (bool) marks the classes that a training set has. The compiled form of R is in
-kernels/activations.py.
+In the whole package `linear`, the shapes are: features rows x width, weights outputs x width, intercepts outputs,
+scores and residuals rows x outputs. If there are several models or training sets, the first axis is `models` or `sets`.
+`codes` (int64) are class numbers from 0. `seen` (bool) is True for the classes that a training set contains. The
+compiled code that computes R is in kernels/activations.py.
 """
 
 from dataclasses import dataclass
@@ -49,28 +51,32 @@ HINGE = 2
 
 @dataclass(frozen=True)
 class Objective:
-    """Objective of a fit: `loss` is SOFTMAX, SIGMOID or HINGE, `strength` the L2 strength in the features' scale."""
+    """Objective of a fit. `loss` is SOFTMAX, SIGMOID or HINGE, and `strength` is the L2 strength in the scale of the
+    features.
+    """
 
     loss: int
     outputs: int
     strength: float
 
     def strengths(self, seen: np.ndarray) -> np.ndarray:
-        """Return the L2 strength of every training set (float64) for its classes `seen`, sets x classes."""
+        """Return the L2 strength of every training set, float64. `seen` (sets x classes) is True for the classes that a
+        set contains.
+        """
         mirrored = (seen.sum(axis=1) == 2) & (self.loss == SOFTMAX)
         return np.where(mirrored, 2.0, 1.0) * self.strength
 
 
 def n_outputs(n_classes: int) -> int:
-    """Return the number of weight vectors of a classifier: one for two classes, else one per class."""
+    """Return the number of weight vectors of a classifier: one for two classes, otherwise one per class."""
     return 1 if n_classes == 2 else n_classes
 
 
 def residuals(scores: torch.Tensor, codes: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.Tensor:
     """Return R, the derivatives of the loss with respect to the scores.
 
-    `scores`: (..., rows, outputs); `codes`: (..., rows); `seen`: (..., classes). The derivatives have the scores' shape
-    and are 0 for outputs whose class is not in `seen`; a single output needs rows of both classes.
+    `scores`: (..., rows, outputs); `codes`: (..., rows); `seen`: (..., classes). The derivatives have the shape of the
+    scores. They are 0 for outputs whose class is not in `seen`. A single output requires rows of both classes.
     """
     if loss == SIGMOID:
         return torch.sigmoid(scores) - codes[..., None].to(scores.dtype)
@@ -84,7 +90,7 @@ def residuals(scores: torch.Tensor, codes: torch.Tensor, seen: torch.Tensor, los
 
 
 def probabilities(scores: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.Tensor:
-    """Return the probabilities of the outputs' classes; for SIGMOID, of both classes."""
+    """Return the probabilities of the outputs' classes. For SIGMOID, return the probabilities of both classes."""
     if loss == SIGMOID:
         return torch.sigmoid(torch.cat([-scores, scores], dim=-1))
     return torch.softmax(scores.masked_fill(~seen[..., None, :], -torch.inf), dim=-1)
@@ -92,11 +98,11 @@ def probabilities(scores: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.
 
 @dataclass(frozen=True)
 class Curvature:
-    """Second derivatives of the loss of n rows with respect to combinations of the outputs.
+    """Second derivatives of the loss for each of n rows, with respect to linear combinations of the outputs.
 
-    The second derivative of row i is mixing^T (diag(d_i) - c_i c_i^T) mixing, outputs x outputs. `diagonal` (rows d_i)
-    and `coupling` (rows c_i) are n x outputs; `coupling` is None if outputs do not interact. Column a of `mixing`
-    (outputs x outputs) defines the mixed output a.
+    The second derivative of row i is mixing^T (diag(d_i) - c_i c_i^T) mixing, outputs x outputs. `diagonal` (with rows
+    d_i) and `coupling` (with rows c_i) are n x outputs. `coupling` is None if outputs do not interact. Column a of
+    `mixing` (outputs x outputs) defines the mixed output a.
     """
 
     diagonal: torch.Tensor
@@ -104,12 +110,12 @@ class Curvature:
     mixing: torch.Tensor
 
     def mixed(self, mixing: torch.Tensor) -> "Curvature":
-        """Return the curvature over other combinations of the outputs."""
+        """Return the curvature with respect to other linear combinations of the outputs."""
         return Curvature(self.diagonal, self.coupling, mixing)
 
     @property
     def own(self) -> torch.Tensor:
-        """Return n x mixed outputs: the second derivative along every mixed output, at least 0."""
+        """Return the second derivative along every mixed output, n x mixed outputs. Each value is at least 0."""
         own = self.diagonal @ self.mixing**2
         return own if self.coupling is None else (own - (self.coupling @ self.mixing) ** 2).clamp(min=0)
 
@@ -121,7 +127,7 @@ class Curvature:
         return product - (self.coupling @ self.mixing[:, a]) * (self.coupling @ self.mixing[:, b])
 
     def total(self) -> torch.Tensor:
-        """Return the sum over the rows: mixed outputs x mixed outputs."""
+        """Return the second derivatives summed over the rows, mixed outputs x mixed outputs."""
         total = torch.diag(self.diagonal.sum(dim=0))
         if self.coupling is not None:
             total = total - self.coupling.T @ self.coupling
@@ -129,7 +135,7 @@ class Curvature:
 
 
 def curvature_of(scores: torch.Tensor, codes: torch.Tensor, loss: int) -> Curvature:
-    """Return the float64 curvature of n rows, given scores (n x outputs) and classes, with unmixed outputs."""
+    """Return the float64 curvature of n rows for their scores (n x outputs) and classes. The outputs are not mixed."""
     scores = scores.double()
     mixing = torch.eye(scores.shape[1], dtype=scores.dtype, device=scores.device)
     if loss == HINGE:
@@ -142,7 +148,7 @@ def curvature_of(scores: torch.Tensor, codes: torch.Tensor, loss: int) -> Curvat
 
 
 def _sides(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
-    """Return 1 if an output's class is the row's, else -1."""
+    """Return, for each row and output, 1 if the output's class is the row's class and -1 otherwise."""
     outputs = torch.arange(scores.shape[-1], device=scores.device)
     positive = outputs + 1 if len(outputs) == 1 else outputs
     return torch.where(codes[..., None] == positive, 1.0, -1.0).to(scores.dtype)

@@ -1,9 +1,8 @@
-"""The engine's own threads, and a limit of one thread for torch. Other modules decide what the threads work on.
-
-torch divides an operation among OpenMP threads that wait for each other at its end, and they wait by spinning. As soon
-as another process wants a core, one thread waits for that core while the others spin: operations of microseconds take
-milliseconds. For this reason, torch works in one thread here. The engine divides larger work among its own threads,
-which sleep while they wait.
+"""The threads of the engine, and a limit of one thread for torch. Other modules decide what the threads work on. In
+torch, an operation is divided among OpenMP threads. At the end of the operation, these threads wait for each other in a
+busy loop. If another process needs a core, one thread waits for that core and all other threads wait in their loops.
+Operations of microseconds then take milliseconds. For this reason, torch uses one thread in this package. The engine
+divides larger work among its own threads, which sleep when they wait.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ _DEFAULT_CHANGED = Lock()
 
 @dataclass(frozen=True)
 class Threads:
-    """Threads that work on `count` parts at a time: one part in the calling thread, the others in threads of
+    """Threads that work on `count` parts at a time: one part in the calling thread, and the other parts in threads of
     `executor`.
     """
 
@@ -32,11 +31,11 @@ class Threads:
 
     @classmethod
     def started(cls, count: int) -> "Threads":
-        """Start new threads, in each of which torch uses one thread; `executor.shutdown` ends them."""
+        """Start new threads in which torch uses one thread each. `executor.shutdown` ends the threads."""
         return cls(ThreadPoolExecutor(count, initializer=_set_torch_threads, initargs=(1,)), count)
 
     def share(self, kernel: Callable[[np.ndarray], None], work: np.ndarray) -> None:
-        """Run a kernel on as many parts of `work` as there are threads; the first part runs in the calling thread."""
+        """Run a kernel on as many parts of `work` as there are threads. The first part runs in the calling thread."""
         first, *parts = np.array_split(work, min(self.count, max(1, len(work))))
         others = [self.executor.submit(kernel, part) for part in parts]
         kernel(first)
@@ -44,7 +43,7 @@ class Threads:
             other.result()
 
     def product(self, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """Return `left @ right` for two matrices on the CPU, with the same bits for any number of threads."""
+        """Return `left @ right` for two matrices on the CPU. The result is bit-identical for any number of threads."""
         whole = left.new_empty(len(left), right.shape[1])
         blocks = -(-len(left) // _PRODUCT_BLOCKS)
         parts = zip(left.split(blocks), whole.split(blocks), strict=True)
@@ -54,10 +53,10 @@ class Threads:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Limit torch to one thread for the calling thread's work; the previous number is restored afterwards.
+    """Limit torch to one thread for work in the calling thread. The previous number of threads is restored afterwards.
 
-    Several threads may use this context at a time, and each may nest it. Other threads keep their numbers, including
-    threads that start meanwhile. The block must not call `torch.set_num_threads` itself.
+    Several threads may use this context manager at a time, and uses of it may be nested. In other threads, including
+    threads that start meanwhile, the number does not change. The block must not call `torch.set_num_threads` itself.
     """
     # Threads other than OpenMP's sleep while they wait, and their number can be set only once.
     if not torch.backends.openmp.is_available():
@@ -71,11 +70,12 @@ def one_torch_thread() -> Iterator[None]:
 
 
 def _set_torch_threads(count: int) -> int:
-    """Set the number of torch's threads for the calling thread's work alone; return the previous number.
+    """Set torch's number of threads for work in the calling thread only. Return the previous number.
 
-    OpenMP and MKL keep a number for every thread. torch also keeps a default, which a thread adopts when it first
-    queries the number or computes; `torch.set_num_threads` sets that default too. A helper thread that has adopted the
-    default therefore restores it. A foreign thread whose first query falls into those microseconds adopts `count`.
+    OpenMP and MKL store a number for every thread. In addition, torch stores a default, which a thread adopts when it
+    first queries the number or computes. `torch.set_num_threads` also sets that default. A helper thread that has
+    already adopted the default therefore restores the default. If another thread makes its first query within these
+    microseconds, it adopts `count`.
     """
     with _DEFAULT_CHANGED:
         before = torch.get_num_threads()

@@ -1,4 +1,6 @@
-"""All differences of a report: the pairs of trainings compared, and which of them decide whether filtering helps."""
+"""All differences in accuracy of a report: which trainings are compared, and which comparisons decide whether filtering
+helps.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,14 +28,14 @@ Comparison = Literal["control", "transfer", "second phase", "ranking", "sample",
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Part):
-    """Accuracy of one side minus that of the other side, in points, with its 95 % interval and its verdict.
+    """Accuracy of one side minus the accuracy of the other side, in points, with the 95 % interval and the verdict.
 
-    docs/analysis.md describes the comparisons and columns. The first side is a `Place`; the other side differs from it
-    in `against` and the columns `against_*`, which are None if they are equal. `seeds`, `seeds_against`: number of
-    finished trainings on each side. If either side has no result, all numbers are None. `groups` to `counts_training`
-    are explained in `CrossedInterval`, `side` to `simultaneous_low` in `Verdict`. `label_mean`: on a challenge set, the
-    difference averaged over gold labels. `beyond_natural`: by how much a deciding difference exceeds the one on natural
-    rows.
+    docs/analysis.md describes the comparisons and columns. The first side is a `Place`. The other side has the train
+    set `against`; each column `against_*` is None if both sides have the same value. `seeds`, `seeds_against`: number
+    of finished trainings on each side. All numbers are None if either side has no result. The fields from `groups` to
+    `counts_training` are explained in `CrossedInterval`, the fields from `side` to `simultaneous_low` in `Verdict`.
+    `label_mean`: on a challenge set, the difference averaged over gold labels. `beyond_natural`: by how much a deciding
+    difference exceeds the difference on natural rows.
     """
 
     comparison: Comparison
@@ -74,7 +76,7 @@ class Difference(Part):
 
     @property
     def deciding(self) -> bool:
-        """Whether the difference is one of those that decide whether filtering helps."""
+        """Whether the difference is used to decide if filtering helps."""
         return self.family == "deciding"
 
     @property
@@ -92,13 +94,15 @@ DIFFERENCES = TidyTable("differences", Difference)
 
 
 def rows_of(test_set: TestSet, part: Subset | None = None) -> dict[str, Any]:
-    """Return the columns that name a part of a test set, or the whole set."""
+    """Return the columns that name a part of a test set, or that name the whole set if `part` is None."""
     columns = {} if part is None else {"column": part.column, "category": part.category, "label": part.label}
     return {"test_set": test_set.name, "tested_on": "all" if test_set.challenge else "full", **columns}
 
 
 def family_of(part: Subset) -> Family:
-    """Return the family that a difference on these rows is judged with if it is not deciding."""
+    """Return the family of comparisons in which a difference on these rows is judged, unless the difference is a
+    deciding one.
+    """
     return "whole sets" if part.whole else "parts of sets"
 
 
@@ -107,9 +111,9 @@ def claim_on(
 ) -> Claim:
     """Compare the trainings of two sides on a part of a test set.
 
-    There is no interval unless both sides have a training and the part has a row. Only challenge sets of rows have a
-    mean over gold labels (of at least `FEWEST_ROWS` rows): natural sets are drawn like the train rows, and questions
-    have no labels.
+    There is no interval unless both sides have a training and the part has a row. A mean over gold labels is computed
+    only for challenge sets of rows, because natural sets are drawn like the train rows and questions have no labels.
+    Labels with fewer than `FEWEST_ROWS` rows are left out of the mean.
     """
     rows, family, chosen = int(part.mask.sum()), "deciding" if deciding else family_of(part), part.mask
     if not first or not second or not rows:
@@ -125,7 +129,7 @@ def claim_on(
 def judged(
     data: BenchmarkData, compared: Iterable[tuple[Difference, Claim]], *, show_label_means: bool = False
 ) -> tuple[Difference, ...]:
-    """Return the differences with the numbers of their claims and their verdicts; both lists are in the same order."""
+    """Return the differences in the given order, with the numbers of their claims and with their verdicts."""
     pairs, found = list(compared), []
     verdicts = judge([claim for _, claim in pairs], smallest_effect=data.smallest_effect)
     for (one, claim), verdict in zip(pairs, verdicts, strict=True):
@@ -156,8 +160,9 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
 def deciding_lack(data: BenchmarkData) -> Lack | None:
     """Return why no comparison can decide whether filtering helps, or None if at least one can.
 
-    Deciding comparisons use whole challenge sets that were not collected adversarially, and evaluators that learnt
-    something and are of another model family than the filter. All this is known before any result of filtered rows.
+    Deciding comparisons use whole challenge sets that were not collected adversarially. The evaluators of deciding
+    comparisons learnt something and belong to another model family than the filter. Whether a comparison is deciding is
+    known before any model is trained on filtered rows.
     """
     challenges = [one for one in data.test_sets if one.challenge]
     if not challenges:
@@ -173,19 +178,19 @@ def deciding_lack(data: BenchmarkData) -> Lack | None:
 
 
 def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool:
-    """Return True if the evaluator learnt something and is of another model family than this filter."""
+    """Return True if the evaluator learnt something and belongs to another model family than this filter."""
     found = judging(data)
     return evaluator in found.judges and representation not in found.made_of.get(evaluator, ())
 
 
 @lru_cache(maxsize=1)
 def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
-    """Compare filtered, and the sets it had left after earlier iterations, with its control, for every evaluator and
-    test set.
+    """Compare `filtered`, and the train sets left after earlier iterations, with their controls, for every evaluator
+    and test set.
 
-    Natural test sets are compared on their full and on their filtered rows, challenge sets as a whole and by
-    `compared_parts`. Two comparisons are on whole sets and get no verdict: filtered with random, which has other class
-    shares, and weighted with full and with the control. Verdicts are given jointly over all representations
+    Natural test sets are compared on all rows and on filtered rows, challenge sets as a whole and by `compared_parts`.
+    Two kinds of comparison use only whole test sets and get no verdict: `filtered` with `random`, which has other class
+    shares, and `weighted` with its own rows unweighted or with the control. All representations are judged together
     (`verdicts.judge`).
     """
     found = (one for name in data.representations for one in _paired(data, name))
@@ -220,8 +225,8 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
 
 
 def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
-    """Map the compared train sets to the reason why they support no verdict, which is None for a set compared with its
-    control.
+    """Map each compared pair of train sets to the reason why the comparison gets no verdict; the reason is None for a
+    set and its control.
     """
     pairs: dict[tuple[str, str], Bar | None] = {
         (name, against): None if against == control_of(name, names) else "not the control"
@@ -233,7 +238,7 @@ def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
 
 
 def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
-    """Yield the compared rows, the whole set first."""
+    """Yield the test rows on which trainings are compared, first the whole test set and then its parts."""
     for part in subsets.compared_parts(test_set) if by_part else [subsets.whole_set(test_set)]:
         yield whole._replace(**rows_of(test_set, part)), part
     if whole.representation in test_set.kept:
@@ -241,7 +246,9 @@ def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple
 
 
 def _transfer(data: BenchmarkData) -> Iterator[Difference]:
-    """Compare evaluators fine-tuned on challenge sets with the models they start from, on the sets of their stages."""
+    """Compare pairs of train sets by evaluators fine-tuned on challenge sets and by the models that these start from,
+    on the same challenge sets.
+    """
     tests = {one.name: one for one in data.test_sets if one.challenge}
     tuned = [
         (name, one.start, tests[each]) for name, one in data.fine_tuned.items() for each in one.sets if each in tests
@@ -258,11 +265,13 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare every second phase with its start, and with a phase on random rows if one was trained.
+    """Compare every second training phase with the model it starts from, and with a phase on random rows if there is
+    one.
 
-    A phase on rows cut to the size of another model's set is also compared with the phase on that set. Differences from
-    random rows are judged, because a second phase on any rows changes a model. The phase on forgettable rows of the
-    first weak model is judged by itself on the first challenge set. Source: Yaghoobzadeh et al., EACL 2021.
+    A phase whose rows were cut to the size of another weak model's set is also compared with the phase on that set.
+    Only the differences from random rows get a verdict, because a second phase on any rows changes a model. The phase
+    on forgettable rows of the first weak model is judged by itself on the first challenge set. Source: Yaghoobzadeh et
+    al., EACL 2021.
     """
     forgettables = data.forgettables
     controls = {name: forgettables.control_of(name) for name in forgettables.phases}
@@ -284,8 +293,8 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
-    """Pair trainings by their seeds, which share the first phase; return None if there are fewer than two finished
-    pairs.
+    """Compare trainings with the same seed in pairs, because they share the first phase; return None if there are no
+    pairs or no rows.
     """
     first, second = (
         {cell.seed: right[part.mask].astype(np.float64) for cell in side for right in finished_rows([cell], test_set)}
@@ -315,7 +324,7 @@ def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare full with sampled, for every evaluator trained on both, on whole test sets."""
+    """Compare `full` with `sampled`, for every evaluator trained on both, on whole test sets."""
     if data.sample_curve is None:
         return
     names, representation = ("full", "sampled"), data.representations[0]
@@ -329,7 +338,7 @@ def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _means(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield the differences between two means that are both in the table of scores."""
+    """Yield the difference for each pair of means that are both in the table of scores."""
     scores = score_table(data)
     for first, second in _compared_places(data):
         if first in scores and second in scores:
@@ -344,7 +353,7 @@ def _means(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
-    """Yield the pairs on natural sets (on full rows, on filtered rows, and full rows with filtered ones) and on
+    """Yield the compared pairs on natural sets (all rows, filtered rows, and all against filtered rows) and on
     challenge sets.
     """
     for place in score_table(data):

@@ -1,4 +1,6 @@
-"""Falls in accuracy: from full to filtered, as terms that add up, and from natural to challenge rows."""
+"""Falls in accuracy: from training on `full` to training on `filtered`, as a sum of terms, and from natural to
+challenge rows.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +26,12 @@ _CHANGES: Mapping[str, Change] = {"random": "fewer train rows", "filtered": "whi
 
 @dataclass(frozen=True)
 class FallTerm:
-    """One term of a fall: the accuracy at its `start` or `end`, in [0, 1], or a `change` with a simultaneous interval.
+    """One term of a fall in accuracy: the accuracy at its start or end, in [0, 1], or one change with a simultaneous
+    interval.
 
-    `difference`, `low`, `high`: the points that the accuracy falls with the change; a rise is negative, and all three
-    are None if a result is missing. The intervals of one fall hold jointly at 95 % (Bonferroni). `after`: the train set
-    that the change leads to. The changes sum to the difference between start and end.
+    `difference`, `low`, `high`: by how many points accuracy falls with the change (negative for a rise); None if a
+    result is missing. The intervals of one fall hold jointly at 95 % (Bonferroni). `after`: the train set that the
+    change leads to. The changes sum to the difference between start and end.
     """
 
     representation: str
@@ -49,7 +52,7 @@ Fall = tuple[FallTerm, ...]
 
 
 def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
-    """Yield the terms of every fall: the start, the changes and the end; natural test sets come before challenge
+    """Yield the terms of every fall: start, changes and end. Within a filtering, natural sets come before challenge
     sets.
     """
     found = ((*falls(data, name), *challenge_steps(data, name)) for name in data.representations)
@@ -57,21 +60,22 @@ def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
 
 
 def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
-    """Return one fall per evaluator, on the filtered natural test set "test", else "validation", else the first one.
+    """Return one fall per evaluator, on the filtered natural test set "test", else "validation", else the first
+    filtered set.
 
-    The path begins with the model trained on full, tested on all rows and then on the filtered rows alone (the choice
-    of test rows). On the filtered rows it goes on with training on random (fewer train rows), on random_matched (class
-    sizes), and on filtered (which train rows). Return an empty list if no natural test set was filtered.
+    A fall begins with the model trained on `full`, which is tested on all rows and then on only the filtered rows
+    (choice of test rows). It continues with models trained on `random` (fewer train rows), `random_matched` (class
+    sizes) and `filtered` (which train rows), which are tested on the filtered rows. Return an empty list if no natural
+    test set was filtered.
     """
     return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
 
 
 def challenge_steps(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
-    """Return one fall per evaluator on all rows of the first challenge set, on the path of `falls` without the choice
+    """Return one fall per evaluator on all rows of the first challenge set, with the steps of `falls` except the choice
     of test rows.
 
-    Return an empty list if there is no challenge set. Challenge sets show the purpose of filtering: models that rely on
-    a shortcut fail on them.
+    Return an empty list if there is no challenge set. A model that relies on a shortcut fails on challenge sets.
     """
     return _falls_on(data, representation, next((one for one in data.test_sets if one.challenge), None))
 
@@ -116,9 +120,10 @@ both.
 
 @dataclass(frozen=True)
 class ChallengeFall:
-    """How far an evaluator trained on full falls from natural test rows to a challenge set; columns: docs/analysis.md.
+    """The fall in accuracy of an evaluator trained on `full`, from natural rows to a challenge set; columns:
+    docs/analysis.md.
 
-    Accuracies are in [0, 1] and means over gold labels; `fall` with its 95 % interval is in points.
+    The accuracies are averaged over gold labels, in [0, 1]; `fall` and its 95 % interval are in points.
     """
 
     evaluator: str
@@ -149,10 +154,9 @@ def fair_sets(data: BenchmarkData) -> list[TestSet]:
 
 
 def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
-    """Return the falls of the evaluators that can judge, grouped by evaluator, the largest first.
+    """Return the falls of the evaluators that can judge filtering, grouped by evaluator, the largest first.
 
-    Sets of questions, which have no gold labels to weight, are left out, and so are sets that are too small for a
-    verdict.
+    Sets of questions (which have no gold labels) and sets that are too small for a verdict are left out.
     """
     natural = headline_set(data.test_sets)
     if natural is None or not _is_enough(natural):
@@ -193,13 +197,15 @@ Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]
 
 
 def fall_interval(natural: Asked, challenge: Asked) -> CrossedInterval:
-    """Return the accuracy on natural rows minus that on challenge rows, both averaged over gold labels, in points."""
+    """Return the accuracy on natural rows minus the accuracy on challenge rows, both averaged over gold labels, in
+    points.
+    """
     sides = [_weighed(*each[:2]) for each in (natural, challenge)]
     nothing = [[np.zeros(len(rows)) for rows in side] for side in sides]
     return intervals.contrast_interval(sides, nothing, (natural[2], challenge[2]))
 
 
 def _weighed(right: Sequence[np.ndarray], labels: np.ndarray) -> list[np.ndarray]:
-    """Weight correct answers so that their mean over rows equals the mean over gold labels."""
+    """Weight correct predictions so that their mean over rows equals the mean over gold labels."""
     weights = label_weights(labels)
     return [one * weights for one in right]

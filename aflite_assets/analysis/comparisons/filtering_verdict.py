@@ -1,4 +1,4 @@
-"""The verdict on one filtering, from the evidence in a report's records, as a record that JSON can hold without
+"""The verdict on one filtering, computed from a report's records, as a record that can be stored as JSON without
 loss.
 """
 
@@ -38,10 +38,11 @@ _LEAST_MOVE = 0.05
 
 @dataclass(frozen=True)
 class StatedDifference:
-    """Difference between training on filtered and on `against`, for the accuracy of one evaluator on a whole test set.
+    """Accuracy of one evaluator trained on `filtered` minus its accuracy when trained on `against`, on a whole test
+    set.
 
-    `lacking`: what is missing for stating the difference, or None. `by_label`: whether the difference is a mean over
-    gold labels that differs from the mean over rows.
+    `lacking`: what is too few for a decision (rows, groups or seeds), or None. `by_label`: whether the difference is a
+    mean over gold labels and differs from the mean over rows.
     """
 
     evaluator: str
@@ -54,13 +55,13 @@ class StatedDifference:
 
 @dataclass(frozen=True)
 class AgainstAllRows:
-    """Training on filtered against training on full, for the evaluator of the first comparison; each field is judged by
-    itself.
+    """Training on `filtered` compared with training on `full`, for the evaluator of the first comparison. Each field is
+    judged by itself, without adjustment for the others.
 
-    `side`: the verdict on the test set of the first comparison. `best`: the challenge set on which filtered beats its
-    control and beats full most significantly, with its points. `worse`: the other challenge sets on which full is
-    better, each with its points. `random_as_good`: the sets, of the first one and `best`, on which filtered is not
-    shown to beat plain random rows.
+    `side`: the verdict on the test set of the first comparison. `best`: the challenge set on which `filtered` beats its
+    control and beats `full` most significantly, with the difference in points. `worse`: the other challenge sets on
+    which `full` is better, each with the difference in points. `random_as_good`: test sets on which `filtered` is not
+    shown to beat `random`; only the first comparison's test set and `best` are tested.
     """
 
     side: Side | None
@@ -71,14 +72,14 @@ class AgainstAllRows:
 
 @dataclass(frozen=True)
 class FilteringVerdict:
-    """The verdict on the dataset as filtered with one representation, with the numbers that support it.
+    """The verdict on the dataset for one filtering, with the numbers that support the verdict.
 
-    `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if none changed by 5 points. `giveaway`: the most frequent cue of the removed rows whose rows are nearly all of
-    one class. `on_natural`: filtered against full on the natural test set that the headlines use. `on_first`,
-    `on_first_full`: filtered against its control and against full on the challenge set of the first deciding
-    comparison. `on_first` and `on_first_full` are None without a result; `against_all_rows` is None without a deciding
-    comparison.
+    `moved_class`: the class whose share of the train rows changed most, with its shares before and after, in [0, 1];
+    None if no share changed by 5 points. `giveaway`: the most frequent cue of the removed rows among the cues that
+    nearly always occur in rows of one class. `on_natural`: `filtered` compared with `full`, on the natural test set
+    that the report's summary uses. `on_first`, `on_first_full`: `filtered` compared with its control and with `full`,
+    on the challenge set of the first deciding comparison. `on_first` and `on_first_full` are None without a result;
+    `against_all_rows` is None without a deciding comparison.
     """
 
     representation: str
@@ -92,7 +93,9 @@ class FilteringVerdict:
 
 
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
-    """Return the verdict on every filtering, the most informative one first and the others in their usual order."""
+    """Return the verdict on every filtering, the most informative verdict first and the others in the order of the
+    filterings.
+    """
     found = [_filtering_verdict(data, one) for one in data.filtered]
     strongest = min(found, key=lambda one: get_args(rules.Code).index(one.verdict.code), default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
@@ -128,20 +131,26 @@ def _moved_class(filtered: FilteredSet, label_names: Sequence[str]) -> tuple[str
 
 @dataclass(frozen=True)
 class _Trained:
-    """One evaluator, trained on filtered and on other train sets of one filtering, and compared on whole test sets."""
+    """One evaluator, trained on `filtered` and on other train sets of one filtering, and compared on whole test
+    sets.
+    """
 
     data: BenchmarkData
     representation: str
     evaluator: str
 
     def sides(self, against: str, test_set: TestSet) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return which rows each training on filtered got right, and which rows each training on `against`."""
+        """Return the correct predictions (bool per row) of each training on `filtered`, and of each training on
+        `against`.
+        """
         names, where = ("filtered", against), (self.representation, test_set)
         first, second = (trained_right(self.data, self.evaluator, name, *where) for name in names)
         return first, second
 
     def stated(self, against: str, test: TestSet | None) -> StatedDifference | None:
-        """Compare on one test set; None if either side has no training, or the set no row."""
+        """Compare both train sets on one test set; return None if either has no training or the test set has no
+        rows.
+        """
         if test is None or not len(test.row_ids) or not all(sides := self.sides(against, test)):
             return None
         claim, lacks = claim_on(*sides, test, whole_set(test)), lacking(*sides, test.groups)
@@ -151,7 +160,7 @@ class _Trained:
         return StatedDifference(self.evaluator, against, test.name, claim.estimate, lacks, by_label)
 
     def judged(self, against: str, *test_sets: str) -> list[tuple[str, CrossedInterval, Side | None]]:
-        """Compare on these test sets, judged together; sets without a result are left out."""
+        """Compare both train sets on the named test sets, judged together; test sets without a result are left out."""
         tests = [one for one in self.data.test_sets if one.name in test_sets]
         claims = [claim_on(*self.sides(against, test), test, whole_set(test)) for test in tests]
         verdicts = judge(claims, smallest_effect=self.data.smallest_effect)
@@ -178,9 +187,9 @@ def _against_all_rows(trained: _Trained, comparisons: Sequence[Comparison]) -> A
 
 
 def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
-    """Return the verdict on the dataset as filtered by one representation (`rules.dataset_verdict`).
+    """Return the verdict on the dataset for the filtering with one representation (`rules.dataset_verdict`).
 
-    Among the deciding comparisons, the one of `report.primary` comes first, then the most significant ones.
+    The deciding comparison named by `report.primary` comes first; the others are ordered by significance.
     """
     deciding = [one for one in paired_differences(data) if one.deciding]
     mine = [one for one in deciding if one.representation == filtered.representation]
@@ -191,10 +200,10 @@ def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVer
 
 
 def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
-    """Return the names of the artefacts that predict the label and are in the row itself, the strongest first.
+    """Return the names of the artefacts that predict the label and can be seen in a single row, the strongest first.
 
-    If there is none, return `ALL_TOGETHER` if all artefacts together predict the label. Artefacts that a stronger cue
-    explains are left out.
+    If no single artefact predicts the label but all artefacts together do, return `ALL_TOGETHER`. Artefacts that a
+    stronger cue explains are left out.
     """
     if scan is None:
         return ()
@@ -203,7 +212,9 @@ def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
-    """Return the pool's first bias minus the bias of shuffled labels; None if one of them was not scored."""
+    """Return the representation bias at the start of filtering minus the bias for shuffled labels; None if either is
+    missing.
+    """
     if filtered.chance is None or filtered.first_scores is None:
         return None
     pool = filtered.rows.filter(pa.array(filtered.pool))

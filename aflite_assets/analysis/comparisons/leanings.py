@@ -1,4 +1,6 @@
-"""The table of properties that models may rely on: tests of every candidate, and whether it is a shortcut."""
+"""The table of properties that models may rely on: tests of every candidate property, and whether the property is a
+shortcut.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,8 +25,8 @@ LEANINGS = TidyTable("leanings", PropertyLeaning, derived=("leans", "shortcut"))
 
 
 def property_leanings(data: BenchmarkData) -> tuple[PropertyLeaning, ...]:
-    """Return the tests of every candidate: shortcuts first, then properties that models rely on; within a kind, the
-    most significant first.
+    """Return the tests of every candidate property: shortcuts first, then other properties that models rely on. The
+    most significant test of each kind comes first.
     """
     found = [_tested(data, one) for one in data.leanings]
     adjusted = iter(holm([p for one in found if (p := one.p_value) is not None]))
@@ -46,8 +48,8 @@ def _with_tie(one: PropertyLeaning, tie: BrokenTie, broken_p: float) -> Property
 
 
 def best_skill(data: BenchmarkData) -> Skill | None:
-    """Return the skill of the best evaluator that can judge on the first natural test set; None if there is no such
-    evaluator.
+    """Return the skill, on the first natural test set, of the best evaluator that can judge filtering; None if there is
+    no such evaluator.
     """
     natural = headline_set(data.test_sets)
     if natural is None or natural.unit != "row" or not len(natural.labels):
@@ -70,8 +72,8 @@ def best_skill(data: BenchmarkData) -> Skill | None:
 
 
 def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
-    """Test on the first natural test set; if few rows carry the property, also on challenge sets of the same
-    classes.
+    """Test one property on the first natural test set and, if few of its rows carry the property, also on challenge
+    sets with the same classes.
     """
     natural, found = _natural_set(data, of), Leaning(0)
     if natural is None or not len(natural.labels):
@@ -107,11 +109,11 @@ def _natural_set(data: BenchmarkData, of: LeaningInputs) -> TestSet | None:
 def _on_constructed(
     data: BenchmarkData, of: LeaningInputs, natural: TestSet
 ) -> Sequence[tuple[float, str, str | None, rules.ConstructedLoss | None]]:
-    """Return p-values of reliance on the property on constructed challenge sets that break the tie, with evaluator, set
-    and loss.
+    """Return tests of reliance on the property, on constructed challenge sets in which the property does not predict
+    the label: p-value, evaluator, test set and loss.
 
-    The maker of such a set removed or reversed the property, as an edit of the rows would. Every evaluator that can
-    judge is tested, because one may ignore or not see a property that others rely on.
+    In a constructed challenge set, the authors removed or reversed the property. Every evaluator that can judge
+    filtering is tested, because some evaluators may ignore a property that others rely on.
     """
     sets = {one.name: one for one in _of_own_classes(data, of) if one.collected == "constructed"}
     here, found = (natural.labels, of.pointed[natural.name], natural.groups), []
@@ -144,7 +146,9 @@ def _predicted(of: LeaningInputs, name: LeaningSet, tests: Sequence[TestSet]) ->
 
 
 def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
-    """Return the groups of the rows of several sets, which share no group; None if no set has groups."""
+    """Return group codes for the rows of several test sets; no two sets share a code. Return None if no set has
+    groups.
+    """
     if all(one.groups is None for one in tests):
         return None
     codes, start = [], 0
@@ -156,8 +160,8 @@ def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
 
 
 def _broken_ties(data: BenchmarkData, of: LeaningInputs) -> list[BrokenTie]:
-    """Return what each challenge set shows about the tie; adversarial sets show nothing, because models fail on them
-    anyway.
+    """Compare the tie between property and label on natural rows with the tie on each challenge set. Adversarial sets
+    are left out, because models fail on them anyway.
     """
     natural = _natural_set(data, of)
     if natural is None:

@@ -1,8 +1,9 @@
-"""Gains on a challenge set beyond the gain on natural rows of the same class and difficulty; intervals, no verdicts.
+"""Gains on a challenge set minus the gain on natural rows of the same class and difficulty, with intervals but without
+verdicts.
 
-A challenge set whose rows were chosen by a model's errors holds hard rows. On hard rows every other model is better
-than the model that got them wrong. So a gain there is no evidence about shortcuts, unless it is missing on natural rows
-that are as hard.
+If the rows of a challenge set were chosen because one model got them wrong, every other model is better on these rows.
+A gain on such a challenge set is therefore only evidence about shortcuts if it is larger than the gain on equally hard
+natural rows.
 """
 
 from collections.abc import Sequence
@@ -26,17 +27,19 @@ LEAST_OVERLAP = 0.8
 
 
 def natural_contrast(data: BenchmarkData, place: Place, against: str, here: TestSet) -> CrossedInterval | None:
-    """Return by how much the gain of `place` over `against` is larger on the challenge set `here` than on natural rows,
-    or None.
+    """Return by how much the gain of `place` over `against` on the challenge set `here` exceeds the gain on natural
+    rows.
 
-    Natural rows are those of the headlines' test set. Rows outside the filter's pool are used if there are any, because
-    challenge sets are outside it. A constructed challenge set is compared with all natural rows. Any other challenge
-    set is compared within strata of gold class and mean margin of the trainings on full (`accuracy.gold_margins`),
-    weighted by the challenge set. Rows that one model got wrong are hard in a way that another model's margin does not
-    show. For this reason, strata are made with the margins of each evaluator in turn, and the contrast with the lowest
-    lower end counts. Margins are taken among the classes of each set. If the challenge set merges classes, natural rows
-    seem harder than they would be with its classes. Return None if there is no natural set, a side is not trained, the
-    evaluator itself has no margins, or strata with natural rows hold less than `LEAST_OVERLAP` of the challenge set.
+    The natural rows are the rows of the natural test set that the report's summary uses. Natural rows outside the
+    filter's pool are used if there are any, because challenge rows are also outside the pool. A constructed challenge
+    set is compared with all natural rows. Any other challenge set is compared within strata, which are weighted as in
+    the challenge set. A stratum holds rows of one gold class with a similar mean margin (`accuracy.gold_margins`) of
+    the trainings on `full`. Rows that one model got wrong may have normal margins for another model. Strata are
+    therefore made with the margins of each evaluator in turn, and the contrast whose interval has the lowest lower end
+    is returned. Margins are computed among the classes of each test set. If the challenge set merges classes, natural
+    rows seem harder than they would be with the merged classes. Return None if there is no natural set, a side is not
+    trained, or the evaluator itself has no margins. Also return None if the strata that have natural rows hold less
+    than `LEAST_OVERLAP` of the challenge set.
     """
     there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
     if there is None or min(_groups(here), _groups(there)) < 2:
@@ -62,7 +65,7 @@ def natural_contrast(data: BenchmarkData, place: Place, against: str, here: Test
 def weighed_contrast(
     sides: Sequence[Sequence[Trainings]], weights: tuple[np.ndarray, np.ndarray], tests: tuple[TestSet, TestSet]
 ) -> CrossedInterval:
-    """Return `contrast_interval` with weighted rows; `sides` and `weights` have one entry per test set of `tests`."""
+    """Return `contrast_interval` for weighted rows; `sides` and `weights` have one entry per test set in `tests`."""
     first, second = ([[right * w for right in each] for each, w in zip(side, weights, strict=True)] for side in sides)
     return contrast_interval(first, second, [one.groups for one in tests])
 
@@ -70,7 +73,9 @@ def weighed_contrast(
 def _mean_margins(
     data: BenchmarkData, evaluator: str, tests: tuple[TestSet, TestSet]
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the margin of each row on both sets, averaged over the trainings on full; None without probabilities."""
+    """Return the margin of each row of both test sets, averaged over the trainings on `full`; None without
+    probabilities.
+    """
     full = data.cells_of(evaluator, "full", None)
     margins = [[one for cell in full if isinstance(one := gold_margins(cell, test), np.ndarray)] for test in tests]
     return (np.mean(margins[0], axis=0), np.mean(margins[1], axis=0)) if all(margins) else None
@@ -79,13 +84,14 @@ def _mean_margins(
 def stratum_weights(
     here_labels: np.ndarray, here_difficulty: np.ndarray, there_labels: np.ndarray, there_difficulty: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return float64 weights of challenge and of natural rows, with mean 1, that give both the same strata.
+    """Return float64 weights of challenge rows and of natural rows, each with mean 1. Each stratum has the same weight
+    in both kinds of rows.
 
-    A stratum is a class and one of `BINS` bins of difficulty; bin edges are quantiles of the challenge rows of the
-    class. Each class of the challenge set weighs the same, and the natural rows of a stratum share the weight of its
+    A stratum is a class and one of `BINS` bins of difficulty. The bin edges are quantiles over the class's challenge
+    rows. Each class of the challenge set has the same weight, and the natural rows of a stratum share the weight of its
     challenge rows. Rows of strata with fewer than `FEWEST_IN_STRATUM` natural rows get weight 0. Labels are int64; -1
-    marks natural rows whose class the challenge set lacks. Return None if those strata hold more than 1 -
-    `LEAST_OVERLAP` of the weight.
+    marks natural rows of a class that the challenge set does not have. Return None if the strata with weight 0 hold
+    more than 1 - `LEAST_OVERLAP` of the challenge set's weight.
     """
     here, there = np.zeros(len(here_labels)), np.zeros(len(there_labels))
     classes = np.unique(here_labels)

@@ -1,4 +1,6 @@
-"""Comparison of two results of `analysis`: numbers that moved, rows that changed sides, settings and data."""
+"""Comparison of two published results of `analysis`: numbers that changed, rows that moved between kept and removed,
+settings and data.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -23,10 +25,11 @@ Kind = Literal["setting", "data", "software"]
 
 @dataclass(frozen=True)
 class Version:
-    """One result of `analysis`: its name in messages, its folder, and what it was made with.
+    """One published result of `analysis`: its name in messages, its folder, and the settings, data and software behind
+    the result.
 
     `settings`, `data` and `software` map names to values; nested mappings are compared field by field. `scan`: the cues
-    that its scan found, or None without a scan.
+    that the scan found, or None without a scan.
     """
 
     name: str
@@ -39,10 +42,10 @@ class Version:
 
 @dataclass(frozen=True)
 class MovedCue:
-    """A cue that only one result has, or that has non-overlapping intervals of balanced accuracy, in [0, 1], in the two
+    """A cue that only one result has, or whose balanced accuracy, in [0, 1], has non-overlapping intervals in the two
     results.
 
-    `old` or `new` is None if that result lacks the cue.
+    `old`, `new`: the balanced accuracy in either result, or None if the result lacks the cue.
     """
 
     name: str
@@ -53,7 +56,7 @@ class MovedCue:
 
     @property
     def state(self) -> Literal["gone", "new", "weaker", "stronger"]:
-        """The change in one word."""
+        """The change of the cue, in one word."""
         if self.old is None or self.new is None:
             return "new" if self.old is None else "gone"
         return "weaker" if self.new < self.old else "stronger"
@@ -61,11 +64,11 @@ class MovedCue:
 
 @dataclass(frozen=True)
 class MovedNumber:
-    """One mean accuracy over the seeds in both results, in [0, 1], and the difference (new minus old) in points.
+    """One accuracy, averaged over seeds, in both results (in [0, 1]), and the difference (new minus old) in points.
 
-    `rows`: number of test rows compared; if `paired`, rows that both results have. `low`, `high`: the 95 % interval.
-    `side`: "above" or "below" if the number moved beyond its interval, judged among all numbers of the comparison (Holm
-    1979).
+    `rows`: number of compared test rows; if `paired`, only rows that both results have. `low`, `high`: the 95 %
+    interval. `side`: "above" or "below" if the change is significant after adjustment for all numbers of the comparison
+    (Holm 1979).
     """
 
     evaluator: str
@@ -87,7 +90,7 @@ class MovedNumber:
 class MovedRow:
     """One row that one result keeps and the other removes; `old` and `new` are "kept", "removed" or "not filtered".
 
-    `text`: the row's first text, None if it has none.
+    `text`: the row's first text, or None if the row has no text.
     """
 
     representation: str
@@ -101,7 +104,9 @@ class MovedRow:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Numbers of rows of one filtering: those in both results, those that changed sides, and those in only one."""
+    """Numbers of rows of one filtering: rows in both results, rows that moved between kept and removed, and rows in
+    only one result.
+    """
 
     representation: str
     shared: int
@@ -113,7 +118,7 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class Changed:
-    """One setting, fact of the data or software version that differs between two results, in words."""
+    """One setting, property of the data or software version that differs between two results, described in words."""
 
     kind: Kind
     name: str
@@ -123,9 +128,10 @@ class Changed:
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """Two results: their names, every number that both have, rows by filtering, and all other differences.
+    """Comparison of two results: their names, every number that both have, rows by filtering, and all other
+    differences.
 
-    `single`: how many numbers only one of the results has.
+    `single`: how many accuracies exist in only one of the results.
     """
 
     old: str
@@ -139,7 +145,7 @@ class VersionComparison:
 
     @property
     def moved(self) -> tuple[MovedNumber, ...]:
-        """The numbers that moved beyond their intervals."""
+        """The numbers that changed significantly."""
         return tuple(one for one in self.numbers if one.side in ("above", "below"))
 
     @property
@@ -157,7 +163,9 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Tested:
-    """The trainings of one place: which test rows each got right, with the rows' ids and groups."""
+    """All trainings of one evaluator on one train set: the test rows that each training predicted right, and the rows'
+    ids and groups.
+    """
 
     right: list[np.ndarray]
     ids: list[str]
@@ -167,9 +175,9 @@ class _Tested:
 def compare_versions(old: Version, new: Version, *, smallest_effect: float) -> VersionComparison:
     """Compare two results of `analysis` by their published files.
 
-    Accuracies on whole test sets are compared on the rows that both results have, by their ids in the source. If these
-    are under half of a test set, both sides are treated as independent samples. `smallest_effect`: in points; a smaller
-    difference is not reported as one.
+    Accuracies on whole test sets are compared on the rows that both results have. Rows are matched by their ids in the
+    source. If fewer than half of the smaller test set's rows are in both results, the results are treated as
+    independent samples. `smallest_effect`: the smallest difference, in points, that is reported as a difference.
 
     Raises:
         DataError: a result lacks a file that the comparison needs.
@@ -177,7 +185,9 @@ def compare_versions(old: Version, new: Version, *, smallest_effect: float) -> V
     for one in (old, new):
         missing = [name for name in (ROWS_FILE, TEST_ROWS_FILE, PREDICTIONS_FILE) if not (one.folder / name).is_file()]
         if missing:
-            raise DataError(f"{one.name} in {one.folder} has no {', '.join(missing)}; refresh the dataset first")
+            raise DataError(
+                f"the result {one.name} in {one.folder} lacks `{'`, `'.join(missing)}`; refresh the dataset first"
+            )
     before, after = _tested(old.folder), _tested(new.folder)
     shared = [place for place in after if place in before]
     pairs = [(place, _claimed(before[place], after[place])) for place in shared]
@@ -209,7 +219,7 @@ def compare_versions(old: Version, new: Version, *, smallest_effect: float) -> V
 
 
 def _cues_moved(old: ScanFacts | None, new: ScanFacts | None) -> Iterator[MovedCue]:
-    """Compare the cues that no stronger cue explains, by property and class."""
+    """Compare, by property and class, the cues that no stronger cue explains."""
     if old is None or new is None:
         return
     before, after = ({(one.name, one.label): one for one in each.cues} for each in (old, new))
@@ -223,7 +233,9 @@ def _cues_moved(old: ScanFacts | None, new: ScanFacts | None) -> Iterator[MovedC
 
 
 def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, float]]:
-    """Return the claim about one place, whether both sides have the same rows, and both mean accuracies on these."""
+    """Compare one accuracy in two results. Return the claim to judge, whether the results are paired by row, and the
+    mean accuracy in each result.
+    """
     known = {name: place for place, name in enumerate(old.ids)}
     there = np.array([place for place, name in enumerate(new.ids) if name in known], dtype=np.int64)
     here = np.array([known[new.ids[place]] for place in there], dtype=np.int64)
@@ -242,8 +254,8 @@ def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, floa
 
 
 def _tested(folder: Path) -> dict[_Place, _Tested]:
-    """Return every finished training by its place; a training that lacks rows of a test set is left out for that
-    set.
+    """Return the finished trainings by evaluator, train set and test set; a training that lacks rows of a test set is
+    left out there.
     """
     tests = pq.read_table(folder / TEST_ROWS_FILE, columns=["test_row", "test_set", "row_id", "source_id", "group"])
     names = np.array(tests["test_set"].to_pylist(), object)
@@ -264,7 +276,9 @@ def _tested(folder: Path) -> dict[_Place, _Tested]:
 
 
 def _trainings(folder: Path, tests: pa.Table) -> Iterator[tuple[tuple[str, str | None, str], np.ndarray]]:
-    """Yield the evaluator, representation and train set of each training with its correct rows, NaN if not tested."""
+    """Yield each training's evaluator, representation and train set, and which rows it predicted right (NaN if not
+    tested).
+    """
     predictions = pq.read_table(folder / PREDICTIONS_FILE)
     place = pc.index_in(predictions["test_row"], value_set=tests["test_row"].combine_chunks()).to_numpy()
     correct = predictions["correct"].to_numpy()
@@ -283,7 +297,7 @@ def _trainings(folder: Path, tests: pa.Table) -> Iterator[tuple[tuple[str, str |
 
 
 def _ids(table: pa.Table) -> list[str]:
-    """Return the rows' ids in their source; a repeated id gets the number of its repeat."""
+    """Return the rows' ids in their source, each followed by a number that counts repeats of the same id."""
     repeats: Counter[str] = Counter()
     ids = []
     for source_id, row_id in zip(table["source_id"].to_pylist(), table["row_id"].to_pylist(), strict=True):
@@ -327,7 +341,9 @@ def _statuses(folder: Path) -> dict[str, dict[str, tuple[str, str, str | None, s
 
 
 def _changed(kind: Kind, old: Mapping[str, object], new: Mapping[str, object], above: str = "") -> Iterator[Changed]:
-    """Yield the differences; a field that only one side has is one difference, however many fields are nested in it."""
+    """Yield the differences between two mappings; a field that only one side has is one difference, even if the field
+    is a mapping itself.
+    """
     for name in dict.fromkeys([*old, *new]):
         here, there = old.get(name), new.get(name)
         if isinstance(here, Mapping) and isinstance(there, Mapping):

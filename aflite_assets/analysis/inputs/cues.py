@@ -1,4 +1,4 @@
-"""Records of evidence about removed rows: cues, a planted shortcut and similarities, which `diagnostics` computes."""
+"""Records of evidence about removed rows, which `diagnostics` computes: cues, planted shortcuts and similarities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,14 +22,16 @@ OF_ITS_QUESTION = "of its question"
 
 @dataclass(frozen=True)
 class Cue:
-    """A tested cue: how often removed rows carry it, and how often random rows of the same classes do.
+    """A tested cue: the share of removed rows with the cue, and the share of random rows of the same classes with the
+    cue.
 
-    `kind`: attribute, partial input (one text of a pair predicts the label), word, length (of texts), or column (of
-    features). `label_name`: the class that the cue is most associated with; `class_share`: the share of its rows that
-    carry the cue; `class_shares`: the shares of all classes in the dataset's order. The other shares are of the removed
-    rows of the classes that the cue is associated with. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's
-    method over all cues. `same_rows_as`: the more informative word that occurs in nearly the same rows; `alike`: the
-    words whose `same_rows_as` is this one. `elsewhere`: the cue's shares in challenge sets.
+    `kind`: attribute, partial input (one text of a pair predicts the label), word, text length, or feature column.
+    `label_name`: the class that the cue is most associated with. `class_share`: the share of class `label_name` among
+    the rows with the cue. `class_shares`: the shares of all classes among these rows, in the dataset's order.
+    `share_removed`, `share_expected`: the share of the removed and of random rows that carry the cue and have a class
+    that the cue is associated with. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's method over all cues.
+    `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the words that name this cue
+    in `same_rows_as`. `elsewhere`: the share of rows with the cue in each challenge set.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -55,8 +57,8 @@ class Cue:
 
     @property
     def shown(self) -> bool:
-        """Whether the cue's rows were removed more often than by chance and are at least `LEAST_SHARE` of the removed
-        rows.
+        """Whether rows with the cue were removed more often than by chance and are at least `LEAST_SHARE` of the
+        removed rows.
         """
         return self.share_removed >= LEAST_SHARE and self.adjusted_p <= 1 - CONFIDENCE
 
@@ -72,7 +74,7 @@ CUES = TidyTable("cues", FilteringCue, derived=("shown", "share_kept"))
 
 
 def read_cues(table: pa.Table) -> tuple[Cue, ...]:
-    """Return the published cues in their order, with p-values adjusted for the number of tests."""
+    """Return the published cues in their order, with p-values adjusted for the number of tested cues."""
     rows = table.to_pylist()
     adjusted = holm([row["p_value"] for row in rows])
     alike: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
@@ -87,10 +89,11 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
 
 
 def telling(cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues to name, in their order: only one of several words in the same rows, and only one length.
+    """Return the cues that a report names, in the given order. Of several words in the same rows only one is kept, and
+    only one length.
 
-    Lengths nearly agree with one another, so one is enough. The length kept is an answer's rank in its question if
-    there is one, else the first.
+    Lengths nearly agree with one another, so one is enough. An answer's rank by length in its question is preferred to
+    other lengths; otherwise the first length is kept.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
     cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]
@@ -103,8 +106,8 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 
 @dataclass(frozen=True)
 class PlantedRemoval:
-    """Counts of train rows that entered the filter and that it removed, for all rows and for planted rows (`attribute`
-    has one of `values`).
+    """Numbers of train rows that entered the filter and that were removed, among all rows and among planted rows (whose
+    `attribute` has one of `values`).
     """
 
     representation: str
@@ -143,8 +146,8 @@ PLANTED = TidyTable(
 
 @dataclass(frozen=True)
 class MeanSimilarity:
-    """Mean cosine similarity over all pairs of `used_rows` drawn from one class's `rows` that were kept, removed or
-    random (`side`).
+    """Mean cosine similarity over all pairs of `used_rows` rows of one class, drawn from `rows` kept, removed or random
+    rows (`side`) of the class.
     """
 
     representation: str
@@ -161,8 +164,8 @@ SIMILARITIES = TidyTable("similarities", MeanSimilarity)
 
 @dataclass(frozen=True, eq=False)
 class SimilarityBlock(MeanSimilarity):
-    """A mean similarity with the shown rows and their `similarities` (shown x shown, float32 in [-1, 1]), in the order
-    of `row_ids`.
+    """A mean similarity, the ids of some rows to show (`row_ids`), and the pairwise `similarities` of these rows
+    (float32 in [-1, 1], in the order of `row_ids`).
     """
 
     row_ids: Sequence[int]
@@ -174,7 +177,7 @@ ClassBlocks = tuple[SimilarityBlock, ...]
 
 
 def class_similarities(representation: str, table: pa.Table) -> tuple[ClassBlocks, ...]:
-    """Return the records of a published table of similarities by class, in its order."""
+    """Return the records of a published table of similarities by class, in the table's order."""
     blocks = []
     for row in table.to_pylist():
         mean, similarities = row.pop("mean_similarity"), np.array(row.pop("similarities"), np.float32)

@@ -1,4 +1,6 @@
-"""Rows that weak models forget, as a report uses them: weak models, their agreement, minorities and second phases."""
+"""Inputs of a report about the rows that weak models forget: numbers per weak model, agreement of weak models, and
+second phases of training.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,14 +11,16 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class WeakModelFacts:
-    """One weak model's numbers from its first seed; stored as JSON in the summary of `forgettable_sets`.
+    """Numbers about one weak model, from its first seed; stored as JSON in the summary of `forgettable_sets`.
 
-    `rows`: presented in training; among them `forgettable`, `never_learnt`, and `taken` (after balancing). `events`:
-    number of rows by forgetting events, and of rows never learnt. `by_class`: number of rows, forgettable rows and
-    taken rows by class. Shares in [0, 1]: `largest_class` of the rows, `train_accuracy` at presentation, and `accuracy`
-    on splits that were not trained on. `margins` has an entry per such split that is large enough: `largest_class`, and
-    the interval (`low`, `high`) of the accuracy minus it, in points. `margins` is empty for an evaluator's own
-    training.
+    `rows`: number of rows presented in training; `forgettable`: number of rows that were forgotten or never learnt;
+    `never_learnt`: number of rows never learnt; `taken`: number of rows in the forgettable set (after balancing).
+    `events`: the number of rows for each number of forgetting events, and the number of rows never learnt. `by_class`:
+    the numbers of rows, forgettable rows and taken rows of each class. All shares are in [0, 1]: `largest_class` (share
+    of the rows), `train_accuracy` (when rows are presented), and `accuracy` (on splits that were not trained on).
+    `margins`: per split in `accuracy` that is large enough, the share of the split's `largest_class`, and the interval
+    (`low`, `high`), in points, of the accuracy minus that share. `margins` is empty if the weak model is an evaluator's
+    own training.
     """
 
     rows: int
@@ -38,9 +42,10 @@ class WeakModelFacts:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of two trainings on which rows they forget: counts, the Jaccard index, and its mean for random sets.
+    """Agreement of two trainings on which rows they forget: counts, the Jaccard index of both sets, and the mean index
+    of random sets.
 
-    The random sets have the same sizes; both indices are None if no row is forgettable.
+    The random sets have the same sizes as the two sets; both indices are None if no row is forgettable.
     """
 
     first: str
@@ -54,10 +59,11 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class LearntRows:
-    """The course of learning of train rows in one training of a weak model.
+    """Learning statistics of the train rows in one training of a weak model.
 
-    `counts`: one line per row with row_id, forgetting_events, right (0: never learnt) and presentations, all int64.
-    `sets`: row ids (int64, ascending) of the sets drawn from this training, by name, without random ones.
+    `counts`: one line per row with the int64 columns `row_id`, `forgetting_events`, `right` (how often it was right; 0:
+    never learnt) and `presentations`. `sets`: row ids (int64, ascending) of each set drawn from this training, by name;
+    random sets are left out.
     """
 
     weak_model: str
@@ -68,11 +74,12 @@ class LearntRows:
 
 @dataclass(frozen=True)
 class SecondPhase:
-    """An evaluator that starts from `start`, which was trained on full, and continues with rows of weak models.
+    """An evaluator that continues the training of the evaluator `start`, which was trained on `full`, with rows chosen
+    by weak models.
 
-    `rows`: what each stage trains on, in words. `weak_model` and `set_name`: of the first stage on a weak model's rows.
-    `training`: how each stage trains, in words; empty if unknown. `as_many_as`: the other weak model whose number of
-    rows that stage uses, or None.
+    `rows`: the rows that each stage trains on, in words. `weak_model`, `set_name`: the weak model and the row set of
+    the first stage that trains on a weak model's rows. `training`: how each stage trains, in words; empty if unknown.
+    `as_many_as`: the weak model whose number of rows is used, if it is not `weak_model`; else None.
     """
 
     start: str
@@ -84,16 +91,17 @@ class SecondPhase:
 
     @property
     def sized_by(self) -> str:
-        """The weak model whose number of rows the phase uses."""
+        """The weak model whose set determines the number of rows in the phase."""
         return self.as_many_as or self.weak_model
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Accuracy in [0, 1], averaged over `seeds`, if rows whose probability of `class_name` exceeds a threshold get that
-    class.
+    """Accuracy in [0, 1], averaged over `seeds`, if every row whose probability of `class_name` exceeds a threshold is
+    assigned this class.
 
-    `chosen`: the threshold of highest accuracy; among equal ones, the one nearest to 0.5.
+    `chosen`: whether this threshold has the highest accuracy; among equal accuracies, the threshold nearest to 0.5 is
+    chosen.
     """
 
     evaluator: str

@@ -1,9 +1,9 @@
-"""Learning curves and the sizes at which they stop rising: for encoders over the warm-up rows, and for a model over a
-growing sample.
+"""Learning curves, and the sizes at which they stop rising: curves of encoders over the number of warm-up rows, and
+curves of a model over the size of a growing sample.
 
-The papers choose the warm-up rows "based on the learning curve in low-data regime" (ICML 2020, section 2) without
-saying how; the rule here is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm
-1.
+Le Bras et al. (ICML 2020, section 2) choose the warm-up rows "based on the learning curve in low-data regime" but do
+not explain how; the rule here is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP),
+Algorithm 1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,10 +17,12 @@ from aflite_assets.specs.sample import StopRule
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Held-back rows that one representation's encoder predicted right, by the number of rows it was trained on.
+    """Number of held-back rows that one representation's encoder predicted right, by the number of rows that it was
+    trained on.
 
-    `rows`: sizes of the samples, ascending; `right`: held-back rows predicted right after each size; `largest_class`:
-    held-back rows of the most frequent class, which guessing gets right.
+    `rows`: sizes of the train samples, ascending. `right`: number of held-back rows predicted right after training on
+    each sample. `largest_class`: number of held-back rows of the most frequent class, which guessing this class gets
+    right.
     """
 
     representation: str
@@ -31,12 +33,13 @@ class LearningCurve:
 
     @property
     def elbow(self) -> int:
-        """The smallest sample whose accuracy is not clearly below the best one.
+        """The smallest sample whose accuracy is not clearly below the best accuracy.
 
-        More rows make an encoder worse only by chance of training. So accuracies are first replaced by the nearest
-        non-decreasing values (isotonic regression). The elbow is the first size whose smoothed value reaches the lower
-        end of Wilson's 95 % interval around the last and highest value. Source: the rule of one standard error (Breiman
-        et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval instead.
+        If an encoder gets worse with more rows, this is due to chance in training. Accuracies are therefore first
+        replaced by the nearest non-decreasing values (isotonic regression). The elbow is the first size whose smoothed
+        value reaches the lower end of Wilson's 95 % interval around the last and highest value. Source: the rule of one
+        standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval
+        instead.
         """
         from scipy.optimize import isotonic_regression
 
@@ -47,9 +50,9 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class SampleCurve:
-    """A learning curve of one model for a growing sample: `right` has a number per size and training.
+    """A learning curve of one model for a growing sample: `right` has one number per size and training.
 
-    `stop`: the rule that ends the growth. Sizes were tried in their order.
+    `stop`: the rule that ends the growth. The sizes are in the order in which they were tried.
     """
 
     rows: tuple[int, ...]
@@ -60,16 +63,17 @@ class SampleCurve:
 
     @property
     def means(self) -> LearningCurve:
-        """Each size's mean over its trainings, rounded to whole rows, as a learning curve."""
+        """A learning curve of the means over the trainings of each size, rounded to whole rows."""
         right = tuple(round(sum(each) / len(each)) for each in self.right)
         return LearningCurve("sample", self.rows, right, self.held_back_rows, self.largest_class)
 
     @property
     def chosen(self) -> int:
-        """The size that is enough: the last one before accuracy stopped increasing, or the largest if it never did.
+        """The size that is large enough: the last size before accuracy stopped increasing, or the largest size if
+        accuracy never stopped.
 
-        "flat" is the rule of `LearningCurve.elbow`; "falls", from Algorithm 1, stops at the first size that is no
-        better than the one before.
+        The rule "flat" is the rule of `LearningCurve.elbow`. The rule "falls", from Algorithm 1, stops at the first
+        size that is not better than the previous size.
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -79,9 +83,7 @@ class SampleCurve:
 
     @property
     def ended(self) -> bool:
-        """Whether no larger sample needs to be tried, because `NO_BETTER` larger ones were no better than the chosen
-        one.
-        """
+        """Whether the growth ends, because `NO_BETTER` larger samples were not better than the chosen one."""
         return self.rows.index(self.chosen) + NO_BETTER[self.stop] < len(self.rows)
 
 
@@ -90,15 +92,18 @@ NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
 
 
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:
-    """Return the largest elbow, because one warm-up split serves all representations and must be enough for each."""
+    """Return the largest elbow of the curves, because one warm-up split serves all representations and must be large
+    enough for each.
+    """
     return max(curve.elbow for curve in curves)
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One size of a learning curve: accuracy with Wilson's bounds, whether it is the elbow, and whether it was chosen.
+    """One size of a learning curve: accuracy with Wilson's bounds, whether the size is the elbow, and whether the size
+    was chosen.
 
-    All accuracies and `most_frequent_class`, the accuracy of guessing, lie in [0, 1].
+    All accuracies lie in [0, 1]; `most_frequent_class` is the accuracy of guessing the most frequent class.
     """
 
     representation: str
@@ -115,7 +120,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SamplePoint:
-    """One size of the sample, as in `CurvePoint`: means over `repeats` trainings, with the lowest and highest
+    """One size of the growing sample, as in `CurvePoint`: means over `repeats` trainings, with the lowest and highest
     accuracy.
     """
 
@@ -167,7 +172,8 @@ Flaw = Literal["no better than guessing", "still rises", "never rises"]
 def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
     """Return why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops.
 
-    The size is the elbow of a warm-up curve, which may be the smallest size, or the chosen size of a sample.
+    The chosen size is the elbow of a warm-up curve, or the size of a sample. An elbow may be the smallest size of its
+    curve, but the size of a sample may not.
     """
     first, last = points[0], points[-1]
     if max(point.interval_low for point in points) <= first.most_frequent_class:

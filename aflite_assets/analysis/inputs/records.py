@@ -1,4 +1,6 @@
-"""Input records of an analysis: trainings, test sets, filtered sets, and all inputs of one report; no statistics."""
+"""Input records of an analysis: trainings, test sets, filtered sets, and all inputs of one report. No statistics are
+computed here.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +35,8 @@ DATA_MAP_COLUMNS = ("guid", "index", "confidence", "variability", "correctness",
 class Training:
     """One evaluator trained on one train set with one seed; `reason`: why the training is not done, if known.
 
-    `representation` names the filtering that the train set belongs to; None for `full` and forgettable rows.
+    `representation` names the filtering that the train set belongs to; None for `full` and for sets of forgettable
+    rows.
     """
 
     evaluator: str
@@ -50,8 +53,8 @@ class Cell(Training):
     """A training and its predictions; two cells of the same training are equal.
 
     `predictions` (of a done cell) has the columns `test_set` (string), `row_id` (int64) and `predicted` (int64, a class
-    number of the dataset). Test sets with `adds_probabilities` and top-k accuracy also need `probabilities`
-    (list<float32> over the dataset's classes, null if the evaluator gives none) or, instead, `gold_rank`
+    number of the dataset). For top-k accuracy and for test sets with `adds_probabilities`, `predictions` also has
+    `probabilities` (list<float32> over the dataset's classes; null if the evaluator gives none) or `gold_rank`
     (`accuracy.with_ranks`). A test set of questions has one row per question (`questions.question_predictions`).
     """
 
@@ -65,8 +68,8 @@ class Cell(Training):
 
 @dataclass(frozen=True)
 class FineTuned:
-    """An evaluator trained like `start` and then fine-tuned on rows of the challenge sets `sets`, one after the
-    other.
+    """An evaluator trained like the evaluator `start` and then fine-tuned on rows of each challenge set in `sets`, in
+    order.
     """
 
     start: str
@@ -82,20 +85,21 @@ class FineTuned:
 class TestSet:
     """Rows that evaluators are tested on: a split of the dataset (natural) or a challenge set.
 
-    `row_ids`, `labels`: int64, one per row; labels number the set's own `label_names`. `kept[representation]`: bool
-    mask of the rows of a natural set that survived filtering. `own_kept[representation, train set]`: bool mask of the
-    rows left by the rule that made another train set (a single pass, an earlier size). `categories[column]`: one text
-    per row (None or empty for no category) that splits a challenge set. `class_map[c]`: int64, the set's class for the
-    dataset's class `c`, -1 for none; None if both have the same classes. `collapse` decides which values `class_map` is
-    applied to. With "label" it is the predicted class, which is wrong if it is mapped to none. With "probability" it is
-    the probabilities: they are summed over classes that are mapped to the same class, and the largest sum is the
-    prediction. `notes`: caveats that belong to the numbers. `groups`: int64, one per row; rows of the same number
-    belong together (one premise, one template); None if every row is its own group. `pooled`: True if the rows entered
-    the filter's pool with the train rows, so that a difference on them is no evidence of help or harm. `unit`: the unit
-    that is right or wrong and that intervals count. A multiple-choice question is represented by the row of its right
-    answer (`questions.question_set`). `chance`, in [0, 1], is then the mean accuracy of guessing; otherwise it is None.
-    `collected`: how the challenge set's rows were collected, as declared in the dataset's file; None if undeclared.
-    `questions`: int64, one per row, if rows are answers to questions and a group holds several questions; else None.
+    `row_ids`, `labels`: int64, one per row; a label is an index into the set's own `label_names`.
+    `kept[representation]`: bool mask of the rows of a natural set that filtering kept. `own_kept[representation, train
+    set]`: the same mask for the rule that made another train set (a single pass, an earlier size).
+    `categories[column]`: the category of each row of a challenge set (None or empty for no category). `class_map[c]`:
+    int64, the set's class for the dataset's class `c`, or -1 for none. `class_map` is None if the set has the dataset's
+    classes. `collapse`: how `class_map` is applied. With "label", the predicted class is mapped, and a class that is
+    mapped to none counts as wrong. With "probability", probabilities are summed over classes that are mapped to the
+    same class, and the class with the largest sum is predicted. `notes`: caveats about the set's numbers. `groups`:
+    int64, one per row; rows with the same number belong together (one premise, one template); None if every row is its
+    own group. `pooled`: True if the rows entered the filter's pool with the train rows; a difference on such rows is no
+    evidence of help or harm. `unit`: what a prediction is right or wrong about. A multiple-choice question is
+    represented by the row of its right answer (`questions.question_set`). `chance`, in [0, 1]: for questions, the mean
+    accuracy of guessing; otherwise None. `collected`: how the challenge rows were collected, as declared in the
+    dataset's file; None if undeclared. `questions`: int64, one per row, if rows are answers to questions and a group
+    holds several questions; else None.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -120,12 +124,14 @@ class TestSet:
 
     @property
     def question_codes(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64; the group's number if `questions` is None."""
+        """Number of the question that each row answers, int64; if `questions` is None, the groups are the questions."""
         return self.groups if self.questions is None else self.questions
 
     @property
     def adds_probabilities(self) -> bool:
-        """Whether predictions come from probabilities because classes of the dataset are merged or mapped to none."""
+        """Whether predictions are made from summed probabilities, because classes of the dataset are merged or mapped
+        to none.
+        """
         if self.class_map is None or self.collapse == "label":
             return False
         return bool((self.class_map < 0).any()) or len(np.unique(self.class_map)) < len(self.class_map)
@@ -135,13 +141,13 @@ class TestSet:
 class FilteredSet:
     """The outcome of filtering with one representation.
 
-    `iterations` has the columns iteration (int64), rows_in (the pool), train_rows_in (its train rows), scored_rows_in,
-    removed, train_removed, scored_removed, cutoff (nullable), representation_bias (in [0, 1]) and rows_never_held_out.
-    `rows` holds every row of the pool and of the scored splits, with row_id, split, label, kept, removed_in_iteration
-    (nullable), predictability and label_probability (in [0, 1], nullable). `runs`: how often the filter ran, each time
-    with its own random draws. `kept_jaccard`: similarity of the train rows that several runs kept (mean and least over
-    pairs, and by_chance, in [0, 1]). `chance`: scores with permuted labels; `first_scores`: row_id and predictability
-    in the first iteration.
+    `iterations` has the columns `iteration` (int64), `rows_in` (rows of the pool), `train_rows_in`, `scored_rows_in`,
+    `removed`, `train_removed`, `scored_removed`, `cutoff` (nullable), `representation_bias` (in [0, 1]) and
+    `rows_never_held_out`. `rows` holds every row of the pool and of the scored splits, with the columns `row_id`,
+    `split`, `label`, `kept`, `removed_in_iteration` (nullable), `predictability` and `label_probability` (in [0, 1],
+    nullable). `runs`: number of runs of the filter, each with its own random draws. `kept_jaccard`: Jaccard index, in
+    [0, 1], of the train rows that two runs kept: mean and minimum over pairs of runs, and expected by chance. `chance`:
+    scores with permuted labels; `first_scores`: `row_id` and `predictability` in the first iteration.
     """
 
     representation: str
@@ -178,7 +184,7 @@ class FilteredSet:
 
     @property
     def pool(self) -> np.ndarray:
-        """Bool mask of the `rows` that were filtered as train rows are: train rows and rows of pooled splits."""
+        """Bool mask of the `rows` that were filtered like train rows: the train rows and the rows of pooled splits."""
         return self._in_train_or([split for split in self.filtered_splits if self.policy(split) == "pooled"])
 
     def _in_train_or(self, splits: Sequence[str]) -> np.ndarray:
@@ -187,8 +193,8 @@ class FilteredSet:
 
 @dataclass(frozen=True)
 class ScoreBin:
-    """Numbers of train rows that entered an iteration with a predictability from `low` up to `high`, and that it
-    removed.
+    """Numbers of train rows with a predictability from `low` up to `high` that entered an iteration (`rows`) and that
+    were removed by it (`removed`).
     """
 
     representation: str
@@ -210,12 +216,12 @@ class EvidenceTable:
 
 @dataclass(frozen=True, eq=False)
 class DataMap:
-    """The data map of an evaluator trained on all train rows, with a column for the rows that one representation's
-    filter kept.
+    """The data map of an evaluator trained on all train rows; the column `kept` marks the rows that one
+    representation's filter kept.
 
-    `table` has `DATA_MAP_COLUMNS`: guid is the source's id and index the row's place in the table; `kept` is null for
-    rows that never entered the filter. `seeds`: number of trainings averaged over; `epochs`: epochs of each training.
-    `seeds` is 0 if the map is `given` with the data.
+    `table` has the columns `DATA_MAP_COLUMNS`: `guid` is the row's id in the source, `index` its place in the table,
+    and `kept` is null for rows that never entered the filter. `seeds`: number of trainings averaged over; `epochs`:
+    epochs of each training. `seeds` is 0 if the map is `given` with the data.
     """
 
     evaluator: str
@@ -228,12 +234,12 @@ class DataMap:
 
 @dataclass(frozen=True)
 class RankingOverlap:
-    """Overlap of the train rows that two rankings kept; `representation` and `against` name the two filterings.
+    """Overlap of the train rows kept by two filterings (named `representation` and `against`) with different rankings.
 
-    `train_set`: filtered or filtered_<name>. Both filterings had the same `rows` train rows: `first_rows` and
-    `second_rows` are the numbers that each kept, and `shared` is the number that both kept. `jaccard` in [0, 1]:
-    `shared` divided by the rows that at least one kept; `jaccard_by_chance`: its mean over two random sets of these
-    sizes. `jaccard` and `jaccard_by_chance` are None if neither filtering kept a row.
+    `train_set`: `filtered` or `filtered_<name>`. Of the same `rows` train rows, the first filtering kept `first_rows`
+    and the second `second_rows`; `shared` rows were kept by both. `jaccard`, in [0, 1]: `shared` divided by the number
+    of rows that at least one filtering kept; `jaccard_by_chance`: the mean index of two random sets of these sizes.
+    `jaccard` and `jaccard_by_chance` are None if neither filtering kept a row.
     """
 
     representation: str
@@ -252,9 +258,7 @@ RANKING_OVERLAP = TidyTable("ranking_overlap", RankingOverlap)
 
 @dataclass(frozen=True)
 class RankingPair:
-    """Names of two filtered sets of the same representation that differ in their ranking, with the `rankings` of
-    both.
-    """
+    """Names of two filtered sets that use the same representation but rank rows differently, and both `rankings`."""
 
     representation: str
     against: str
@@ -277,10 +281,10 @@ POINTED = pa.schema(
 class Candidate:
     """A property that is associated with the label on train rows.
 
-    `kind`, `name` and `word` identify it. `reason`: why it is no part of the task, if known: declared in the file, or
-    an artefact by nature. `values` are the property's values that point to a class, `points_to` these classes, and
-    `rows` the number of train rows with each value. `overlap`, in [0, 1]: the share of the train rows that can be kept
-    so that the property is not associated with any class.
+    `kind`, `name` and `word` identify the property. `reason`: why the property is no part of the task ("declared" in
+    the dataset's file, or an "artefact" by nature), or None. `values`: the property's values that predict a class;
+    `points_to`: the class that each value predicts; `rows`: the number of train rows with each value. `overlap`, in [0,
+    1]: the share of the train rows that can be kept so that the property is not associated with any class.
     """
 
     candidate: int
@@ -300,11 +304,11 @@ CANDIDATES = TidyTable("candidates", Candidate)
 
 @dataclass(frozen=True, eq=False)
 class LeaningInputs:
-    """A candidate with the predictions and values that tests of it need.
+    """A candidate property, with the predictions and property values for testing whether models rely on the property.
 
-    `pointed`: per test set, the dataset's class that each row's value points to (int64, -1 for none), in the set's row
-    order; sets that lack the property are left out. `predicted`: by train set and test set, the predictions of each
-    finished training of `evaluator`, int64. `too_few_rows`: True if no train sets were drawn because rows were too few.
+    `pointed`: per test set, the class that each row's value of the property points to (int64, -1 for none); test sets
+    without the property are left out. `predicted`: per train set and test set, the predictions (int64) of each finished
+    training of `evaluator`. `too_few_rows`: True if there were too few rows to draw train sets.
     """
 
     of: Candidate
@@ -322,14 +326,16 @@ class LeaningInputs:
 
 @dataclass(frozen=True, eq=False)
 class Forgettables:
-    """Everything about forgettable rows that one report shows: weak models, sets, second phases and thresholds.
+    """Everything that one report shows about forgettable rows: weak models, row sets, second training phases and
+    thresholds.
 
-    `models` are by name; `failed` maps names to the reason. `minorities` has the columns weak_model and name (null for
-    all rows), seed, measure, group, rows, mean and deviation. `phases` are by evaluator. `cells` are those in no other
-    table: second phases and their starts on full, and trainings on sets of forgettable rows alone. `overlap`: by
-    natural test set, the Jaccard index of the words of both texts of each row, float64 in [0, 1]; `positive`: the class
-    number associated with a high overlap. `thresholds`: threshold curves of phases and of the evaluators they start
-    from. `learnt`: row by row, how each training of a weak model learnt the rows.
+    `models`: the trained weak models by name; `failed`: why the other weak models were not trained, by name.
+    `minorities` has the columns `weak_model` and `name` (null for the set of all rows), `seed`, `measure`, `group`,
+    `rows`, `mean` and `deviation`. `phases`: the second phase of each evaluator. `cells`: training runs of second
+    phases, training runs on `full` from which second phases start, and training runs on sets of forgettable rows alone.
+    `overlap`: per natural test set, the Jaccard index (float64 in [0, 1]) of the words in each row's two texts;
+    `positive`: the class number associated with a high overlap. `thresholds`: threshold curves of second phases and of
+    the evaluators that the phases start from. `learnt`: how each training of a weak model learnt the rows.
     """
 
     models: Mapping[str, WeakModelFacts]
@@ -349,25 +355,27 @@ class Forgettables:
         return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
 
     def control_of(self, evaluator: str) -> str | None:
-        """Return the evaluator whose second phase used as many random rows instead, or None."""
+        """Return the control: the evaluator whose second phase used as many random rows; None if there is none."""
         phase = self.phases[evaluator]
         return None if phase.set_name == "random" else self._phase_on(phase, "random")
 
     def rival_of(self, evaluator: str) -> str | None:
-        """Return the evaluator whose second phase used the rows to whose number this phase's rows were cut, or None."""
+        """Return the evaluator whose second phase determined how many rows this evaluator's second phase uses,
+        or None.
+        """
         phase = self.phases[evaluator]
         return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
 
     def _phase_on(self, phase: SecondPhase, set_name: str) -> str | None:
-        """Return the evaluator with the same start whose phase used the named rows of the weak model that gives `phase`
-        its size.
+        """Return the evaluator with the same start whose phase used the row set `set_name` of the weak model
+        `phase.sized_by`.
         """
         wanted = (phase.start, phase.sized_by, set_name)
         found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
         return next(found, None)
 
     def cells_of(self, evaluator: str, train_set: str = "full") -> list[Cell]:
-        """Return the cells of an evaluator in a second phase, over the seeds."""
+        """Return the training runs of an evaluator in a second phase, one per seed."""
         return [cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set)]
 
 
@@ -377,17 +385,18 @@ NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DatasetRecord:
-    """Everything known about a dataset and its models apart from results, stated in the report as it is.
+    """Everything that a report states unchanged about a dataset and its models, apart from results.
 
-    `split_rows` are counted as loaded; `warmup_rows` were taken from train for the encoders; `notes` are to be read
-    first. `settings_done` are changes that settings made to the source's rows; `published` names the papers' figures in
-    `published_tables`; `provenance` holds versions and seeds as text. `missing_sets` are challenge sets that could not
-    be obtained, with the reason. No difference under `smallest_effect` points is reported as one.
+    `split_rows`: number of loaded rows per split; `warmup_rows`: number of train rows used to train the encoders;
+    `notes`: remarks at the top of the report. `settings_done`: changes that settings made to the source's rows;
+    `published`: name of the papers' figures in `published_tables`; `provenance`: versions and seeds as text.
+    `missing_sets`: why each missing challenge set could not be obtained. `smallest_effect`: the smallest difference, in
+    points, that is reported as a difference.
 
-    `families` and `architectures` map "evaluators.<name>" and "representations.<name>" to a text that is equal for
-    models of one family or architecture. `held_back` is the share of train rows, in (0, 1), that an evaluator uses for
-    early stopping. `fine_tuned` evaluators were trained further on challenge sets; `partial_inputs` see only a part of
-    the input. `rankings`: by representation, filtered sets that differ only in their ranking.
+    `families` and `architectures` map "evaluators.<name>" and "representations.<name>" to a text. Models of the same
+    family or architecture have the same text. `held_back`: per evaluator, the share of train rows, in (0, 1), used for
+    early stopping. `fine_tuned`: evaluators that were trained further on challenge sets. `partial_inputs`: evaluators
+    that see only a part of the input. `rankings`: per representation, a filtered set that differs only in its ranking.
     """
 
     name: str
@@ -414,15 +423,15 @@ class DatasetRecord:
 class BenchmarkData(DatasetRecord):
     """Everything that one report shows.
 
-    `source`: where the rows are in the user's files. `checks`: results of the checks of data, filter and models.
-    `warmup_curves` is empty if a size was given; `sample_curve` is None if all train rows are filtered. `primary` names
-    the evaluator and test set of the comparison that sentences state first; if None, the most significant one is first.
-    `leanings`: properties that models may rely on. `scan`: cues that predict the label by themselves, or None if the
-    rows were not scanned.
+    `source`: the places of rows in the user's files. `checks`: results of the checks of data, filter and models.
+    `warmup_curves` is empty if a size was given; `sample_curve` is None if all train rows are filtered. `primary`:
+    evaluator and test set of the comparison that sentences state first; if None, the most significant comparison is
+    first. `leanings`: properties that models may rely on. `scan`: cues that predict the label by themselves, or None if
+    the rows were not scanned.
 
-    `score_bins` count the rows of each filtering by predictability in every iteration. `similarities` of rows, `cues`
-    of the removed rows and `row_facts` of single rows (`rows.table.ROW_FACTS`) are by representation. `filter_runs`:
-    the filter run that made the `filtered` set of each seed; empty if there is one run. `row_information`: pointwise
+    `score_bins`: numbers of rows by predictability, per filtering and iteration. `similarities` of rows, `cues` of
+    removed rows and `row_facts` (`rows.table.ROW_FACTS`) are given per representation. `filter_runs`: per seed, the
+    number of the filter run that made the `filtered` set; empty if the filter ran once. `row_information`: pointwise
     V-information of rows (`rows.table.INFORMATION`).
     """
 
@@ -455,7 +464,7 @@ class BenchmarkData(DatasetRecord):
 
     @property
     def evaluators(self) -> tuple[str, ...]:
-        """Names of the evaluators, in the order of their first cell."""
+        """Names of the evaluators, in the order in which they first occur in `cells`."""
         return tuple(dict.fromkeys(cell.evaluator for cell in self.cells))
 
     @property
@@ -465,27 +474,27 @@ class BenchmarkData(DatasetRecord):
 
     @property
     def judging_evaluators(self) -> tuple[str, ...]:
-        """The plain evaluators that see whole inputs; all plain ones if none does."""
+        """The plain evaluators that see whole inputs; all plain evaluators if none of them does."""
         whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
         return whole or self.plain_evaluators
 
     def cells_of(self, evaluator: str, train_set: str, representation: str | None) -> list[Cell]:
-        """Return the cells of one evaluator and train set (full, or a set of one filtering) over the seeds."""
+        """Return the training runs, one per seed, of one evaluator on `full` or on a set of one filtering."""
         cells = (cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set))
         return [cell for cell in cells if cell.representation in (None, representation)]
 
     def train_sets_of(self, representation: str) -> tuple[str, ...]:
-        """Return the train sets that tables of one filtering show, in their order."""
+        """Return the train sets that tables of one filtering show, in the tables' order."""
         own = (cell.train_set for cell in self.cells if cell.representation in (None, representation))
         return in_order(["full", "random", "filtered", *own])
 
     def cell_groups(self, representation: str) -> Iterator[tuple[str, str, list[Cell]]]:
-        """Yield each evaluator and train set with its cells over the seeds, ordered by evaluator and then by train
-        set.
-        """
+        """Yield each evaluator and train set with its training runs, ordered by evaluator and then by train set."""
         for evaluator, train_set in product(self.evaluators, self.train_sets_of(representation)):
             yield evaluator, train_set, self.cells_of(evaluator, train_set, representation)
 
     def control(self, representation: str) -> str:
-        """Return the train set that filtered is compared with: random_matched if it has a cell, else random."""
+        """Return the train set that `filtered` is compared with: `random_matched` if a model was trained on it, else
+        `random`.
+        """
         return control_of("filtered", {cell.train_set for cell in self.cells if cell.representation == representation})

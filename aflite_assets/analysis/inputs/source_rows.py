@@ -1,4 +1,4 @@
-"""The place of a report's rows in the user's own files: file and line, the source's column names and row numbers."""
+"""The places of a report's rows in the user's own files: file, line and row number, and the source's column names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,11 +29,11 @@ class SourceRows:
     """The origin of a report's rows.
 
     `places` has one line per row with the columns `SOURCE_PLACES`: the row's split in the source, its number in that
-    split from 0 (as in the published folder), the file, and the line in the file from 1; null if unknown. If rows are
-    answers to questions, it has the columns `ANSWER_PLACES` instead. `columns`: the source's column name by the name in
-    the raw table (text, text_pair). `features`: names of feature columns, or None if the source has none. `mean`,
-    `deviation`: float64 (width,), used to standardise the features, or None. `right`: the class of right answers, or
-    None if rows are not answers.
+    split (from 0), the file, and the line in the file (from 1). Unknown values are null. If rows are answers to
+    questions, `places` has the columns `ANSWER_PLACES` instead. `columns`: the source's column name for each text
+    column of the raw table (`text`, `text_pair`). `features`: names of feature columns, or None if the source has none.
+    `mean`, `deviation`: float64 (width,), used to standardise the features, or None. `right`: the class number of right
+    answers, or None if rows are not answers.
     """
 
     places: pa.Table
@@ -45,16 +45,18 @@ class SourceRows:
 
     @property
     def from_files(self) -> bool:
-        """Whether any row has a known file."""
+        """Whether the file is known for any row."""
         return self.places["source_file"].null_count < len(self.places)
 
     def of(self, row_ids: np.ndarray) -> pa.Table:
-        """Return the places of these rows, in their order; a row without one gets nulls."""
+        """Return the places of the given rows, in the given order; a row with unknown place gets nulls."""
         found = self.places.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=self.places["row_id"]))
         return found.set_column(0, "row_id", pa.array(row_ids, pa.int64()))
 
     def named(self, column: str) -> str:
-        """Return the source's name of a column of the raw table or of a feature column, such as "column 3" (from 0)."""
+        """Return the source's name for a text column of the raw table, or for a feature column given as "column 3"
+        (from 0).
+        """
         number = column.removeprefix("column ")
         if self.features is not None and number != column and number.isdecimal() and int(number) < len(self.features):
             return self.features[int(number)]
@@ -71,9 +73,9 @@ class SourceRows:
 
 
 def place_text(place: Mapping[str, object]) -> str:
-    """Return one line of `SourceRows.of` in words, or an empty string without a place.
+    """Describe one line of `SourceRows.of` in words; an empty string if the place is unknown.
 
-    For example "train.csv, line 18 (train, source row 16)", or for an answer "train.csv, line 18, answer 2 (train,
+    An example is "train.csv, line 18 (train, source row 16)"; for an answer, "train.csv, line 18, answer 2 (train,
     question 17)".
     """
     if place["source_row"] is None:
@@ -89,7 +91,7 @@ def place_text(place: Mapping[str, object]) -> str:
 
 
 def brief_place(place: Mapping[str, object]) -> str:
-    """Return one line of `SourceRows.of` in few words: "train.csv, line 18", or "train, source row 16" without a
+    """Describe one line of `SourceRows.of` in few words: "train.csv, line 18", or "train, source row 16" without a
     file.
     """
     if place["source_line"] is None:
@@ -98,7 +100,7 @@ def brief_place(place: Mapping[str, object]) -> str:
 
 
 def _answer(place: Mapping[str, object]) -> str:
-    """Return the end of an answer's place, ", answer 2"; empty for a row that is not an answer."""
+    """Return the last part of an answer's place, such as ", answer 2"; empty for a row that is not an answer."""
     return "" if place.get("source_answer") is None else f", answer {place['source_answer']}"
 
 

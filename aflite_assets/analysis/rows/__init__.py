@@ -1,3 +1,3 @@
-"""Single rows: the table of all rows, and measurements of them, but no words. Readers of stored results are in
-`stages`.
+"""Data about single rows: the table of all rows, and statistics of rows. Sentences are not made here. Functions that
+read stored results are in `stages`.
 """

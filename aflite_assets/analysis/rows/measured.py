@@ -1,4 +1,4 @@
-"""Numbers about rows as tidy tables: data maps, picked answers, annotators, and lengths of texts."""
+"""Statistics of rows as tidy tables: data maps, picked answers, annotators' agreement, and lengths of texts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ _TestedOn = Literal["full", "filtered"]
 
 @dataclass(frozen=True)
 class DataMapMeans:
-    """Means over the kept or the removed train rows of a `DataMap`, in [0, 1]; None if there are none."""
+    """Means over the kept or the removed train rows of a `DataMap`, in [0, 1]; None if there are no such rows."""
 
     representation: str
     evaluator: str
@@ -44,7 +44,7 @@ class DataMapMeans:
 
 
 def data_map_means(data: BenchmarkData) -> Iterator[DataMapMeans]:
-    """Yield the means over the kept rows of each data map, then over the removed ones."""
+    """Yield, for each data map, the means over the kept rows and then the means over the removed rows."""
     for one in data.data_maps:
         for side in get_args(_Side):
             rows = one.table.filter(pc.equal(one.table["kept"], side == "kept"))
@@ -55,7 +55,7 @@ def data_map_means(data: BenchmarkData) -> Iterator[DataMapMeans]:
 
 @dataclass(frozen=True)
 class AnswerPick:
-    """Number of times that an evaluator picked the answer `row_id` of a question, over its `trainings` on full."""
+    """Number of an evaluator's `trainings` on `full` that picked the answer `row_id` of a question."""
 
     row_id: int
     evaluator: str
@@ -82,11 +82,11 @@ def answer_picks(data: BenchmarkData) -> Iterator[AnswerPick]:
 
 @dataclass(frozen=True)
 class AnnotatorAgreement:
-    """Agreement of single annotators with the label, on the test rows that a train set is compared on.
+    """Agreement of single annotators with the label, on the test rows for one train set.
 
-    `share`, in [0, 1]: the share of a row's annotators that gave its label, averaged over the `rows` annotated ones of
-    the `test_rows`; None if no row is annotated. `difference`: for filtered rows, by how many points the share is below
-    that of all rows.
+    `share`, in [0, 1]: the share of a row's annotators that gave the row's label, averaged over annotated rows (`rows`
+    of the `test_rows`); None if no row is annotated. `difference`: for filtered rows, by how many points `share` is
+    below the same share over all rows.
     """
 
     test_set: str
@@ -100,7 +100,7 @@ class AnnotatorAgreement:
 
 
 def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
-    """Yield one record per natural test set with annotators and per train set that is compared on it."""
+    """Yield one record per natural test set with annotators' labels and per train set."""
     for test_set in data.test_sets:
         shares = None if test_set.challenge else annotators_right(data, test_set)
         if shares is None:
@@ -116,8 +116,8 @@ def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
 
 
 def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[str, str | None, _TestedOn]]:
-    """Yield train sets with their filtering and test rows; these are the full rows if the filtering left the test set
-    unchanged.
+    """Yield each train set with its filtering and test rows: all test rows if the filtering did not change the test
+    set.
     """
     yield "full", None, "full"
     for name in data.representations:
@@ -127,11 +127,12 @@ def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[
 
 
 def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | None:
-    """Return, per row, the share of its annotators that gave its label, float64 in [0, 1], NaN without annotators.
+    """Return, per row, the share of its annotators that gave the row's label: float64 in [0, 1], NaN without
+    annotators.
 
-    Return None if no row has annotators, and for questions, because annotators saw single answers. If the label is the
-    majority of the same annotators, as in SNLI, each of them contributed to it; the share is then higher than a new
-    annotator would reach.
+    Return None if no row has annotators, or if the unit is a question, because annotators saw single answers. If the
+    label is the majority vote of the same annotators, as in SNLI, each annotator contributed to the label. The share is
+    then higher than a new annotator would reach.
     """
     if test_set.unit == "question" or "annotator_labels" not in data.examples.table.column_names:
         return None
@@ -151,9 +152,9 @@ class LengthShare:
     Figure 2).
 
     The text is in `column`; the source's name of this column is `column_name`. The bin holds lengths from `start` up to
-    the next bin; the last one holds all longer texts. `random_*` are the mean, minimum and maximum over random sets of
-    as many rows as were kept. `kept_rows` and `removed_rows` count the rows that have the text. A side without rows has
-    shares of None.
+    the next bin's `start`; the last bin holds all longer texts. `random_*`: mean, minimum and maximum over random sets
+    with as many rows as were kept. `kept_rows`, `removed_rows`: numbers of kept and removed rows that have the text. A
+    share is None if no such row has the text.
     """
 
     representation: str
@@ -174,11 +175,11 @@ class LengthShare:
 def length_shares(
     examples: Examples, filtered: FilteredSet, named: Callable[[str], str] = str
 ) -> Iterator[LengthShare]:
-    """Yield the bins of each text column, over the train rows that entered the filter; nothing without texts or such
-    rows.
+    """Yield the bins of each text column, computed on the train rows that entered the filter; there are no bins without
+    texts or rows.
 
-    Random set i is drawn from (0, i). `named`: a function that returns the source's name of a column. Raises DataError
-    if a row is unknown.
+    Random set i is drawn with the seed (0, i). `named`: a function that returns the source's name of a column. Raises
+    DataError if a row of the filtering is not among the examples.
     """
     train = filtered.train
     names = [name for name in ("text", "text_pair") if name in examples.table.column_names]

@@ -1,4 +1,4 @@
-"""Tables of single rows as files: rows of filterings, which the page shows, and predictions of test rows."""
+"""Tables of single rows as files: the filtered rows, which the report page shows, and predictions of test rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -75,8 +75,9 @@ _CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
 class RowTables:
     """Tables about single rows, read from their published files.
 
-    `read` returns the lines of `ROWS_FILE` for one representation. `information` has the columns `INFORMATION`.
-    `data_maps` are by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`.
+    `read`: a function that returns the lines of `ROWS_FILE` for one representation. `information`: pointwise
+    V-information of test rows, with the columns `INFORMATION`. `data_maps`: one table per representation and evaluator,
+    with the columns `inputs.records.DATA_MAP_COLUMNS`.
     """
 
     read: Callable[[str], pa.Table]
@@ -85,7 +86,7 @@ class RowTables:
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
-    """Write `ROWS_FILE`, one representation after the other, and `PVI_FILE` and the data maps if there are any."""
+    """Write `ROWS_FILE`, one representation after the other, and, if there are any, `PVI_FILE` and the data maps."""
     first = data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
     with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:
@@ -110,18 +111,18 @@ def read_row_tables(folder: Path) -> RowTables:
 
 
 def lines_of(table: pa.Table, row_ids: np.ndarray | pa.Array | Sequence[int]) -> pa.Table:
-    """Return the lines of these rows by their `row_id`, in the given order; rows that the table lacks get nulls."""
+    """Return the table's lines for the given row ids, in the given order; rows that the table lacks get nulls."""
     return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=table["row_id"]))
 
 
 def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
-    """Return the rows of one filtering in a form for people to read.
+    """Return the rows of one filtering as a table for people to read.
 
-    The first columns are representation, row_id, the columns of `SourceRows.places`, and the inputs (`_inputs`) with
-    label and annotator_labels by name. Then come status (kept, removed, or not filtered for a split that the filter
-    left alone), kept, removed_in_iteration (null if kept), and predictability and label_probability (null if never held
-    out). `ROW_FACTS`, with classes by name, and the columns on how weak models learnt the row (`_learning`) come last.
-    Raises DataError if a row is not among the examples.
+    The first columns are `representation`, `row_id`, the columns of `SourceRows.places`, the inputs (`_inputs`), and
+    `label` and `annotator_labels` as names. The next columns are `status` ("kept", "removed", or "not filtered" for a
+    split that the filter did not use), `kept`, `removed_in_iteration` (null if kept), `predictability` and
+    `label_probability` (null if never held out). The last columns are `ROW_FACTS`, with classes by name, and the
+    columns on how weak models learnt the row (`_learning`). Raises DataError if a row is not among the examples.
     """
     rows, row_ids = filtered.rows, filtered.rows["row_id"].to_numpy()
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
@@ -142,11 +143,11 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
 
 
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
-    """Return how each training of a weak model learnt the rows, null if it lacks the row.
+    """Return columns that show how each training of a weak model learnt the rows; rows outside the training have nulls.
 
     Each training has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`: how
-    often the row was forgotten, right and presented. If sets are drawn from the training, `forgettable_sets.<...>`
-    names the sets that hold the row.
+    often the row was forgotten, predicted right and presented. If row sets were drawn from the training,
+    `forgettable_sets.<...>` names the sets that contain the row.
     """
     columns: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}
@@ -164,7 +165,8 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
 def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
     """Return the examples' columns, with images as paths of their files and features in the source's units.
 
-    A path is null if the dataset holds the image itself. If features have names, each has a column feature.<name>.
+    A path is null if the dataset holds the image itself. If features have names, each feature has a column
+    `feature.<name>`.
     """
     examples, source, table = data.examples, data.source, data.examples.table
     if "image" in table.column_names:
@@ -184,7 +186,7 @@ def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
 
 
 def _named(column: pa.Array | pa.ChunkedArray, names: pa.Array) -> pa.Array:
-    """Return class numbers, or lists of them, as the classes' names; null stays null."""
+    """Replace class numbers, or lists of class numbers, by the classes' names; null stays null."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not pa.types.is_list(array.type):
         return names.take(array)
@@ -225,9 +227,10 @@ PREDICTIONS = pa.schema(
 
 
 def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folder: Path) -> None:
-    """Write both files into an existing folder, one training after the other; `tested` has the rows by test set.
+    """Write the files of test rows and of predictions into an existing folder, one training after the other; `tested`
+    has the rows of each test set.
 
-    Raises DataError if predictions do not fit their test sets.
+    Raises DataError if predictions do not match the rows of their test set.
     """
     keys = {one.name: pa.array([f"{one.name}/{row}" for row in one.row_ids], pa.string()) for one in data.test_sets}
     trained = chain(data.forgettables.cells, data.cells)  # a training of a second phase may be in both

@@ -1,3 +1,3 @@
-"""Rules on numbers: when a difference is reported as one, what is enough for a decision, and the verdict on a
-dataset.
+"""Rules that turn numbers into statements: when a difference is reported, how much data a decision needs, and the
+verdict on a dataset.
 """

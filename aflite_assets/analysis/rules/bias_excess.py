@@ -1,4 +1,4 @@
-"""Representation bias at the start of filtering, minus that of permuted labels; computed from arrays."""
+"""Representation bias at the start of filtering, minus the same bias for permuted labels; computed from arrays."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,8 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Excess:
-    """A bias minus that of permuted labels (both in [0, 1]), with its two-sided 95 % interval, in points (hundredths).
+    """A bias minus the bias for permuted labels (each in [0, 1]): the difference and its two-sided 95 % interval, in
+    points (hundredths).
 
     `rows`: number of scored rows; `groups`: number of equal-sized groups that carry as much information.
     """
@@ -32,13 +33,14 @@ class Excess:
 
 @dataclass(frozen=True)
 class BiasExcess:
-    """The excess of the bias over chance, over all rows and as the mean over classes. In the mean over classes, a
-    class's size and how often it is predicted cancel out.
+    """The excess of the bias over chance, over all rows and as the mean over classes. The mean over classes depends
+    neither on class sizes nor on how often each class is predicted.
 
     `labels_moved`: whether permutations moved enough labels to show chance (`ChanceScores.labels_moved`).
-    `probabilities`: the excess of the probabilities given to the rows' own labels, as the mean over classes; None if
-    the classifier has no probabilities. Such a mean is over 1/C, for C classes, exactly if mixing a little of these
-    probabilities into class shares lowers the held-out log loss of class shares; it is the slope of that loss.
+    `probabilities`: the same excess for the predicted probability of each row's own label, as the mean over classes;
+    None if the classifier has no probabilities. The mean probability exceeds 1/C, for C classes, exactly if mixing a
+    little of the probabilities into the class shares lowers the held-out log loss. The excess is the slope of this
+    loss.
     """
 
     rows: Excess
@@ -48,7 +50,7 @@ class BiasExcess:
 
     @property
     def learnt(self) -> Excess:
-        """The excess that is most sensitive to anything learnt beyond class shares."""
+        """The excess that reacts most to anything learnt beyond class shares."""
         return self.classes if self.probabilities is None else self.probabilities
 
     @property
@@ -65,25 +67,27 @@ def bias_excess(
     *,
     label_probability: np.ndarray | None = None,
 ) -> BiasExcess:
-    """Return the starting bias minus the mean bias of the passes over permuted labels.
+    """Return the bias at the start of filtering minus the mean bias of the passes over permuted labels.
 
-    `predictability`: float in [0, 1], one per row that entered the first iteration, NaN if never held out; `labels`:
-    int64; `groups`: codes of rows that belong together, or None if every row is its own group. `label_probability`:
-    float in [0, 1], one per entry of `predictability`: the mean held-out probability of the row's label.
+    `predictability`: float in [0, 1] for each row that entered the first iteration, NaN if never held out; `labels`:
+    int64; `groups`: one code per row, equal for rows that belong together, or None if every row is its own group.
+    `label_probability`: the mean held-out probability of each row's label, float in [0, 1], in the order of
+    `predictability`.
 
     Let m be the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K the same mean
-    in each of the K passes. The difference is m - mean b, with variance max(V, W) + W / K. V is the variance between
-    groups of rows, G/(G-1) sum_g (sum of a group's influences)^2. A row's influence is (d_i - mean d) / n, with d_i its
-    score minus the passes' mean for its class, because permutation leaves class shares as they are. For the mean over
-    classes it is (p_i - m_c) / (C n_c), with p_i the row's score, or the probability given to its label. W is the
-    variance of b, scaled down if the passes had only a sample of the rows. The larger of V and W is used, because
-    classifiers trained on the same rows make correlated errors. t quantiles are taken at the number of equal-sized
-    groups minus one.
+    in each of the K passes. The difference is m minus the mean of b, with variance max(V, W) + W / K. V is the variance
+    between groups of rows, G/(G-1) sum_g (sum of a group's influences)^2. The influence of row i is (d_i - mean d) / n,
+    where d_i is the row's score minus the passes' mean score for its class, because permutation does not change class
+    shares. For the mean over classes, the influence is (p_i - m_c) / (C n_c), where p_i is the row's score or the
+    probability of its label. W is the variance of b, scaled down if the passes had only a sample of the rows. The
+    larger of V and W is used, because classifiers trained on the same rows make correlated errors. The quantiles of t
+    have as many degrees of freedom as there are equal-sized groups, minus one.
     """
     scored = ~np.isnan(predictability)
     if len(labels) != len(predictability) or not scored.any():
         raise InvalidInputError(
-            f"the starting bias needs scores with labels, got {int(scored.sum())} scores and {len(labels)} labels"
+            f"there are {int(scored.sum())} scores for {len(labels)} labels; give one entry of `predictability` per "
+            "label, and at least one that is not NaN"
         )
     scores = predictability[scored].astype(np.float64)
     _, codes, sizes = np.unique(labels[scored], return_inverse=True, return_counts=True)
@@ -110,7 +114,7 @@ def bias_excess(
 
 
 def _chance_of_classes(chance: ChanceScores, missing: float) -> np.ndarray:
-    """Return the mean over the passes by class, or `missing` for a class that no pass scored."""
+    """Return the mean score over the passes of each class, or `missing` for a class that no pass scored."""
     passes, sums = (~np.isnan(chance.class_bias)).sum(axis=0), np.nansum(chance.class_bias, axis=0)
     return np.asarray(np.divide(sums, passes, out=np.full(len(passes), missing), where=passes > 0))
 

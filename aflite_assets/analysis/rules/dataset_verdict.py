@@ -1,8 +1,8 @@
-"""The verdict on a dataset and one filtering of it: only rules on numbers. The words for them are in
-`reports.sentences`.
+"""Rules for the verdict on a dataset and one of its filterings, applied to numbers only. The sentences about a verdict
+are in `reports.sentences`.
 
-High predictability alone is no shortcut: an easy task is easy. The rules are this project's and are documented in
-docs/evaluation.md; `benchmarks/verdict_rates.py` measures how often they err on made data.
+High predictability alone does not show a shortcut, because a task may simply be easy. The rules are this project's and
+are documented in docs/evaluation.md; `benchmarks/verdict_rates.py` measures their error rates on simulated data.
 """
 
 import math
@@ -54,12 +54,13 @@ the other sets show.
 
 @dataclass(frozen=True)
 class Comparison:
-    """A deciding comparison: filtered against its control on a whole challenge set, for an evaluator that can judge.
+    """A deciding comparison of `filtered` with its control, on a whole challenge set, by an evaluator that can judge
+    filtering.
 
-    `difference` is in points with its 95 % interval, averaged over gold labels if the set has labels; None if it was
-    not run. The difference is based on `test_rows` (counted in `unit`), `groups` (in equal-sized groups) and `seeds`
-    (the fewer of the two sides). `constructed`: whether the set is declared to be made without looking at a model's
-    errors.
+    `difference`: in points, with its 95 % interval, averaged over gold labels if the set has labels; None if the
+    comparison was not run. `test_rows` is a number of rows or questions (`unit`), `groups` a number of equal-sized
+    groups, and `seeds` the smaller number of seeds of the two sides. `constructed`: whether the dataset's file declares
+    that the set was made without looking at a model's errors.
     """
 
     evaluator: str
@@ -76,18 +77,21 @@ class Comparison:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether a loss of over a point cannot be excluded, at 95 % for all deciding comparisons together."""
+        """Whether a loss of more than one point cannot be excluded, at 95 % confidence for all deciding comparisons
+        together.
+        """
         low = self.verdict.simultaneous_low
         return self.verdict.side == "open" and low is not None and low < _SETTLED
 
 
 @dataclass(frozen=True)
 class Skill:
-    """Skill of the best evaluator that can judge, trained on full, on natural test rows.
+    """Skill, on natural test rows, of the best evaluator that can judge filtering, trained on `full`.
 
-    Accuracy is averaged over gold labels; a skill of 0 is chance, and 1 is always right. `low`: the lower end of its 95
-    % interval; `property_skill`: the skill of the best candidate property. `holds_elsewhere`: True if there is no named
-    `ChallengeFall`.
+    A skill of 0 is chance level, and 1 means that every prediction is right; accuracy is averaged over gold labels.
+    `low`: the lower end of the skill's 95 % interval; `property_skill`: the skill of the best candidate property.
+    `holds_elsewhere`: whether the evaluator keeps its accuracy on challenge sets, without a named `ChallengeFall`; None
+    if unknown.
     """
 
     evaluator: str
@@ -98,7 +102,7 @@ class Skill:
 
     @property
     def shows_easy(self) -> bool:
-        """Whether the task is learnt, also on challenge rows, and not by a single property."""
+        """Whether the evaluator learnt more than a single property and keeps its accuracy on challenge sets."""
         learnt = self.low >= LEAST_SKILL and self.property_skill < MOST_BY_PROPERTY * self.skill
         return learnt and bool(self.holds_elsewhere)
 
@@ -107,10 +111,10 @@ class Skill:
 class VerdictEvidence:
     """The numbers that a verdict is based on.
 
-    `bias`: the starting bias over chance. `comparisons`: the deciding comparisons of this filtering; the first one is
-    stated first. `leanings`: the candidate properties, shortcuts first. `skill`: the skill of the best evaluator, or
-    None if no evaluator can judge. `artefacts`: names of properties that are no part of the task, predict the label by
-    themselves and can be seen in a row; the strongest first.
+    `bias`: the bias at the start of filtering over chance. `comparisons`: the deciding comparisons of this filtering; a
+    report states the first comparison first. `leanings`: the candidate properties, shortcuts first. `skill`: the skill
+    of the best evaluator, or None if no evaluator can judge. `artefacts`: names of properties that are no part of the
+    task but predict the label by themselves and can be seen in a single row; the strongest comes first.
     """
 
     bias: BiasExcess | None
@@ -123,33 +127,36 @@ class VerdictEvidence:
     def leaning(self) -> PropertyLeaning | None:
         """The property that models lean on most significantly; a shortcut comes before other properties.
 
-        A word of a single text may well be the task, so leaning on it appears only in the table.
+        A word of a single text may well be part of the task, so leaning on such a word is only shown in the table.
         """
         return next((one for one in self.leanings if one.shortcut or (one.leans and one.kind != "topic word")), None)
 
     @property
     def gains(self) -> tuple[Comparison, ...]:
-        """The comparisons in which filtered is better than its control."""
+        """The comparisons in which `filtered` is better than its control."""
         return tuple(one for one in self.comparisons if one.verdict.side == "above")
 
     @property
     def losses(self) -> tuple[Comparison, ...]:
-        """The comparisons in which filtered is worse than its control."""
+        """The comparisons in which `filtered` is worse than its control."""
         return tuple(one for one in self.comparisons if one.verdict.side == "below")
 
     @property
     def proven_gains(self) -> tuple[Comparison, ...]:
-        """The gains on sets that are declared constructed, or in which the tie of a shortcut is significantly broken.
+        """The gains on challenge sets that are declared as constructed, or on which the tie of a shortcut to the label
+        is significantly broken.
 
-        On any other set a gain is no proof, however large: if rows were chosen because a model got them wrong, a worse
-        model gains.
+        On any other set, even a large gain is no proof: if rows were chosen because a model got them wrong, every other
+        model seems better.
         """
         broken = {name for one in self.leanings if one.shortcut for name in (one.broken_on, one.fallen_on)}
         return tuple(one for one in self.gains if one.constructed or one.test_set in broken)
 
     @property
     def effect(self) -> Effect | None:
-        """Whether filtering helps: proven gains without a loss, losses without a gain, both, or neither (None)."""
+        """The effect of filtering: "helps" (proven gains and no loss), "harms" (losses and no proven gain), "mixed"
+        (both) or None (neither).
+        """
         if self.proven_gains:
             return "mixed" if self.losses else "helps"
         return "harms" if self.losses else None
@@ -157,7 +164,7 @@ class VerdictEvidence:
 
 @dataclass(frozen=True)
 class DatasetVerdict:
-    """The code of a verdict, the shortfall if the code is "cannot_tell", and the evidence."""
+    """A verdict: its code, the evidence, and what was too few for a decision if the code is "cannot_tell"."""
 
     code: Code
     shortfalls: tuple[Shortfall, ...]
@@ -170,26 +177,29 @@ class DatasetVerdict:
 
 
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
-    """Return the first of these verdicts whose condition holds.
+    """Return the first of the following verdicts whose condition holds; the rules are checked in order.
 
-    1. shortcut_found: models lean on a property that is no part of the task. The dataset's file says so, the property
-       is an artefact by nature, or a challenge set breaks its tie with the label and models lose accuracy there.
-       Whether filtering helps, harms or does both is decided by all deciding comparisons.
-    2. leans_on: models lean on a property that may or may not be part of the task.
-    3. artefact_tells: a property that is no part of the task predicts the label by itself, in rows that it was not
-      chosen on (`scan`); models were not shown to lean on it.
-    4. cannot_tell: permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the interval
-      of the starting bias over chance is wider than 5 points and reaches below 2 points.
-    5. nothing_found: the upper end of that interval is under 2 points.
-    6. class_balance_only: for the mean over classes, the upper end is under 2 points, so that only how often classes
-       are predicted is left. Neither 5 nor 6 holds if probabilities show that significantly at least 2 points were
-       learnt (`BiasExcess.learnt`): with classes of 95 and 5 %, hardly a prediction changes, whatever is learnt.
-    7. cannot_tell: nothing was significantly learnt beyond class shares.
-    8. helps_no_shortcut_named: a deciding comparison shows a proven gain (`proven_gains`), and none shows a loss.
-    9. cannot_tell: no deciding comparison had enough rows, groups or seeds.
-    10. easy: the best evaluator is well above chance in the mean over gold labels and does not fall on challenge sets.
-      No candidate property by itself comes near it, and models lean on none, not even on a topic word.
-    11. learnable_no_shortcut_shown: none of the above.
+    `shortcut_found` (rule 1): models lean on a property that is no part of the task. The dataset's file declares so,
+        the property is an artefact by nature, or models lose accuracy on a challenge set that breaks the property's tie
+        with the label. All deciding comparisons together decide whether filtering helps, harms or does both.
+    `leans_on` (rule 2): models lean on a property that may or may not be part of the task.
+    `artefact_tells` (rule 3): a property that is no part of the task predicts the label by itself, in rows that were
+        not used to choose the property (`scan`), but models were not shown to lean on it.
+    `cannot_tell` (rule 4): permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the
+        interval of the starting bias over chance is wider than 5 points and begins below 2 points.
+    `nothing_found` (rule 5): the interval of the starting bias over chance ends below 2 points.
+    `class_balance_only` (rule 6): in the mean over classes, the interval of the starting bias over chance ends below 2
+        points. The bias then shows only how often each class is predicted. Rules 5 and 6 do not apply if the
+        probabilities of the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). With
+        classes of 95 % and 5 %, hardly any prediction changes, whatever is learnt.
+    `cannot_tell` (rule 7): nothing was significantly learnt beyond class shares.
+    `helps_no_shortcut_named` (rule 8): a deciding comparison shows a proven gain (`proven_gains`), and no deciding
+        comparison shows a loss.
+    `cannot_tell` (rule 9): no deciding comparison had enough rows, groups or seeds.
+    `easy` (rule 10): the best evaluator is well above chance in the mean over gold labels and does not fall on
+        challenge sets. No candidate property predicts the label nearly as well, and models lean on no property, not
+        even on a topic word.
+    `learnable_no_shortcut_shown` (rule 11): none of the other conditions holds.
     """
     return DatasetVerdict(*_rule(evidence), evidence)
 
@@ -225,7 +235,9 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
 
 
 def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
-    """Return the shortfalls that keep a comparison from a verdict; empty if it has a verdict or was not run."""
+    """Return the quantities that are too small for a verdict on a comparison; empty if the comparison has a verdict or
+    no result.
+    """
     if comparison.difference is None or comparison.verdict.side is not None:
         return ()
     lacking = [] if comparison.seeds >= 2 else [Shortfall("seeds", comparison.seeds, 2)]
@@ -238,7 +250,7 @@ def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
 
 
 def _wider_than_needed(excess: Excess) -> Shortfall:
-    """Return how many rows (or groups, if rows belong together) would make the interval narrow enough."""
+    """Return how many rows would make the interval narrow enough, or how many groups if rows belong together."""
     grouped = excess.groups < 0.99 * excess.rows
     present = math.floor(excess.groups) if grouped else excess.rows
     factor = (excess.width / WIDEST) ** 2

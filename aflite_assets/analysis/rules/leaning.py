@@ -1,10 +1,12 @@
-"""Decision whether a model leans on a property: only numbers and rules, on predictions of held-out rows.
+"""Rules to decide whether a model leans on a property, applied to predictions of held-out rows.
 
-A model leans on a property if it predicts the class that the value points to too often on rows of other classes. Rows
-with a value may resemble its class for other reasons. A model trained on rows without the tie serves as comparison: it
-keeps all of such a spurious pull, but little of a real leaning. No prediction can show whether the property belongs to
-the task. A property is no part of the task if the dataset's file says so, if it is an artefact by nature, or if a
-challenge set breaks the tie and models lose accuracy there.
+A value of a property points to the class that it is associated with. A model leans on the property if it predicts this
+class too often for rows that have the value but belong to other classes. Rows with a value may also resemble the class
+for other reasons. The model is therefore compared with a model trained on rows without the association. A pull towards
+the class that has other reasons is as large in that second model, but a pull that comes from leaning is small in it.
+Predictions cannot show whether a property belongs to the task. A property is no part of the task if the dataset's file
+declares so, if the property is an artefact by nature, or if models lose accuracy on a challenge set without the
+association.
 """
 
 from collections.abc import Sequence
@@ -38,13 +40,13 @@ Predictions = Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Leaning:
-    """The pull of predictions towards the class that a property points to; intervals are in points.
+    """The pull of predictions towards the class that a property's value points to; intervals are in points.
 
-    `pull` compares two kinds of rows of the same class, by models trained on rows that keep the tie: rows whose value
-    points to another class (`carriers`) and rows whose value does not point to it. The pull is the difference in how
-    often they are predicted as that other class. `untied`: the pull on models trained on rows without the tie;
-    `halved`: half of `pull` minus `untied`. `within`: how much more often rows of a class are predicted as it if their
-    value points to it. All intervals are None with fewer than `FEWEST_CARRIERS` carriers.
+    `pull` is computed from models trained on rows that keep the tie between property and label. For rows of class A and
+    another class B, the pull is the share predicted as B among rows whose value points to B (`carriers`), minus the
+    share predicted as B among the remaining rows. `untied`: the pull on models trained on rows without the tie;
+    `halved`: half of `pull`, minus `untied`. `within`: how much more often rows of a class are predicted right if their
+    value points to their class. All intervals are None with fewer than `FEWEST_CARRIERS` carriers.
     """
 
     carriers: int
@@ -55,10 +57,10 @@ class Leaning:
 
     @property
     def p_value(self) -> float | None:
-        """p-value, in [0, 1], under the hypothesis of no leaning; None if it is unknown.
+        """p-value, in [0, 1], of the hypothesis that models do not lean on the property; None if unknown.
 
-        Leaning needs three things: a pull; at least half of the pull comes from the tie; and rows of the class itself
-        are not predicted as it less often because of the value.
+        Models lean on a property if there is a pull towards the class, if at least half of the pull comes from the tie,
+        and if the value does not make predictions for rows of its own class worse.
         """
         if self.pull is None or self.halved is None or self.within is None:
             return None
@@ -66,17 +68,18 @@ class Leaning:
 
 
 def _one_sided(interval: CrossedInterval) -> float:
-    """Return the two-sided p-value of an effect over zero, or 1 if it is not over zero."""
+    """Return the two-sided p-value of a positive effect, or 1 if the effect is not positive."""
     return interval.p_value if interval.difference > 0 else 1.0
 
 
 def pull_weights(labels: np.ndarray, pointed: np.ndarray, *, to_own: bool = False) -> tuple[np.ndarray, int]:
-    """Return weights of predicting each class for each row, (rows, classes), and the number of carriers that count.
+    """Return weights of predicting each class for each row, of shape (rows, classes), and the number of carriers used.
 
-    The weighted number of predictions is a mean over pairs of a gold class k and a class c that values point to: the
-    mean of P(c predicted | k, points to c) - P(c predicted | k, points elsewhere). A pair weighs n1 n0 / (n1 + n0) for
-    n1 and n0 rows of the two kinds (Mantel and Haenszel 1959, Journal of the National Cancer Institute 22:719). Pairs
-    have k other than c; with `to_own`, they have k = c. `pointed`: per row a class or `NOWHERE`.
+    The weighted sum of predictions is the mean of P(c predicted | k, points to c) - P(c predicted | k, points
+    elsewhere) over pairs of a gold class k and a class c that values point to. A pair with n1 and n0 rows of the two
+    kinds has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer Institute 22:719).
+    Only pairs with different k and c are used, or with `to_own` only pairs with k = c. `pointed`: the class that each
+    row's value points to, or `NOWHERE`.
     """
     classes = int(max(labels.max(), pointed.max())) + 1
     weights, counted, total = np.zeros((len(labels), classes)), 0, 0.0
@@ -101,11 +104,11 @@ def leaning(
     pointed: np.ndarray,
     groups: np.ndarray | None = None,
 ) -> Leaning:
-    """Compare the pull on models trained on random rows (`tied`) with the pull on models trained on rows without the
-    tie (`independent`).
+    """Compare the pull on models trained on random rows (`tied`) with the pull on models trained on rows in which
+    property and label are independent (`independent`).
 
-    `labels`, `pointed`: the class of each test row and the class that its value points to, int64; `groups`: codes or
-    None.
+    `labels`: the class of each test row, int64; `pointed`: the class that the row's value points to, int64; `groups`:
+    one code per row, or None.
     """
     weights, carriers = pull_weights(labels, pointed)
     if carriers < FEWEST_CARRIERS:
@@ -120,13 +123,14 @@ def leaning(
 
 @dataclass(frozen=True)
 class BrokenTie:
-    """A challenge set in which the tie between a property and the label is weaker than on natural rows, and the loss
-    this causes.
+    """A challenge set in which the tie between a property and the label is weaker than on natural rows, and the
+    resulting loss of accuracy.
 
-    The tie is a mean over the classes that values point to, in points: how much more often rows of the class have such
-    a value than other rows do. `natural` and `challenge` are the ties on the two sets; `broken_p` is the p-value for
-    the second being at least half of the first. `loss`: by how many points accuracy is lower on rows whose value points
-    to another class than on rows of the same class whose value points to it.
+    The strength of the tie, in points, is a mean over the classes that values point to: how much more often a value
+    that points to the class occurs in rows of the class than in other rows. `natural`, `challenge`: the strength of the
+    tie on natural rows and in the challenge set. `broken_p`: p-value of the hypothesis that `challenge` is at least
+    half of `natural`. `loss`: by how many points accuracy is lower on rows whose value points to another class than on
+    rows of the same class whose value points to their own class.
     """
 
     test_set: str
@@ -137,14 +141,16 @@ class BrokenTie:
 
     @property
     def p_value(self) -> float:
-        """p-value for the tie not being broken in the set, or for no loss."""
+        """p-value of the hypothesis that the tie is not broken in the challenge set, or that there is no loss."""
         return max(self.broken_p, _one_sided(self.loss))
 
 
 def broken_tie(test_set: str, natural: Pointed, challenge: Pointed, right: Sequence[np.ndarray]) -> BrokenTie | None:
-    """Compare the tie on natural rows with that on a challenge set, and compute the loss on its contradicting rows.
+    """Compare the tie on natural rows with the tie in a challenge set, and compute the loss on challenge rows whose
+    label contradicts the property.
 
-    `right`: which challenge rows each training on full got right. Return None unless a class has rows of both kinds.
+    `right`: which challenge rows each training on `full` predicted right. Return None if no class has both agreeing and
+    contradicting rows.
     """
     labels, pointed, groups = challenge
     weights = _contradicting_weights(labels, pointed)
@@ -172,11 +178,11 @@ class ConstructedLoss:
 def constructed_loss(
     natural: Pointed, challenge: Pointed, right: Sequence[np.ndarray], fall: tuple[float, float]
 ) -> ConstructedLoss | None:
-    """Return the loss of models on a challenge set made without a property.
+    """Return the loss of models on a challenge set that was made without a property.
 
-    If rows of the set have values that point to a class, the loss is that of rows that contradict them (`broken_tie`);
-    otherwise it is the `fall` of accuracy, in points with its p-value. A loss under `LEAST_NAMED` has the p-value 1.
-    Return None if the tie is not significantly broken: such a set shows nothing about the property.
+    If rows of the set have values that point to a class, the loss is computed by `broken_tie`. Otherwise the loss is
+    `fall`: the fall in accuracy on the set, in points, with its p-value. A loss under `LEAST_NAMED` has the p-value 1.
+    Return None if the tie is not significantly broken, because such a set shows nothing about the property.
     """
     broken_p = tie_strengths(natural, challenge)[2]
     if broken_p > 1 - CONFIDENCE:
@@ -188,7 +194,9 @@ def constructed_loss(
 
 
 def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, float]:
-    """Return the ties on natural and on challenge rows, in points, and the p-value for the second not being halved."""
+    """Return the strength of the tie on natural and on challenge rows, in points, and the p-value of the hypothesis
+    that the challenge rows keep at least half of the strength.
+    """
     from scipy.special import ndtr
 
     (here, here_error), (there, there_error) = _tie(*natural), _tie(*challenge)
@@ -197,7 +205,9 @@ def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, f
 
 
 def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarray | None:
-    """Return weights whose sum over right rows is the accuracy of agreeing rows minus that of contradicting rows."""
+    """Return weights whose sum over correctly predicted rows is the accuracy of agreeing rows minus the accuracy of
+    contradicting rows.
+    """
     weights, points = np.zeros(len(labels)), pointed != NOWHERE
     if not points.any():
         return None
@@ -207,7 +217,7 @@ def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarra
 
 
 def _tie(labels: np.ndarray, pointed: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
-    """Return the tie, in [-1, 1], and its standard error between groups of rows."""
+    """Return the strength of the tie, in [-1, 1], and its standard error between groups of rows."""
     (weights, residuals), targets = np.zeros((2, len(labels))), np.unique(pointed[pointed != NOWHERE])
     for target in targets:
         for inside, sign in ((labels == target, 1.0), (labels != target, -1.0)):
@@ -220,14 +230,15 @@ def _tie(labels: np.ndarray, pointed: np.ndarray, groups: np.ndarray | None) -> 
 
 
 def _weighted(predicted: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return each row's contribution to the pull, times the number of rows, so that the mean over rows is the pull."""
+    """Return each row's contribution to the pull times the number of rows; the mean over rows is then the pull."""
     inside = predicted < weights.shape[1]
     own = weights[np.arange(len(predicted)), np.where(inside, predicted, 0)]
     return np.asarray(len(predicted) * np.where(inside, own, 0.0))
 
 
 def property_skill(pointed: np.ndarray, labels: np.ndarray, classes: int) -> float:
-    """Return the skill of predicting the class that the value points to, or a random class if it points to none.
+    """Return the skill of predicting, for each row, the class that its value points to, or a random class if there is
+    none.
 
     Skill is (a - 1/K) / (1 - 1/K) for K `classes` and an accuracy a averaged over gold labels.
     """
@@ -238,14 +249,15 @@ def property_skill(pointed: np.ndarray, labels: np.ndarray, classes: int) -> flo
 
 @dataclass(frozen=True)
 class PropertyLeaning:
-    """A property that is associated with the label, and whether models lean on it; docs/analysis.md describes the
-    columns.
+    """A property that is associated with the label, and whether models lean on the property; docs/analysis.md describes
+    the columns.
 
-    Fields from `kind` to `overlap` are as in `Candidate`. Fields from `carriers` to `untied` are as in `Leaning`, in
-    points. `fallen_on`: the constructed challenge set that shows most significantly that `evaluator` leans on the
-    property; `fall`: how many points it loses there, and `fall_of`: on which rows. `p_value` is for no leaning;
-    `adjusted_p` is adjusted for all candidates (Holm). Fields from `broken_on` to `broken_p` hold the most significant `BrokenTie` of all that were
-    tested; its p-value is adjusted for these. Fields about the broken tie are None if none is significant.
+    The fields from `kind` to `overlap` are as in `Candidate`. The fields from `carriers` to `untied` are as in
+    `Leaning`, in points. `fallen_on`: the constructed challenge set that shows most significantly that `evaluator`
+    leans on the property; `fall`: how many points the evaluator loses on this set; `fall_of`: on which of its rows.
+    `p_value`: p-value of the hypothesis that models do not lean on the property; `adjusted_p`: the same, adjusted for
+    all candidates (Holm). The fields from `broken_on` to `broken_p` describe the most significant `BrokenTie`;
+    `broken_p` is adjusted for all tested ones. The fields about the `BrokenTie` are None if none is significant.
     """
 
     kind: str
@@ -277,10 +289,10 @@ class PropertyLeaning:
 
     @property
     def leans(self) -> bool | None:
-        """Whether the evaluator leans on the property; None if that is unknown."""
+        """Whether the evaluator leans on the property; None if unknown."""
         return None if self.adjusted_p is None else self.adjusted_p <= 1 - CONFIDENCE
 
     @property
     def shortcut(self) -> bool:
-        """Whether the evaluator leans on the property and it is no part of the task."""
+        """Whether the evaluator leans on the property and the property is no part of the task."""
         return bool(self.leans) and (self.reason is not None or self.broken_on is not None)

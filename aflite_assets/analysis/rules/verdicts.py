@@ -1,9 +1,10 @@
-"""Rules for reporting a difference: when there is no verdict, many comparisons at once, and what a difference lacks.
+"""Rules for reporting differences: when there is no verdict, how many comparisons are judged together, and how much
+data is missing.
 
-Whether filtering helps is decided by one family of comparisons, which the dataset's file fixes before the run: able
-evaluators of another model family than the filter, on every challenge set, for every representation. All other
-comparisons on whole test sets are a second family, and those on parts of sets a third; each family is judged together
-(`p_values.holm`).
+One family of comparisons, which the dataset's file fixes before the run, decides whether filtering helps. The deciding
+family consists of all challenge sets, all representations, and all evaluators that learnt something and belong to
+another model family than the filter. All other comparisons on whole test sets are a second family, and comparisons on
+parts of sets are a third. P-values are adjusted within each family (`p_values.holm`).
 """
 
 import math
@@ -53,11 +54,12 @@ Bar = Literal[
 
 @dataclass(frozen=True)
 class Claim:
-    """One difference to judge. `bar`: why the difference can support no verdict, whatever its interval; None if it can.
+    """One difference between trainings, before it is judged. `bar`: why the difference cannot get a verdict, whatever
+    its interval; None if it can.
 
     `label_mean`: the same difference averaged over gold labels (`intervals.label_mean_interval`); None if there are no
-    labels. `contrast`: by how much the difference exceeds that on natural rows; None if they cannot be compared. With
-    `needs_contrast`, a gain must also exceed zero in it.
+    labels. `contrast`: by how much the difference exceeds the difference on natural rows; None if the two cannot be
+    compared. `needs_contrast`: whether a gain also needs a significant contrast above zero.
     """
 
     interval: CrossedInterval | None
@@ -70,12 +72,12 @@ class Claim:
 
     @property
     def estimate(self) -> CrossedInterval | None:
-        """The difference that a deciding comparison is judged by: the mean over gold labels if there are labels."""
+        """The difference by which a deciding comparison is judged: the mean over gold labels if there are labels."""
         return self.interval if self.label_mean is None else self.label_mean
 
     @property
     def judged(self) -> CrossedInterval | None:
-        """The difference that a verdict is about, or None without a result."""
+        """The difference that gets a verdict, or None if there is no result."""
         return self.estimate if self.family == "deciding" else self.interval
 
     @property
@@ -93,10 +95,10 @@ class Claim:
 class Verdict:
     """The verdict on one difference.
 
-    `side`: "open" if it was judged and no difference was found, None if it was not judged. `why`: the reason for None,
-    or for "open" if the interval alone does not explain it. `adjusted_p` in [0, 1]: adjusted within its `family`
-    (Holm). `simultaneous_low`: the lower end, in points, of intervals that hold jointly at 95 % for all deciding
-    comparisons (Bonferroni).
+    `side`: "above" or "below" if a difference was found, "open" if none was found, None if the difference was not
+    judged. `why`: the reason if `side` is None, or if `side` is "open" for another reason than the interval.
+    `adjusted_p`: p-value in [0, 1], adjusted within the `family` (Holm). `simultaneous_low`: the interval's lower end,
+    in points, if the intervals of all deciding comparisons hold jointly at 95 % (Bonferroni).
     """
 
     side: Side | None
@@ -108,7 +110,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A quantity that is too small for a decision: its unit, its value, and the value that would be enough."""
+    """A quantity that is too small for a decision: its unit, its present value, and the value that would be enough."""
 
     what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
     present: int
@@ -116,11 +118,12 @@ class Shortfall:
 
 
 def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, ...]:
-    """Return a verdict for each claim of one report, in their order.
+    """Return a verdict for each claim of one report, in the given order.
 
-    `smallest_effect`, in points: a smaller difference is never reported as one. Deciding comparisons are judged by the
-    mean over gold labels. Any other one is not reported as a difference unless its `label_mean` is significant on the
-    same side. If gold labels differ in size, a model that merely predicts one class more often is right more often.
+    `smallest_effect`: the smallest difference, in points, that is reported as a difference. Deciding comparisons are
+    judged by the mean over gold labels. In any other comparison, a difference is reported only if `label_mean` is
+    significant on the same side. If gold labels differ in frequency, a model that merely predicts a frequent class more
+    often is right more often.
     """
     verdicts = [Verdict(None, _bar(claim), claim.family) for claim in claims]
     for family in dict.fromkeys(claim.family for claim in claims):
@@ -131,7 +134,7 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
 
 
 def _bar(claim: Claim) -> str | None:
-    """Return the reason why there is no verdict, or None if there is one."""
+    """Return the reason why there is no verdict, or None if there is a verdict."""
     if claim.interval is None and claim.bar not in ("not the control", "about weights"):
         return "not run" if claim.test_rows else "no rows"
     if claim.bar is not None or claim.interval is None:
@@ -156,7 +159,7 @@ def _verdict(claim: Claim, adjusted_p: float, smallest_effect: float, family_siz
 
 
 def _objection(claim: Claim, judged: CrossedInterval, adjusted_p: float, smallest_effect: float) -> str | None:
-    """Return why a significant difference is not reported as one, or None if it is."""
+    """Return why a significant difference is not reported, or None if it is reported."""
     if abs(judged.difference) < smallest_effect:
         return f"under {smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
     if claim.p_value > 1 - CONFIDENCE:
@@ -170,14 +173,14 @@ def _objection(claim: Claim, judged: CrossedInterval, adjusted_p: float, smalles
 
 
 def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:
-    """Return the quantity that `crossed_interval` of these arguments lacks, and about how much would make it
-    `WIDEST_SAID` wide.
+    """Return the quantity (rows, groups or seeds) that is too small, and the approximate value at which the interval of
+    `crossed_interval` is `WIDEST_SAID` points wide.
 
-    Return None if the interval excludes zero or is no wider than that. Rows (groups, if rows belong together) are
-    lacking if the interval is too wide with the trainings as they are; its width then falls with the square root of
-    their number. If rows are not lacking, seeds are. Their needed number is the least on each side at which the formula
-    of `crossed_spread` gives that width, if trainings vary as these do and rows are drawn with the same variance.
-    Arguments and errors are those of `crossed_interval`.
+    Return None if the interval excludes zero or is not wider than `WIDEST_SAID` points. Rows (or groups, if rows belong
+    together) are too few if the interval would be too wide even without variance between trainings. The interval's
+    width then falls with the square root of the number of rows. If there are enough rows, there are too few seeds. The
+    needed number of seeds is the smallest at which the formula of `crossed_spread` gives the target width, if the
+    variances between trainings and between rows stay the same. Arguments and errors are as in `crossed_interval`.
     """
     interval = crossed_interval(first, second, groups)
     if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:

@@ -1,1 +1,3 @@
-"""From predictions to accuracies by test set and part. Differences between two trainings are in `comparisons`."""
+"""Accuracies per test set and part of a test set, computed from predictions. Differences between two trainings are in
+`comparisons`.
+"""

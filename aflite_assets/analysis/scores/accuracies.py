@@ -1,4 +1,4 @@
-"""Tidy tables of trainings and scores: how many rows each training got right, and means over the seeds."""
+"""Tidy tables of trainings and scores: how many rows each training predicted right, and means over the seeds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,9 @@ class Place(NamedTuple):
     """The place of a score: what was trained and what it was tested on; docs/analysis.md describes the columns.
 
     `representation` is None for second phases, the evaluators they start from, and sets of forgettable rows. For second
-    phases, the column `OVERLAP` has the categories all, high and low of the rows with gold label `label` ("others" for
-    the other classes). `top`: 1, or `accuracy.TOP` for whole sets with many classes.
+    phases, the column `OVERLAP` splits the rows with gold label `label` ("others" for the other classes) into the
+    categories "all", "high" and "low". `top`: 1, or `accuracy.TOP` for the top-k accuracy on whole sets with many
+    classes.
     """
 
     representation: str | None
@@ -42,7 +43,7 @@ class Place(NamedTuple):
 class Accuracy(Score, Part):
     """Mean accuracy over the seeds at one `Place`; `test_rows` is the number of rows or questions.
 
-    `train_rows`, `train_rows_most`: the least and the largest number of train rows over finished seeds, or None.
+    `train_rows`, `train_rows_most`: the smallest and the largest number of train rows over finished seeds, or None.
     """
 
     representation: str | None
@@ -59,7 +60,7 @@ class Accuracy(Score, Part):
 
 
 class ScoredGroup(NamedTuple):
-    """The cells of one evaluator and train set over the seeds, and the scored parts per test set."""
+    """The training runs (one per seed) of one evaluator on one train set, and the scored parts of each test set."""
 
     representation: str | None
     evaluator: str
@@ -69,8 +70,8 @@ class ScoredGroup(NamedTuple):
 
 
 def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
-    """Yield the groups of every filtering in the tables' order, then the groups of second phases and forgettable
-    rows.
+    """Yield the groups of every filtering in the tables' order, then the groups of second phases and of sets of
+    forgettable rows.
     """
     on_all_rows = [(one, [(_all_rows(one), part) for part in scored_parts(one)]) for one in data.test_sets]
     for name in data.representations:
@@ -89,7 +90,7 @@ def _all_rows(test_set: TestSet) -> TestedOn:
 
 
 def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """Yield the rows of a natural test set that the filter kept, and the rows kept by the rule that made the train
+    """Yield the rows of a natural test set that the filter kept, and then the rows kept by the rule that made the train
     set.
     """
     kept = test_set.kept.get(representation)
@@ -99,7 +100,9 @@ def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Ite
 
 
 def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """Yield the rows of each class by overlap of the texts: "high" is over the test set's mean, "low" is the rest."""
+    """Yield the rows of each class by the overlap of their texts: "high" is above the test set's mean, "low" is the
+    rest.
+    """
     positive, overlap = data.forgettables.positive, data.forgettables.overlap.get(test_set.name)
     if overlap is not None and positive is not None:
         high = overlap > overlap.mean() if len(overlap) else np.zeros(0, dtype=bool)
@@ -111,7 +114,7 @@ def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[Tes
 
 @lru_cache(maxsize=1)
 def score_table(data: BenchmarkData) -> Mapping[Place, Accuracy]:
-    """Return every score of a report, in the tables' order of evaluators, train sets and test sets."""
+    """Return every score of a report, ordered as in the tables by evaluator, train set and test set."""
     ranked = ranked_sets(data)
     scores: dict[Place, Accuracy] = {}
     for representation, evaluator, train_set, cells, tested in scored_groups(data):
@@ -135,7 +138,7 @@ def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
 
 
 def points(before: Score | None, after: Score | None) -> float | None:
-    """Return by how many points (hundredths of accuracy) `after` is below `before`; None if either is missing."""
+    """Return `before` minus `after` in points (hundredths of accuracy); None if either is missing."""
     if before is None or after is None or before.accuracy is None or after.accuracy is None:
         return None
     return 100 * (before.accuracy - after.accuracy)
@@ -145,7 +148,7 @@ def points(before: Score | None, after: Score | None) -> float | None:
 class SeedScore:
     """One finished training at one `Place`: `correct` of `n` rows or questions (`unit`), in `groups` groups.
 
-    `correct` is a whole number except for questions with several likeliest answers, which count fractionally.
+    `correct` is a whole number, except that a question with several likeliest answers counts as a fraction.
     """
 
     representation: str | None

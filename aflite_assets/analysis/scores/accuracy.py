@@ -1,4 +1,6 @@
-"""From stored predictions to accuracies: which rows were right, ranks of classes, means over seeds, intervals."""
+"""Accuracies computed from stored predictions: correctly predicted rows, ranks of classes, means over seeds, and
+intervals.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -39,14 +41,14 @@ BLOCK_ROWS = 2_048
 
 @dataclass(frozen=True)
 class MissingScore:
-    """The reason for a missing score of a cell on a test set."""
+    """The reason why a training run has no score on a test set."""
 
     status: Literal["failed", "not run", "no probabilities"]
     reason: str | None = None
 
 
 def match_predictions(cell: Cell, test_set: TestSet) -> pa.Table | MissingScore:
-    """Return the cell's predictions of the test set, in its row order, or why there are none.
+    """Return the cell's predictions of the test set, in the set's row order, or the reason why there are none.
 
     Raises DataError if some rows are predicted twice or not at all.
     """
@@ -58,8 +60,8 @@ def match_predictions(cell: Cell, test_set: TestSet) -> pa.Table | MissingScore:
     places = pc.index_in(pa.array(test_set.row_ids), value_set=table["row_id"])
     if table.num_rows != len(places) or places.null_count:
         raise DataError(
-            f"{_where(cell, test_set)}: {table.num_rows} predictions do not match the set's {len(places)} rows one "
-            "to one; they come from different versions, materialise evaluator_models again"
+            f"{_where(cell, test_set)}: the {table.num_rows} predictions do not match the {len(places)} test rows, "
+            "because both come from different versions; materialise `evaluator_models` again"
         )
     return table.take(places)
 
@@ -69,20 +71,26 @@ def _where(cell: Cell, test_set: TestSet) -> str:
 
 
 def required_predictions(cell: Cell, test_set: TestSet) -> pa.Table:
-    """Return the cell's predictions of the test set, in its row order. Raises InvalidInputError if there are none."""
+    """Return the cell's predictions of the test set, in the set's row order. Raises InvalidInputError if there are no
+    predictions.
+    """
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
-        raise InvalidInputError(f"{cell.evaluator!r} has no predictions of {test_set.name!r}: {table.status}")
+        raise InvalidInputError(
+            f"evaluator {cell.evaluator!r} has no predictions of test set {test_set.name!r}: {table.status}"
+        )
     return table
 
 
 def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
-    """Return True if the dataset and the set itself have enough classes to report top-5 accuracy."""
+    """Return True if both the dataset and the test set have enough classes to report top-5 accuracy."""
     return min(len(label_names), len(test_set.label_names)) >= FEWEST_CLASSES
 
 
 def ranked_sets(data: BenchmarkData) -> frozenset[str]:
-    """Return the test sets with enough classes for top-5 accuracy for which some cell gives probabilities."""
+    """Return the names of the test sets that have enough classes for top-5 accuracy and probabilities from some
+    training.
+    """
     enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
     return frozenset(
         one.name for one in enough if any(isinstance(gold_ranks(cell, one), np.ndarray) for cell in data.cells)
@@ -90,19 +98,19 @@ def ranked_sets(data: BenchmarkData) -> frozenset[str]:
 
 
 def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Count the classes that the cell finds likelier than the row's own class: int64, in the test set's row order.
+    """Count, for each row of the test set, the classes that the cell finds likelier than the row's own class (int64).
 
-    0 means that the row's own class comes first; among equal probabilities, the lowest class number comes first. If the
-    set adds probabilities up (`TestSet.adds_probabilities`), the classes are the set's own, without those mapped to
-    none. Without added probabilities, the classes are the dataset's, and the rank is that of the likeliest class mapped
-    to the row's own class. Raises DataError if rows do not match, or if probabilities are not finite or not over the
-    dataset's classes.
+    Among equal probabilities, the lowest class number comes first. If the set sums probabilities
+    (`TestSet.adds_probabilities`), the ranked classes are the set's own, and dataset classes that are mapped to none
+    are left out. Otherwise the ranked classes are the dataset's, and a row gets the rank of the likeliest class that is
+    mapped to its own class. Raises DataError if rows do not match, or if there is not one finite probability per row
+    and dataset class.
     """
     return _by_own_class(cell, test_set, RANK, _rank)
 
 
 def gold_margins(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return the margin of each row's own class (`MARGIN`), float64, or why it is unknown; errors are those of
+    """Return the margin of each row's own class (`MARGIN`), float64, or why it is unknown; errors are as in
     `gold_ranks`.
     """
     return _by_own_class(cell, test_set, MARGIN, _margin)
@@ -111,8 +119,8 @@ def gold_margins(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 def _by_own_class(
     cell: Cell, test_set: TestSet, column: str, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> np.ndarray | MissingScore:
-    """Return the stored column, or compute it from the scores of classes (rows x classes) and each row's own class
-    number.
+    """Return the stored column, or compute it from the scores of classes (rows x classes) and the number of each row's
+    own class.
     """
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
@@ -125,8 +133,8 @@ def _by_own_class(
     flat = table["probabilities"].combine_chunks().flatten().to_numpy()
     if len(flat) != rows * classes or not np.isfinite(flat).all():
         raise DataError(
-            f"{_where(cell, test_set)}: {len(flat)} probabilities for {rows} rows and the dataset's {classes} classes, "
-            f"{int((~np.isfinite(flat)).sum())} of them not finite; train the evaluator again"
+            f"{_where(cell, test_set)}: there are {len(flat)} probabilities for {rows} rows and {classes} classes, and "
+            f"{int((~np.isfinite(flat)).sum())} of the probabilities are not finite; train the evaluator again"
         )
     probabilities = flat.reshape(rows, classes)
     blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, rows, BLOCK_ROWS)]
@@ -134,7 +142,9 @@ def _by_own_class(
 
 
 def in_top(cell: Cell, test_set: TestSet, top: int) -> np.ndarray | MissingScore:
-    """Return which rows have their own class among the `top` likeliest (`gold_ranks`), bool, or why this is unknown."""
+    """Return which rows have their own class among the `top` likeliest classes (`gold_ranks`), bool, or why this is
+    unknown.
+    """
     ranks = gold_ranks(cell, test_set)
     return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks < top)
 
@@ -144,7 +154,9 @@ def _dataset_classes(test_set: TestSet) -> int:
 
 
 def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
-    """Return the cell's predictions of the set with the column `RANK` instead of `probabilities`, to save memory."""
+    """Return the cell's predictions of the test set with the column `RANK` instead of `probabilities`; this saves
+    memory.
+    """
     table = required_predictions(cell, test_set)
     measured = {RANK: gold_ranks(cell, test_set)}
     if cell.train_set == "full":
@@ -157,8 +169,8 @@ def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
 
 
 def _class_scores(probabilities: np.ndarray, labels: np.ndarray, test_set: TestSet) -> tuple[np.ndarray, np.ndarray]:
-    """Return a score per class and row, -inf for classes that cannot be chosen, and the column of each row's own
-    class.
+    """Return a score per row and class (-inf for classes that cannot be predicted), and the column number of each row's
+    own class.
     """
     class_map = test_set.class_map
     if class_map is None:
@@ -179,8 +191,8 @@ def _class_scores(probabilities: np.ndarray, labels: np.ndarray, test_set: TestS
 
 
 def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Count the classes that come before the chosen one: those with a higher score, or with an equal score and a lower
-    number. Count all classes if the row has no chosen class.
+    """Count the classes that come before the chosen class: classes with a higher score, or with an equal score and a
+    lower number. Count all classes if the row has no chosen class.
     """
     own = scores[np.arange(len(scores)), chosen][:, None]
     before = (scores > own) | ((scores == own) & (np.arange(scores.shape[1]) < chosen[:, None]))
@@ -188,7 +200,9 @@ def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def _margin(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the chosen class's score minus the highest other score, float64 in [-1, 1]; -1 if it cannot be chosen."""
+    """Return the chosen class's score minus the highest other score, float64 in [-1, 1]; -1 if the class cannot be
+    predicted.
+    """
     rows = np.arange(len(scores))
     others = scores.astype(np.float64)
     own = others[rows, chosen]
@@ -198,13 +212,14 @@ def _margin(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return which rows of the test set the cell predicted right: bool, in the test set's row order; or why this is
+    """Return which rows of the test set the cell predicted right (bool, in the set's row order), or why this is
     unknown.
 
-    For a set of questions, return the credit for each, float64 in [0, 1]: 1 if the right answer is the likeliest one.
-    Predictions are mapped through `test_set.class_map` before they are compared, by label or by probability as
-    `test_set.collapse` says; among equal sums of probabilities, the lowest class number wins. The results are computed
-    once per cell and set. Raises DataError as `gold_ranks` does, and if a prediction is not a class of the dataset.
+    For a set of questions, return the credit of each question, float64 in [0, 1]: 1 if the right answer is the
+    likeliest. Before comparison with the labels, predictions are mapped by `test_set.class_map`, in the way given by
+    `test_set.collapse`. Among equal sums of probabilities, the lowest class number is predicted. The result is computed
+    once per cell and test set. Raises DataError in the cases of `gold_ranks`, and if a prediction is not a class of the
+    dataset.
     """
     if test_set not in cell.correct:
         cell.correct[test_set] = _correct_rows(cell, test_set)
@@ -224,24 +239,24 @@ def _correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     predicted, classes = table["predicted"].to_numpy(), _dataset_classes(test_set)
     if np.any((predicted < 0) | (predicted >= classes)):
         raise DataError(
-            f"{_where(cell, test_set)}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
-            f"are outside the dataset's [0, {classes}); train the evaluator again"
+            f"{_where(cell, test_set)}: the predicted classes {sorted(set(predicted.tolist()))[:5]}... are not all "
+            f"between 0 and {classes - 1}; train the evaluator again"
         )
     return np.asarray((predicted if test_set.class_map is None else test_set.class_map[predicted]) == test_set.labels)
 
 
 def finished_rows(cells: Iterable[Cell], test_set: TestSet) -> list[np.ndarray]:
-    """Return which rows each training with predictions of the test set got right (`correct_rows`)."""
+    """Return, for each training with predictions of the test set, which rows it predicted right (`correct_rows`)."""
     return [rows for cell in cells if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
 
 
 def trained_right(
     data: BenchmarkData, evaluator: str, train_set: str, representation: str, test_set: TestSet
 ) -> list[np.ndarray]:
-    """Return which rows each training on full, or on a train set of one filtering, got right.
+    """Return which test rows each training predicted right; `train_set` is `full` or a set of one filtering.
 
-    For `filtered`, return the mean over the trainings of each filter run. Trainings on the rows of one run share its
-    random draw, so if there are several runs, the runs are the random units.
+    For `filtered`, return the mean over the trainings of each filter run. Trainings on the rows of the same filter run
+    share the run's random draws. If there are several runs, the runs are therefore the random units.
     """
     runs: dict[int, list[Cell]] = {}
     for place, cell in enumerate(data.cells_of(evaluator, train_set, representation)):
@@ -253,11 +268,12 @@ def trained_right(
 
 @dataclass(frozen=True)
 class Score:
-    """One entry of a table: mean accuracy over seeds, with the two kinds of spread kept apart, or why it is missing.
+    """One entry of a table: the mean accuracy over seeds with two separate measures of spread, or the reason why it is
+    missing.
 
-    `status`: "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" if no test row is
-    left. `accuracy` is in [0, 1]. `seeds_deviation`, the standard deviation over the `seeds` (None for one seed), is
-    the effect of training. `interval_low` and `interval_high` (Wilson) show the effect of the choice of test rows. The
+    `status`: "done" if at least one seed has an accuracy, "no rows" if there is no test row, else as in `MissingScore`.
+    `accuracy` is in [0, 1]. `seeds_deviation`: the standard deviation over the `seeds`, which is due to training; None
+    for one seed. `interval_low`, `interval_high`: Wilson's interval, which is due to the choice of test rows. The
     interval uses `effective_rows`, which equals `test_rows` unless rows belong together in groups.
     """
 
@@ -274,10 +290,10 @@ class Score:
 
 
 def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups: np.ndarray | None) -> Score:
-    """Return one table entry from the seeds of one evaluator and train set.
+    """Return one table entry, computed over the seeds of one evaluator and train set.
 
-    `correct`: `correct_rows` of each seed's cell; `mask`: the selected test rows, bool; `groups`: the test set's
-    groups.
+    `correct`: the result of `correct_rows` for each seed; `mask`: the selected test rows, bool; `groups`: the test
+    set's groups.
     """
     finished = [rows[mask] for rows in correct if isinstance(rows, np.ndarray)]
     test_rows, unfinished = int(mask.sum()), len(correct) - len(finished)

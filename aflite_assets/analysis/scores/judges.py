@@ -1,5 +1,5 @@
-"""Evaluators that can judge a filter: they learnt something and are of another model family than the filter's own
-model.
+"""Evaluators that can judge a filter: evaluators that learnt something and belong to another model family than the
+filter's model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,10 +23,11 @@ ONE_ANSWER = 0.95
 
 @dataclass(frozen=True)
 class OverLargestClass:
-    """Margin, in points, of an evaluator trained on full over always predicting the largest class of a test set.
+    """Accuracy of an evaluator trained on `full` minus the accuracy of always predicting the largest class of a test
+    set, in points.
 
-    On questions, whose labels do not vary, it is the margin over guessing one of the answers. `largest`: the accuracy
-    of that baseline, in [0, 1]. `lacks`: what is missing for a decision (`verdicts.lacking`), or None if nothing is.
+    For questions, whose labels do not vary, the baseline is guessing one of the answers. `largest`: the accuracy of the
+    baseline, in [0, 1]. `lacks`: the quantity that is too small for a decision (`verdicts.lacking`), or None.
     """
 
     evaluator: str
@@ -58,14 +59,18 @@ class OverLargestClass:
 
     @property
     def too_few(self) -> str:
-        """The unit with too few for a decision: "rows", "questions", "groups" or "seeds"; empty if there are enough."""
+        """The unit of which there are too few for a decision: "rows", "questions", "groups" or "seeds"; empty if there
+        are enough.
+        """
         what = "" if self.lacks is None else self.lacks.what
         return "questions" if self.questions and what == "rows" else what
 
 
 @dataclass(frozen=True)
 class OneAnswer:
-    """An evaluator and train set with a training that predicts one class for nearly all rows of a natural test set."""
+    """An evaluator and train set of which some training predicts one class for nearly all rows of a natural
+    test set.
+    """
 
     evaluator: str
     train_set: str
@@ -73,7 +78,7 @@ class OneAnswer:
 
 
 def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
-    """Return the evaluators and their train sets in words."""
+    """Describe the evaluators and their train sets in words."""
     filterings = ((one, f" ({one.representation})" if one.representation else "") for one in found)
     return [f"{one.evaluator} trained on {one.train_set}{filtering}" for one, filtering in filterings]
 
@@ -82,10 +87,10 @@ def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
 class Judging:
     """The evaluators that judge filters, and the evidence for and against every evaluator.
 
-    `judges`: evaluators that see whole inputs and learnt something, with those of another model family than the
-    filters' models first. `margins` are over the largest class on the natural test set of the headlines,
-    `challenge_margins` on challenge sets. `one_answer`: evaluators that predict one class for nearly all rows.
-    `made_of`: the representations of an evaluator's own model family.
+    `judges`: evaluators that see whole inputs and learnt something. Evaluators of another model family than the
+    filters' models come first. `margins`: margins over the largest class on the natural test set of the report's
+    summary; `challenge_margins`: the same on challenge sets. `one_answer`: evaluators that predict one class for nearly
+    all rows. `made_of`: per evaluator, the representations of its own model family.
     """
 
     judges: tuple[str, ...]
@@ -96,17 +101,17 @@ class Judging:
 
 
 def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
-    """Return `margins_over_largest` on the natural test set of the headlines; empty if there is none."""
+    """Return `margins_over_largest` on the natural test set of the report's summary; empty if there is no such set."""
     natural = headline_set(test_sets)
     return {} if natural is None else margins_over_largest(cells, natural)
 
 
 def margins_over_largest(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
-    """Return, by evaluator, the margin of trainings on full over the largest class of a test set.
+    """Return, per evaluator, the margin of its trainings on `full` over the largest class of a test set.
 
-    Evaluators without a finished training on full are left out. Return an empty dict if there are under 20 rows or 10
-    groups, which is too few. Answers to questions that are not tested by question are left out too, because the largest
-    class is no baseline for them.
+    Evaluators without a finished training on `full` are left out. Return an empty dict if there are fewer than 20 rows
+    or 10 groups. Also return an empty dict if rows are answers that are not scored by question, because the largest
+    class is then no useful baseline.
     """
     if len(test_set.row_ids) < FEWEST_ROWS or _has_answers(test_set):
         return {}
@@ -126,7 +131,7 @@ def _margin(right: Sequence[np.ndarray], test_set: TestSet) -> CrossedInterval:
 
 
 def _always_the_largest(test_set: TestSet) -> np.ndarray:
-    """Return which rows the baseline gets right; for questions, the share of right guesses."""
+    """Return which rows the baseline predicts right; for questions, the share of right guesses."""
     if test_set.chance is not None:
         return np.full(len(test_set.row_ids), test_set.chance)
     return np.asarray(test_set.labels == np.bincount(test_set.labels).argmax())
@@ -142,12 +147,11 @@ def _has_answers(test_set: TestSet) -> bool:
 
 
 def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[OneAnswer, ...]:
-    """Return the cells that predict one class almost alone on a natural test set and are not significantly better than
-    that.
+    """Return the evaluators and train sets with a training that predicts almost only one class on a natural test set
+    and is not significantly better than always predicting this class.
 
-    Only sets count that have at least 20 rows and no class of that frequency. If a class is nearly that frequent, a
-    good model may predict it for as many rows; such a model beats the largest class by the whole interval of the test
-    rows.
+    Test sets with fewer than 20 rows, or with a class that is nearly that frequent, are skipped. If a class is almost
+    that frequent, a good model may predict it almost as often, but is significantly better than always predicting it.
     """
     natural = [one for one in test_sets if not one.challenge and len(one.row_ids) >= FEWEST_ROWS]
     varied = [one for one in natural if np.bincount(one.labels).max() / len(one.labels) < ONE_ANSWER]
@@ -168,7 +172,9 @@ def _gives_one_answer(cell: Cell, test_set: TestSet) -> bool:
 def same_kind(
     evaluators: Iterable[str], representations: Sequence[str], kinds: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    """Map evaluators to the representations that have the same text in `kinds`, such as `BenchmarkData.families`."""
+    """Map each evaluator to the representations of the same kind; `kinds` is a mapping such as
+    `BenchmarkData.families`.
+    """
     related: dict[str, list[str]] = {}
     for name, representation in product(evaluators, representations):
         kind = kinds.get(f"evaluators.{name}")
@@ -179,7 +185,7 @@ def same_kind(
 
 @lru_cache(maxsize=1)
 def judging(data: BenchmarkData) -> Judging:
-    """Find the evaluators to judge filters by."""
+    """Find the evaluators that can judge filters."""
     margins = over_largest_class(data.cells, data.test_sets)
     elsewhere = [margins_over_largest(data.cells, one) for one in data.test_sets if one.challenge]
     collapsed = one_answers(data.cells, data.test_sets)

@@ -1,4 +1,4 @@
-"""Multiple choice scored by question: whether the right answer is the likeliest one for a model.
+"""Multiple choice scored by question: a question counts as right if the model finds a right answer the likeliest.
 
 Rows are answers, right or wrong. A test set of answers becomes a test set of questions, and its rows' predictions
 become predictions of questions; `accuracy` and all tables then count questions.
@@ -20,35 +20,38 @@ PICKED = "picked"
 
 
 def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Score answers by question: return the credit of each question, float64 in [0, 1], by ascending group number.
+    """Score answers by question: return the credit of each question, float64 in [0, 1], ordered by group number.
 
     The credit is 1 if a right answer alone has the highest probability of being right, and 0 if no right answer has it.
-    The credit is 1/n if n answers share the highest probability and one of them is right. The mean equals the expected
-    accuracy of drawing among equals. `probability` (rows,): the model's probability that this answer is right; `right`:
-    bool (rows,); `groups`: int64 (rows,), one number per question. Raises InvalidInputError if there is no row, a
-    probability is not finite, or a group is not a question.
+    The credit is 1/n if n answers share the highest probability and one of them is right. The mean credit is the
+    expected accuracy if ties are broken at random. `probability` (rows,): the model's probability that each answer is
+    right; `right`: bool (rows,); `groups`: int64 (rows,), one number per question. Raises InvalidInputError if there is
+    no row, a probability is not finite, or a group is not a question.
     """
     if not len(groups) or not np.isfinite(probability).all():
         raise InvalidInputError(
-            f"{len(groups)} answers with {int((~np.isfinite(probability)).sum())} probabilities that are not finite; "
-            "give at least one question and finite numbers"
+            f"there are {len(groups)} answers, and {int((~np.isfinite(probability)).sum())} probabilities are not "
+            "finite; give at least one question and finite probabilities"
         )
     if not is_multiple_choice(right, groups):
-        raise InvalidInputError("a group has no right answer or no wrong one; choose rows by whole_questions")
+        raise InvalidInputError("a question lacks a right or a wrong answer; choose rows with `whole_questions`")
     return credit_by_question(probability, right, groups)
 
 
 def question_set(test_set: TestSet, right: int) -> TestSet:
-    """Return the test set by question, each represented by the row of its right answer; `right` is the class of right
-    answers.
+    """Convert a test set of answers to a test set of questions, each represented by the row of its right answer;
+    `right` is the class of right answers.
 
-    If several answers are right, the first row is taken. A question counts as kept if all its answers are kept, so that
-    it can still be answered. Questions without a right or without a wrong answer are left out, and the notes say so.
-    Raises InvalidInputError if no question is left.
+    If several answers are right, the first of their rows is used. A question counts as kept if all its answers are
+    kept, so that it can still be answered. Questions without a right or without a wrong answer are left out, and the
+    notes say so. Raises InvalidInputError if no question is left.
     """
     is_right, groups = test_set.labels == right, test_set.question_codes
     if groups is None or not (whole := whole_questions(is_right, groups)).any():
-        raise InvalidInputError(f"test set {test_set.name!r} has no question with a right and a wrong answer")
+        raise InvalidInputError(
+            f"no question of test set {test_set.name!r} has both a right and a wrong answer; correct the labels or "
+            "remove the test set"
+        )
     left_out = len(np.unique(groups)) - len(np.unique(groups[whole]))
     chosen = np.flatnonzero(whole & is_right)
     chosen = chosen[np.unique(groups[chosen], return_index=True)[1]]
@@ -76,9 +79,9 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
 def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
     """Return a cell's predictions of a test set of answers as predictions of its questions.
 
-    `test_set`: the set by answer; `right`: the class of right answers. The columns are test_set, row_id (of the right
-    answer), predicted (the class of the picked answer; 0 without probabilities), `CREDIT` and `PICKED`. Raises
-    DataError if predictions and rows do not match, and InvalidInputError if there are none.
+    `test_set`: the test set of answers; `right`: the class of right answers. The columns are `test_set`, `row_id` (of
+    the right answer), `predicted` (the class of the picked answer; 0 without probabilities), `CREDIT` and `PICKED`.
+    Raises DataError if predictions and rows do not match, and InvalidInputError if there are none.
     """
     table, asked = required_predictions(cell, test_set), question_set(test_set, right)
     probabilities, count = table["probabilities"].combine_chunks(), len(asked.row_ids)
@@ -102,14 +105,14 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
 
 
 def question_counts(data: BenchmarkData) -> dict[str, int]:
-    """Count, by split, the questions that its rows answer; return an empty dict if rows are not answers."""
+    """Count the questions of each split; return an empty dict if rows are not answers."""
     row_ids, splits = data.examples.row_ids, data.examples.table["split"].to_numpy()
     counts = {split: questions_of(data, row_ids[splits == split]) for split in dict.fromkeys(splits.tolist())}
     return {split: count for split, count in counts.items() if count is not None}
 
 
 def questions_of(data: BenchmarkData, row_ids: np.ndarray) -> int | None:
-    """Count the questions that these rows (int64 ids) answer; return None if rows are not answers."""
+    """Count the questions to which the given rows (int64 ids) are answers; return None if rows are not answers."""
     examples = data.examples
     if data.source.right is None or examples.questions is None:
         return None

@@ -1,4 +1,6 @@
-"""The rows behind a number: the headlines' test set, and parts of a set by gold label, category column, or both."""
+"""Selections of test rows: the test set of a report's summary, and parts of a set by gold label, category column, or
+both.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,21 +20,25 @@ PartName = tuple[str | None, str | None, str | None]
 
 
 class Part:
-    """A part of a test set: the rows of a category `column` or a gold `label`; None stands for any."""
+    """A part of a test set: rows with a certain `category` in a `column`, or with a gold `label`; None stands for any
+    value.
+    """
 
     column: str | None
     label: str | None
 
     @property
     def whole(self) -> bool:
-        """Whether the part is not limited to a category or gold label; it may be the full or the filtered rows."""
+        """Whether the part is not limited to a category or gold label; the part may still be limited to the filtered
+        rows.
+        """
         return self.column is None and self.label is None
 
 
 @dataclass(frozen=True, eq=False)
 class Subset(Part):
-    """Some rows of a test set: `mask` (bool per row) with category column, category and gold label; None stands for
-    any.
+    """Some rows of a test set: `mask` (bool per row), with the category column, category and gold label; None stands
+    for any value.
     """
 
     column: str | None
@@ -54,7 +60,7 @@ def headline_split(names: list[str]) -> str | None:
 
 
 def headline_set(test_sets: Iterable[TestSet]) -> TestSet | None:
-    """Return the one of these natural test sets that sentences are about, or None if there is none."""
+    """Return the natural test set that sentences are about, or None if there is no natural test set."""
     natural = {one.name: one for one in test_sets if not one.challenge}
     name = headline_split(list(natural))
     return None if name is None else natural[name]
@@ -73,10 +79,10 @@ def gold_labels(test_set: TestSet, *, most: int) -> list[Subset]:
 
 
 def subsets_of(test_set: TestSet) -> list[Subset]:
-    """Return the gold labels, and then the parts of each category column: its rows with any value, if some rows have
-    none, and then each value.
+    """Return the parts of a test set: first its gold labels, then each value of each category column. If some rows have
+    no value in a column, the rows with any value are one more part.
 
-    Each part by category is followed by its gold labels, if the set has two to `MAX_LABELS_APART` of them.
+    Each part by category is followed by its gold labels, if the set has two to `MAX_LABELS_APART` gold labels.
     """
     labels = gold_labels(test_set, most=MAX_LABELS_APART)
     subsets = list(labels)
@@ -96,16 +102,17 @@ def subsets_of(test_set: TestSet) -> list[Subset]:
 
 
 def scored_parts(test_set: TestSet) -> list[Subset]:
-    """Return the whole set and then its parts, on which every train set is scored."""
+    """Return the whole test set and then its parts; models of every train set are scored on each of them."""
     parts = subsets_of(test_set) if test_set.challenge else gold_labels(test_set, most=MAX_CLASSES_APART)
     return [whole_set(test_set), *parts]
 
 
 def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
-    """Return the whole set, then the smaller parts in the zero-shot table: gold labels of sets without categories.
+    """Return the whole set, then its parts in the zero-shot table; for sets without categories, these are the gold
+    labels.
 
-    In a set with several category columns, a column that is empty for some rows (NLI Diagnostics) is one part: the rows
-    of any value, as in the paper. The column's values are in the set's own table.
+    In a set with several category columns (NLI Diagnostics), a column that is empty for some rows is one part: the rows
+    with any value, as in the paper. The column's values are in the set's own table.
     """
     parts = subsets_of(test_set)
     if test_set.categories:
@@ -129,8 +136,8 @@ def category_parts(test_set: TestSet) -> list[Subset]:
 def compared_parts(test_set: TestSet) -> list[Subset]:
     """Return the whole set, then the parts of a challenge set: first gold labels, then parts of the zero-shot table.
 
-    There are either no parts or at least two. Parts matter because, on the whole set, a gain on one gold label hides a
-    loss on another (HANS's halves).
+    There are either no parts or at least two. Parts matter because, on the whole set, a gain on one gold label can hide
+    a loss on another, as in the two halves of HANS.
     """
     whole = [whole_set(test_set)]
     if not test_set.challenge:

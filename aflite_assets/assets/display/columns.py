@@ -150,8 +150,7 @@ def column_types(result: PublishedResult) -> Types:
 
 
 def column_parents(result: PublishedResult, store: ResultStore) -> dict[str, Sources]:
-    """Return, for each column, the columns of other assets that it is made of, among those that the current results
-    have.
+    """Return, for each column, its source columns in the current results of other assets.
 
     Raises:
         StoreError: an input of the asset was never materialised.
@@ -178,7 +177,7 @@ def _published_rules(result: PublishedResult) -> Mapping[str, Sources]:
 
 
 def _plain_name(result: PublishedResult, column: str) -> str:
-    """Return the name by which a column's meaning is known, because the published folder uses the source's names."""
+    """Return a column's name in the documentation; the published folder uses the source's names instead."""
     summary = result.summary if result.asset == "published_dataset" else {}
     if column in ("id", "source_row", "content_hash"):
         return column

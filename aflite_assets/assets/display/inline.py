@@ -22,10 +22,10 @@ _COLOURS = (("blue", "#35d"), ("grey", "#888"))
 
 
 def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValue:
-    """Return at most two lines of values in [0, 1] as a small picture, with their first and last values as text.
+    """Return a small picture of at most two curves with values in [0, 1], and their first and last values as text.
 
-    `lines`: values by name, all of one length; they are drawn over the same steps, from 0 at the bottom to 1 at the
-    top. A value that is not finite is left out.
+    `lines`: values by name, of equal length; all curves share the steps, and values range from 0 at the bottom to 1 at
+    the top. A value that is not finite is left out.
     """
     known = {
         name: [(step, value) for step, value in enumerate(values) if math.isfinite(value)]
@@ -47,8 +47,7 @@ def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValu
 
 
 def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[str]) -> dict[str, dg.MetadataValue]:
-    """Return those of the report's figures in `names` as pictures that `aflite serve` serves; none if its address is
-    not set.
+    """Return the report's figures in `names` as pictures served by `aflite serve`; empty if its address is not set.
 
     `names` are in the form of metadata, with "_" for ".".
     """
@@ -65,7 +64,7 @@ def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[
 
 
 def _path(points: Sequence[tuple[int, float]], last: int) -> str:
-    """Return the line through points (step, value), with `last` the step at the right border."""
+    """Return the path through points (step, value); `last` is the step at the right border."""
     end = len(points) - 1
     few = points if end < _POINTS else [points[round(at * end / (_POINTS - 1))] for at in range(_POINTS)]
     placed = [

@@ -1,7 +1,7 @@
 """The few numbers of a result that Dagster plots over partitions and over time, under names that do not change.
 
-Numbers of the first representation have plain names, and those of others end with a dot and the representation's name;
-names of tables end with an underscore and a representation.
+Numbers of the first representation have plain names. Names for other representations end with a dot and the
+representation's name; names of tables end with an underscore and a representation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
     """Return the numbers of evaluator_models: mean accuracy in [0, 1] over the finished seeds, by train set.
 
     The numbers are for the grid's first evaluator, on the first test set with the dataset's own classes; `accuracy.of`
-    names both.
+    names the evaluator and the test set.
     """
     cells = pq.read_table(result.file("cells.parquet")).to_pylist()
     done = [cell for cell in cells if cell["status"] == "done" and cell["evaluator"] == cells[0]["evaluator"]]
@@ -62,11 +62,11 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Return the numbers of analysis: accuracies in [0, 1], and the difference that the verdict is about, in points.
+    """Return the numbers of analysis: accuracies in [0, 1], and the difference in points that decides the verdict.
 
     `difference`, `difference_low` and `difference_high`: filtered minus its control in the most significant deciding
-    comparison, with its 95 % interval. If there is none, accuracies are those of the first evaluator on all rows of the
-    first test set.
+    comparison, with its 95 % interval. If there is no such comparison, accuracies are of the first evaluator on all
+    rows of the first test set.
     """
     paired = [row for row in _rows(result, "differences") if row["comparison"] == "control"]
     accuracies = [row for row in _rows(result, "accuracies") if row["top"] == 1]

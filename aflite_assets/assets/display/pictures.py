@@ -25,7 +25,7 @@ def result_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataVal
 
 
 def report_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataValue]:
-    """Return the report's figures that no earlier asset shows, from its files."""
+    """Return the report's figures that no earlier asset shows, read from the report's files."""
     alts = json.loads(result.file("figures.json").read_text(encoding="utf-8"))
     return {
         name.replace(".", "_"): markdown_picture(result.file(f"figures/{name}.png").read_bytes(), alt)

@@ -17,8 +17,8 @@ _KEY = "dagster/code_references"
 def linked_to_source(definitions: Sequence[Any]) -> Sequence[Any]:
     """Return the definitions; if `AFLITE_SOURCE_URL` is set, assets link to their function below that address.
 
-    Dagster's own `link_code_references_to_git` supports two hosts and no function behind a decorator. This function
-    accepts the folder's address on any host, such as https://github.com/<owner>/<repository>/blob/main.
+    Dagster's own `link_code_references_to_git` supports only two hosts, and does not support decorated functions. This
+    function accepts the folder's address on any host, such as https://github.com/<owner>/<repository>/blob/main.
 
     Raises:
         InvalidInputError: the variable holds no usable address.

@@ -1,4 +1,4 @@
-"""The way a step gets its stage's result: it is found or made in a child process, and retried if that can help."""
+"""Attempts of a step to get its stage's result: reuse, or computation in a child process with retries."""
 
 import math
 import time
@@ -39,13 +39,13 @@ def found_or_made(
     compute_device: ComputeDevice,
     worker: StageWorker,
 ) -> StoredResult:
-    """Return the result of a stage: found in this process, or made in `worker` on a leased device.
+    """Return the result of a stage: an existing result, or a new result computed in `worker` on a leased device.
 
-    A result that is empty because the dataset's YAML file does not request it is made in this process.
+    If the dataset's YAML file does not request a result, its empty result is written in this process.
 
     Raises:
         dg.Failure: the stage refused its input, took too long, or failed for the last time; a retry would not help.
-        dg.RetryRequested: the error may pass, as with a busy hub or a killed process.
+        dg.RetryRequested: a retry may succeed, as after an error of a busy hub or a killed process.
     """
     if context.retry_number:
         # Here, and not between the tries: Dagster hears of a cancellation only while a step runs.
@@ -57,7 +57,10 @@ def found_or_made(
         key = made_for
         left = state.left(job.spec.name, job.name, key)
         if left is not None and left.is_final and REFRESH_TAG in context.run.tags:
-            raise TooManyTriesError(f"{job.name} of {job.spec.name!r} is left until what it reads changes: {left.why}")
+            raise TooManyTriesError(
+                f"the stage {job.name} of {job.spec.name!r} failed and is not tried again until its inputs change: "
+                f"{left.why}"
+            )
 
     with _as_dagster_errors(context):
         try:
@@ -83,7 +86,7 @@ def _obtained(
     worker: StageWorker,
     on_making: Callable[[str], None],
 ) -> StoredResult:
-    """Find or make the result; a stage that artefacts of the scan stop is refused before it waits for a card."""
+    """Reuse or compute the result; a stage stopped by artefacts of the scan is refused before it waits for a GPU."""
 
     def first(name: str) -> PublishedResult:
         return _obtained(context, replace(job, name=name), progress, compute_device, worker, lambda key: None).result
@@ -108,10 +111,10 @@ def _obtained(
 
 @contextmanager
 def _leased(context: dg.AssetExecutionContext, job: StageJob, compute_device: ComputeDevice) -> Iterator[DeviceLease]:
-    """Yield the card for a stage and a slot of the pool `gpu`, held during the block; otherwise an empty lease.
+    """Yield a lease of a GPU and of a slot of the pool `gpu` for the block, or an empty lease if none is needed.
 
-    `evaluator_models` takes every free card, because it trains a cell on each; it holds them until it has ended. On a
-    Ray cluster, Ray assigns the cards.
+    The stage `evaluator_models` leases every free GPU until its end, because it trains a cell on each GPU. On a Ray
+    cluster, Ray assigns the GPUs.
     """
     if job.name not in ON_CARDS or job.cluster.is_ray or not compute_device.cards():
         yield DeviceLease()
@@ -150,5 +153,8 @@ def _time_limit(tags: Mapping[str, str]) -> float | None:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise InvalidInputError(f"the run's tag {TIME_LIMIT_TAG} is {given!r}; give a number of seconds over 0")
+        raise InvalidInputError(
+            f"the run tag `{TIME_LIMIT_TAG}` is {given!r}, but a time limit is a positive number of seconds; correct "
+            "the tag"
+        )
     return seconds

@@ -1,8 +1,8 @@
-"""Slots of Dagster's pool `gpu`: a step claims one itself, once it knows that it will make a result on a card.
+"""Slots of Dagster's pool `gpu`, which a step claims only when it starts to compute a result on a GPU.
 
-A pool that is declared with the asset is claimed before the step begins. In that case steps whose results exist would
-wait too, even on machines without a card, and later runs overtake a queued run whose first steps are all in a full
-pool.
+A pool that is declared with the asset is claimed before the step begins. In that case, steps with existing results
+would wait too, even on machines without a GPU. Later runs would overtake a queued run whose first steps are all in a
+full pool.
 """
 
 import time
@@ -31,9 +31,10 @@ class PatientSlots(InstanceConcurrencyContext):
     """
 
     def claim(self, concurrency_key: str, step_key: str, step_priority: int = 0) -> bool:
-        """Claim a slot while no other process of this machine claims one; return True if it is held.
+        """Claim a slot while no other process of this machine claims a slot; return True on success.
 
-        On SQLite, Dagster 1.13 reads a free slot and takes it in two statements, so two processes can take the same.
+        On SQLite, Dagster 1.13 reads and takes a free slot in two statements, so two processes could take the same
+        slot.
         """
         with FileLock(Path(self._instance.root_directory) / _CLAIMS):
             return bool(super().claim(concurrency_key, step_key, step_priority))
@@ -55,7 +56,7 @@ class PatientSlots(InstanceConcurrencyContext):
 def card_slot(
     instance: dg.DagsterInstance, run: dg.DagsterRun, step: str, *, log: Callable[[str], object]
 ) -> Iterator[None]:
-    """Hold a slot of the pool for the block; while all are taken, log this once and wait."""
+    """Hold a slot of the pool for the block; if all slots are taken, log this once and wait."""
     with PatientSlots(instance, run) as slots:
         waiting = False
         while not slots.claim(GPU_POOL, step):

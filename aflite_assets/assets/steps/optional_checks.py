@@ -1,4 +1,4 @@
-"""Assets with checks that do not apply to every dataset: those checks pass, and say so.
+"""Assets with checks that do not apply to every dataset; checks that do not apply pass with a remark.
 
 A plain `@dg.asset` must report every check that it declares; an asset that can be executed in part also runs checks
 alone.
@@ -15,8 +15,8 @@ import dagster as dg
 def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.MaterializeResult]], dg.AssetsDefinition]:
     """Decorate a function as `@dg.asset(**options)` does; it returns a MaterializeResult with the checks that apply.
 
-    Dagster would show a check without an outcome as not finished, so checks that are left out pass and say why. Checks
-    can be executed alone, which makes a missing result and reports no materialisation.
+    Dagster would show a check without an outcome as not finished, so checks that are left out pass with a reason.
+    Checks can be executed alone; a missing result is then computed, but no materialisation is reported.
     """
     of_spec = ("group_name", "kinds", "owners", "partitions_def", "deps", "code_version", "tags")
 
@@ -31,9 +31,8 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
         def run(context: dg.AssetExecutionContext, **resources: Any) -> Iterator[Any]:
             if not context.has_partition_key:
                 raise dg.Failure(
-                    "no dataset was chosen, because Dagster does not ask for one when a check is run alone; "
-                    f"materialise {name} for the dataset whose checks you want: results that are up to date are "
-                    "reused",
+                    "no dataset is selected, because Dagster offers no choice of a dataset when a check runs alone; "
+                    f"materialise {name} for the dataset to run the checks (results that are up to date are reused)",
                     allow_retries=False,
                 )
             result = compute(context, **resources)

@@ -1,4 +1,4 @@
-"""State of a whole run of one dataset: its lock, the results of its steps, and the record of it at the end.
+"""State of a whole run of one dataset: its lock, the results of its steps, and the final record.
 
 The executor opens a scope for the run and takes the dataset's lock before any step requests a slot of a pool. A step
 that held the slot while it waited for the lock could otherwise wait for a run that waits for the slot.
@@ -19,7 +19,7 @@ _open: dict[str, "RunScope"] = {}
 
 @dataclass
 class RunScope:
-    """One run of one dataset: its steps' results so far, by stage, and the process that makes stages for them."""
+    """One run of one dataset: the results of its steps so far, by stage, and the process that computes stages."""
 
     run_id: str
     store: ResultStore
@@ -29,7 +29,7 @@ class RunScope:
 
     @property
     def what(self) -> str:
-        """The run's name in messages to others who wait for it."""
+        """The run's name in messages to other processes that wait for the run."""
         return f"Dagster run {self.run_id}"
 
     def record(self, steps: Iterable[str]) -> Refresh | None:
@@ -47,7 +47,7 @@ class RunScope:
 
 @contextmanager
 def run_scope(scope: RunScope) -> Iterator[RunScope]:
-    """Let the steps of a run find their scope during the block; its worker ends with it."""
+    """Open the scope of a run for the block, in which the steps find it; the scope's worker ends with the block."""
     _open[scope.run_id] = scope
     try:
         with scope.worker:

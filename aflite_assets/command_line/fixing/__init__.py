@@ -1,1 +1,1 @@
-"""The command `aflite fix`: where scanned rows come from, and what is printed. Changes are decided in `fixing`."""
+"""The command `aflite fix`: origin of the scanned rows, and printed text. Changes are planned in `fixing`."""

@@ -1,4 +1,4 @@
-"""Where the answers of questions come from: the columns of a table that a copy writes alike."""
+"""Origins of answers to questions: the table columns that a copy must change alike."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,9 @@ from aflite_assets.fixing.plan import Origin
 from aflite_assets.specs.sources import ChoiceSource, PreferenceSource, TableSource, as_tuple
 from aflite_assets.wording import quoted_list
 
-_PLAIN = "write prompt and answers as plain texts, or as lists of texts in JSON lines or Parquet, and fix that file"
+_PLAIN = (
+    "save the prompt and the answers as plain texts, or as lists of texts in JSON lines or Parquet, and fix that file"
+)
 
 
 def origin_of_answers(
@@ -25,13 +27,13 @@ def origin_of_answers(
     `texts`: names of the question and of the answer in the scan. `source_rows`, `row_ids`: as in `Origin`.
 
     Raises:
-        DataError: the answers are no texts or lists of texts of a table file.
+        DataError: the answers are not texts or lists of texts in a table file.
     """
     table = source.table
     if not isinstance(table, TableSource):
         raise DataError(
-            "the questions are read from the hub, where nothing is written; save them as JSON lines or Parquet, and "
-            "fix that file"
+            "the questions are read from the hub, and `aflite fix` cannot write to the hub; save the questions as "
+            "JSON lines or Parquet, and fix that file"
         )
     tables = {split: read_table_file(table, Path(as_tuple(files)[0])) for split, files in table.splits.items()}
     names, right = _answer_columns(source, tables)
@@ -48,13 +50,13 @@ def origin_of_answers(
 
 
 def _answer_columns(source: ChoiceSource, tables: Mapping[str, pa.Table]) -> tuple[tuple[str, ...], str | None]:
-    """Return the columns of answers, and that which says which one is right."""
+    """Return the answer columns, and the column with the right answer."""
     if not isinstance(source, PreferenceSource):
         fields = (source.answers, source.correct, source.incorrect)
         return tuple(name for names in fields for name in as_tuple(names or ())), source.right
     layout = layout_read(source, tables)
     if layout != "texts":
-        raise DataError(f"the answers are {layout}, and only plain texts are rewritten; {_PLAIN}")
+        raise DataError(f"the answers are stored as {layout}, but `aflite fix` rewrites only plain texts; {_PLAIN}")
     columns = columns_of(source, tables)
     return (columns.chosen, *columns.rejected), None
 
@@ -62,8 +64,8 @@ def _answer_columns(source: ChoiceSource, tables: Mapping[str, pa.Table]) -> tup
 def _require_plain(names: Sequence[str], tables: Mapping[str, pa.Table]) -> None:
     fields = [name for name in names if any(name not in table.column_names for table in tables.values())]
     if fields:
-        raise DataError(f"answers lie in fields of mappings ({quoted_list(fields, most=4, length=40)}); {_PLAIN}")
+        raise DataError(f"the answers are nested in mappings ({quoted_list(fields, most=4, length=40)}); {_PLAIN}")
     for name in names:
         for table in tables.values():
             if any(texts_in_json(value) is not None for value in table[name].to_pylist()):
-                raise DataError(f"the column {name!r} holds lists that are written as JSON in a text; {_PLAIN}")
+                raise DataError(f"the column {name!r} contains lists written as JSON strings; {_PLAIN}")

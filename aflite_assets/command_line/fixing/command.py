@@ -1,4 +1,4 @@
-"""`aflite fix`: its arguments, the order of scan, copy and second scan, and its exit code."""
+"""The command `aflite fix`: arguments, the order of scan, copy and second scan, and exit codes."""
 
 import argparse
 import sys
@@ -32,7 +32,7 @@ gone and no artefact is left, with 1 if one is still there or an artefact is lef
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the parser's."""
+    """Add the command to the subparsers."""
     fix = commands.add_parser("fix", help="write a copy of a file in which a cue is mended", description=_FIX)
     add_input_arguments(fix)
     fix.add_argument(
@@ -86,18 +86,18 @@ def _fixed(options: argparse.Namespace) -> int:
 
 def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
     if not result.cues:
-        raise DataError("the scan finds no cue in this file, so there is nothing to mend")
+        raise DataError("the scan found no cue in this file, so there is nothing to fix")
     for number in numbers:
         if not 1 <= number <= len(result.cues):
             found = counted(len(result.cues), "cue")
-            raise DataError(f"--cue is {number}, but the scan finds {found}; give a number that aflite scan prints")
+            raise DataError(f"`--cue` is {number}, but the scan found {found}; give a number printed by `aflite scan`")
     return [result.cues[number - 1] for number in dict.fromkeys(numbers)]
 
 
 def _written(
     options: argparse.Namespace, read: "ScanInput", origin: "Origin", result: "ScanResult", cues: "list[Cue]"
 ) -> "Fixed":
-    """Write the copy and its YAML file, and scan it before it takes its place."""
+    """Write the copy and its YAML file, and scan the copy before it is moved to its final folder."""
     from aflite_assets.command_line.fixing.fix_text import Fixed
     from aflite_assets.command_line.fixing.origins import copied_file
     from aflite_assets.fixing.comparison import compare_scans
@@ -128,7 +128,7 @@ def _after(
     changes: "Changes",
     copy: Path,
 ) -> "ScanResult":
-    """Scan the copy; with weights, which a scan does not read, measure the cues with them."""
+    """Scan the copy; if it has weights, which the scan ignores, measure the cues with these weights."""
     from aflite_assets.fixing.plan import weights_of_scan
     from aflite_assets.fixing.weighting import weighted_result
 
@@ -146,7 +146,7 @@ def _write_spec(
     folder: Path,
     cues: "list[Cue]",
 ) -> str | None:
-    """Write the YAML file of the copy; return its name, or None if a file without a description cannot have one."""
+    """Write the YAML file of the copy; return its name, or None if no YAML file can describe the copy."""
     from aflite_assets.command_line.fixing.origins import content_of_copy
     from aflite_assets.command_line.scanning.inputs import content_hash, roles_of
     from aflite_assets.fixing.spec_file import fixed_name, write_spec
@@ -173,7 +173,7 @@ def _write_spec(
 def _options_of_copy(
     options: argparse.Namespace, read: "ScanInput", origin: "Origin", changes: "Changes"
 ) -> argparse.Namespace:
-    """Return the options without dropped columns, and with what was guessed of the original."""
+    """Return the options without dropped columns, and with the roles that were guessed for the original."""
     given = options_of(options)
     if read.bare is not None:
         given["text"] = [] if read.rows.answers else list(read.rows.texts)
@@ -189,8 +189,8 @@ def _scan_copy(options: argparse.Namespace, copy: Path) -> "ScanResult":
     result = read_input(argparse.Namespace(**{**vars(options), "file": str(copy)})).scan(seed=options.seed)
     if not result.can_tell:
         raise DataError(
-            f"the copy would have {counted(result.rows)}, too few in each class to test whether a cue is gone; mend "
-            "it in another way, or collect more rows"
+            f"the cleaned copy would have only {counted(result.rows)}, too few per class to test whether the cue is "
+            "removed; choose another `--by`, or collect more rows"
         )
     return result
 

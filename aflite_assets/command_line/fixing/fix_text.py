@@ -1,4 +1,4 @@
-"""Report of `aflite fix` as lines for a terminal and as JSON. Every text of the dataset is made safe."""
+"""Report of `aflite fix` as lines for a terminal and as JSON. Text of the dataset is escaped."""
 
 import json
 from collections.abc import Sequence, Set
@@ -20,10 +20,10 @@ _NEXT_OF_QUESTIONS = "Next: scan the copy and mend what it names, or rewrite the
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """Scans of the original and of the copy, what was changed in sentences, and which files were written.
+    """Scans of the original and the copy, sentences on the changes, and the written files.
 
-    `notes`: sentences about what the copy is not. `is_weighted`: whether `after` is not a scan of the copy, but the
-    cues of `before` measured with the copy's weights.
+    `notes`: sentences on limits of the copy. `is_weighted`: whether `after` contains the cues of `before` measured with
+    the copy's weights, instead of a scan of the copy.
     """
 
     before: ScanResult
@@ -36,7 +36,7 @@ class Fixed:
 
 
 def fixed_lines(fixed: Fixed) -> list[str]:
-    """Return the lines; the first one says whether the cues are gone."""
+    """Return the lines; the first line states whether the cues were removed."""
     lines = [escaped(sentence) for sentence in headline(fixed)]
     lines += ["", "Changed:", *(line for phrase in fixed.phrases for line in indented(escaped(phrase)))]
     after = "with weights" if fixed.is_weighted else counted(fixed.after.rows)
@@ -50,7 +50,7 @@ def fixed_lines(fixed: Fixed) -> list[str]:
 
 
 def headline(fixed: Fixed) -> list[str]:
-    """Return a sentence for each cue that was to be mended, and one about the cues that are left in the copy."""
+    """Return one sentence per chosen cue, and one sentence on the cues left in the copy."""
     compared = fixed.compared
     chosen = [one for one in compared if one.is_chosen and one.before is not None]
     sentences = [_chosen_sentence(one, fixed.is_weighted) for one in chosen]
@@ -60,7 +60,7 @@ def headline(fixed: Fixed) -> list[str]:
 
 
 def left_sentence(fixed: Fixed) -> str:
-    """Return which cues a scan of the copy still finds, without those that go with a stronger one."""
+    """Return a sentence on the cues that a scan of the copy still finds, except cues explained by a stronger cue."""
     place = "with the weights" if fixed.is_weighted else "in the copy"
     artefacts = left_artefacts(fixed.after)
     candidates = [cue for cue in fixed.after.candidates if cue.explained_by is None]
@@ -125,7 +125,7 @@ def _row(one: ComparedCue) -> tuple[str, ...]:
 
 
 def _change_beside(one: ComparedCue) -> str:
-    """Say what became of a cue that was not to be mended; in fewer rows a weak one may just not be found."""
+    """Describe the change of a cue that was not chosen; in fewer rows, the scan may miss a weak cue."""
     return "not found in these rows" if one.change == "gone" else f"{one.change} (not asked for)"
 
 
@@ -134,7 +134,7 @@ def _accuracy(cue: Cue | None) -> str:
 
 
 def fixed_json(fixed: Fixed) -> str:
-    """Return the whole as JSON in ASCII, which no terminal takes for more than text."""
+    """Return the report as ASCII JSON, which is safe to print on a terminal."""
     content = {
         "mended": is_mended(fixed.compared, fixed.after),
         "headline": headline(fixed),

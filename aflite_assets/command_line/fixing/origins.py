@@ -1,4 +1,4 @@
-"""From what was scanned to its source: which columns it has, which of them must stay, and the YAML file of the copy."""
+"""The source of the scanned rows: its columns, the columns that must stay, and the YAML file of the copy."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,10 +31,10 @@ _TRAIN = "train"
 
 
 def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
-    """Return where the rows come from; `path` and `roles` are those of a file without a description.
+    """Return the origin of the rows; `path` and `roles` are for a file without a YAML file.
 
     Raises:
-        DataError: the source is of a kind that is not written back.
+        DataError: sources of this kind cannot be written.
     """
     if read.dataset is not None:
         return _plain(_origin_of_dataset(read.dataset))
@@ -43,13 +43,13 @@ def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
 
 
 def _plain(origin: Origin) -> Origin:
-    """Return the origin, or refuse one with compressed files, which are not written."""
+    """Return the origin; refuse an origin with compressed files, which cannot be written."""
     files = origin.source.files() if isinstance(origin.source, TableSource) else []
     packed = [file for file in files if file.suffix.lower() == ".gz"]
     if packed:
         raise DataError(
-            f"{packed[0].name!r} is compressed, and copies are not; decompress it first: gunzip -k "
-            f"{packed[0].name}, and fix that"
+            f"{packed[0].name!r} is compressed, and `aflite fix` cannot write compressed files; run `gunzip -k "
+            f"{packed[0].name}` and fix the decompressed file"
         )
     return origin
 
@@ -95,8 +95,8 @@ def _origin_of_dataset(dataset: DatasetInput) -> Origin:
         return origin_of_answers(source, texts, source_rows=counts, row_ids=dataset.row_ids)
     if not isinstance(source, TableSource | ImageFolderSource | FeatureSource):
         raise DataError(
-            f"{dataset.path.name!r} has a source of format {source.format}, which is not written back; save its rows "
-            "as CSV, JSON lines or Parquet, and fix that file"
+            f"{dataset.path.name!r} has a source of format `{source.format}`, which `aflite fix` cannot write; save "
+            "the rows as CSV, JSON lines or Parquet, and fix that file"
         )
     columns = spec.columns
     features = columns.features if isinstance(columns.features, tuple) else ()
@@ -115,12 +115,12 @@ def _origin_of_dataset(dataset: DatasetInput) -> Origin:
         source_rows=dataset.data.raw.source_rows,
         row_ids=dataset.row_ids,
         inputs=frozenset(features),
-        unread=f"limit in {dataset.path.name!r} leaves most rows unread" if spec.limit else unread,
+        unread=f"`limit` in {dataset.path.name!r} leaves most rows unread" if spec.limit else unread,
     )
 
 
 def _needed(dataset: DatasetInput) -> dict[str, str]:
-    """Return the columns that the dataset's file cannot do without, with what they are."""
+    """Return the columns that the dataset file requires, each with a phrase for its role."""
     spec, columns = dataset.spec, dataset.spec.columns
     named = {
         columns.text: "a text",
@@ -181,7 +181,7 @@ def content_of_copy(
 
 
 def incomplete_columns(rows: ScanRows) -> tuple[str, ...]:
-    """Return the columns of numbers that lack a value in some row, which models cannot read as features."""
+    """Return the numeric columns with missing values, which models cannot read as features."""
     numbers = {name: as_numbers(column.values) for name, column in rows.columns.items()}
     with np.errstate(over="ignore"):
         return tuple(
@@ -190,7 +190,7 @@ def incomplete_columns(rows: ScanRows) -> tuple[str, ...]:
 
 
 def copied_file(origin: Origin, copied: Copied, folder: Path, spec_name: str | None) -> Path:
-    """Return what is scanned of a copy in `folder`: its YAML file if the original has one, else table or images."""
+    """Return the file to scan in a copy: its YAML file if the original has one, or else the table or image folder."""
     if spec_name is not None:
         return folder / spec_name
     match origin.source:

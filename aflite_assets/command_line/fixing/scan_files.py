@@ -1,4 +1,4 @@
-"""The JSON of an earlier scan: its options, and whether its numbers still mean the same cues."""
+"""The JSON output of an earlier scan: its options, and a test that its cue numbers are still valid."""
 
 import argparse
 from collections.abc import Sequence
@@ -18,34 +18,38 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class ScanFile:
-    """An earlier scan: the options it was made with, and (name, class) of each cue."""
+    """An earlier scan: its options, and (name, class) of each cue."""
 
     options: dict[str, Any]
     cues: tuple[tuple[str, str], ...]
 
 
 def read_scan_file(path: Path, options: argparse.Namespace) -> ScanFile:
-    """Read what `aflite scan --json` printed.
+    """Read the output of `aflite scan --json`.
 
     Raises:
-        DataError: it is no such JSON, options stand beside it, or FILE has changed since.
+        DataError: the JSON is not an output of a scan, further options are given, or FILE has changed since the scan.
     """
     beside = options_of(options)
     if beside:
         named = ", ".join(f"--{name}" for name in beside)
-        raise DataError(f"--scan has the options of its scan, but {named} stands beside it; leave that out")
+        raise DataError(
+            f"`--scan` already contains the options of the scan, but {named} was given too; leave {named} out"
+        )
     try:
         content = read_json(path)
         found = {str(name): value for name, value in content["options"].items()}
         known = content["content"]
         cues = tuple((str(cue["name"]), str(cue["label"])) for cue in content["cues"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise DataError(f"--scan {str(path)!r} is not what aflite scan --json prints ({error}); scan again") from error
+        raise DataError(
+            f"`--scan` is {str(path)!r}, which is not the output of `aflite scan --json` ({error}); scan the file again"
+        ) from error
     _require_options(found, path)
     if known != content_hash(options.file):
         raise DataError(
-            f"{options.file!r} is not the content that --scan {str(path)!r} is of, so that its numbers may mean other "
-            "cues; scan again"
+            f"{options.file!r} has changed since the scan in `--scan {str(path)!r}`, so the cue numbers may differ; "
+            "scan the file again"
         )
     return ScanFile(found, cues)
 
@@ -56,19 +60,23 @@ def _require_options(found: dict[str, Any], path: Path) -> None:
     for name, value in found.items():
         is_fine = name in kinds and isinstance(value, kinds[name])
         if not is_fine or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
-            raise DataError(f"--scan {str(path)!r} has an option {quoted(name, _SHOWN)} that no scan has; scan again")
+            raise DataError(
+                f"`--scan` is {str(path)!r}, which contains the unknown scan option {quoted(name, _SHOWN)}; scan the "
+                "file again"
+            )
 
 
 def require_same_cues(scanned: ScanFile, cues: Sequence[Cue]) -> None:
-    """Refuse cues that have another name or class than under the same number of the earlier scan.
+    """Refuse cues whose name or class differs from the cue with the same number in the earlier scan.
 
     Raises:
-        DataError: a number means another cue, as after an update of this program.
+        DataError: a number refers to another cue, for example after an update of this program.
     """
     for cue in cues:
         known = scanned.cues[cue.number] if cue.number < len(scanned.cues) else None
         if known != (cue.name, cue.label):
             before = "no cue" if known is None else f"{quoted(known[0], _SHOWN)}"
             raise DataError(
-                f"cue {cue.number + 1} is {quoted(cue.name, _SHOWN)} now, and was {before} in --scan; scan again"
+                f"cue {cue.number + 1} is now {quoted(cue.name, _SHOWN)}, but was {before} in the file of `--scan`; "
+                "scan the file again"
             )

@@ -1,1 +1,1 @@
-"""The preview of `aflite check`, before anything is trained: the data, the plan, what it costs."""
+"""The preview of `aflite check` before any training: the data, the plan, and its estimated cost."""

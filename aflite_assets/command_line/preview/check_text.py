@@ -1,6 +1,6 @@
-"""Text of `aflite check`, section by section, from records; nothing is read, counted or timed here.
+"""Text of `aflite check` by section, made from records; nothing is read, counted or timed here.
 
-Everything that a dataset holds is cut to a length and made safe for a terminal.
+Text of the dataset is truncated and escaped.
 """
 
 import os
@@ -41,7 +41,7 @@ _ROUNDING = 1e-9
 
 
 def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """Name, source, rows per split and class, kind of input, the first rows."""
+    """Yield the name, source, rows per split and class, kind of input, and first rows."""
     yield f"{spec.name}: {escaped(spec.title)}" if spec.title else spec.name
     yield f"source: {spec.source.format}{_content(data.content)}"
     yield f"read: {_how_read(data)} in {duration(data.seconds)}"
@@ -61,7 +61,7 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
 
 
 def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
-    """Every challenge set with its rows, categories and how its labels map to the dataset's."""
+    """Yield every challenge set with its rows, categories and mapping of labels to the dataset's labels."""
     if not challenges.read and not challenges.missing:
         yield "challenge sets: none"
     for challenge in challenges.read:
@@ -71,7 +71,7 @@ def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
 
 
 def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Sizes as numbers of rows, iterations, train sets, cells."""
+    """Yield the sizes of a run: numbers of rows, iterations, train sets and cells."""
     settings = plan.settings
     yield f"plan{_basis(data)}"
     lines = [
@@ -99,7 +99,7 @@ def _threshold(settings: FilterSettings) -> str:
 
 
 def _changes(changes: FilterChanges) -> str:
-    """Say which settings of the filter a representation has of its own."""
+    """Return the filter settings that a representation overrides."""
     given = changes.model_dump(exclude_none=True)
     return ", ".join(f"{name} {count(value) if isinstance(value, int) else value}" for name, value in given.items())
 
@@ -109,7 +109,7 @@ WORST_CASE_ROWS = 1_537
 
 
 def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield what the report's verdict will lack with this file, and what to set; nothing where it lacks nothing."""
+    """Yield what the report's verdict cannot decide with this dataset file, and the settings that would help."""
     if plan.seeds == 1:
         yield "warning: seeds has one seed, so nothing can be said of training; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]
@@ -136,7 +136,7 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """Warn that rows reach the threshold if the largest class is always predicted, and what to set; else nothing."""
+    """Yield a warning if always predicting the largest class reaches the threshold, and the setting to change."""
     train = data.raw.examples.in_split("train")
     labels = train.labels
     of_questions = right_answers(train, partly=isinstance(spec.source, ChoiceSource)) is not None
@@ -156,7 +156,7 @@ def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
 
 
 def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """How the texts' tokens compare with every text model's max_length; nothing for models that tokenize later."""
+    """Yield token counts of the texts beside each text model's `max_length`; models that tokenize later are skipped."""
     for name, length in lengths.items():
         if "not_measured" not in length:
             share, rows = percent(length["share"]), counted(length["rows"], "row")
@@ -167,7 +167,7 @@ def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
-    """Yield the findings that failed, with what was found (in words where there are some) and what to do."""
+    """Yield the failed checks, each with its finding and advice."""
     for result in findings:
         if result.passed:
             continue
@@ -178,7 +178,7 @@ def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
 
 
 def estimate_section(estimate: CostEstimate) -> Iterator[str]:
-    """Yield a line per stage and model, the total, and how reliable it is."""
+    """Yield a line per stage and model, the total, and the reliability of the estimate."""
     yield f"estimated cost on this machine ({estimate.device}, {os.cpu_count()} CPU cores)"
     head = ("stage", "what", "work", "estimate")
     rows = [(line.stage, line.what, _work(line.counts), _seconds(line.seconds)) for line in estimate.lines]
@@ -226,7 +226,7 @@ def _how_read(data: DataPreview) -> str:
 
 
 def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
-    """Return a row per split; undecodable images have a column where there are any."""
+    """Return a table line per split, with a column of undecodable images if there are any."""
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
     rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]
@@ -281,9 +281,7 @@ def _input(examples: Examples) -> str:
 
 
 def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:
-    """Yield the first rows, several lines each: place and label, the input, then group, annotators and attributes if
-    any.
-    """
+    """Yield the first rows, each on several lines: position and label, input, group, annotators, attributes."""
     examples = raw.examples
     for position, ordinal in zip(range(len(examples)), _ORDINALS, strict=False):
         row = Examples(examples.table.slice(position, 1), examples.label_names)
@@ -296,7 +294,7 @@ _ORDINALS = ("first", "second", "third")
 
 
 def _file_place(source: SourceSpec, source_rows: Mapping[str, int], row_id: int) -> str:
-    """`line 2 of 'train.csv'`, or of a file without lines its row, both from 1; empty where that is not known."""
+    """Return a position such as `line 2 of 'train.csv'`, or a row if the file has no lines; empty if unknown."""
     if not isinstance(source, TableSource):
         return ""
     for split, rows in source_rows.items():
@@ -366,7 +364,7 @@ def _challenge(challenge: ChallengePreview) -> Iterator[str]:
 
 
 def _by_category(examples: Examples) -> dict[str, np.ndarray]:
-    """Rows per class, in all and by category where there are few of them."""
+    """Return the number of rows per class, overall and per category if there are few categories."""
     classes = len(examples.label_names)
     columns = {"rows": np.bincount(examples.labels, minlength=classes)}
     by_column = category_columns(examples)

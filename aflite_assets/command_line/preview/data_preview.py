@@ -1,7 +1,7 @@
-"""A dataset as the stages will read it, before anything is trained: its rows, its challenge sets, its plan.
+"""Preview of a dataset as the stages will read it: its rows, its challenge sets and its plan.
 
-Small sources are read whole by the stages' own code, so that every mistake is found; of large ones, the first rows.
-Nothing is published. How it is printed is in `check_text`.
+Small sources are read completely by the stages' own code, to find every mistake. Of large sources, the first rows are
+read. Nothing is published. The printed text is in `check_text`.
 """
 
 import time
@@ -56,9 +56,9 @@ MOST_IMAGES = 20_000
 
 @dataclass(frozen=True)
 class Reading:
-    """How much of a source is read: the `first_rows` of each split, or all where it is None.
+    """Extent of reading a source: the `first_rows` of each split, or all rows if `first_rows` is None.
 
-    `rows` are those of the whole source by split; None where nothing says how many there are.
+    `rows`: number of rows of the whole source by split, or None if unknown.
     """
 
     first_rows: int | None
@@ -67,11 +67,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class DataPreview:
-    """The raw table of what was read.
+    """The raw table of the rows read.
 
-    `rows` by split are those that a run will have: after dropping, holding out and the limit where all was read, else
-    at most these, or None where nothing says. `content` is the source's fingerprint, empty where it has none or was
-    read in part; `seconds` is what reading took.
+    `rows`: number of rows of a run by split, an upper limit if only a part was read, or None if unknown. `content`: the
+    source's fingerprint, or empty if there is none or only a part was read. `seconds`: duration of reading.
     """
 
     raw: LoadedTable
@@ -88,9 +87,10 @@ class DataPreview:
 
 @dataclass(frozen=True)
 class ChallengePreview:
-    """A challenge set: `rows` in a run (of a set read in part: at most), and its label for each label of the dataset.
+    """A challenge set, its number of rows in a run, and its label for each label of the dataset.
 
-    A label of the dataset that counts as none has None. `fine_tune_rows`: that evaluators may be trained on, at most.
+    `rows` is an upper limit if the set was read in part. Labels without a counterpart have None. `fine_tune_rows`:
+    maximum number of rows for fine-tuning.
     """
 
     name: str
@@ -103,17 +103,17 @@ class ChallengePreview:
 
 @dataclass(frozen=True)
 class ChallengePreviews:
-    """The sets that were read, and by name why optional ones are missing."""
+    """The challenge sets that were read, and the reasons why optional sets are missing, by name."""
 
     read: tuple[ChallengePreview, ...]
     missing: Mapping[str, str]
 
 
 def preview_data(spec: DatasetSpec) -> DataPreview:
-    """Read the source, whole or its first rows, and build the raw table as the stage does.
+    """Read the whole source or its first rows, and build the raw table like the stage.
 
     Raises:
-        DataError: the data are not what the spec says.
+        DataError: the data do not match the dataset spec.
     """
     started = time.perf_counter()
     reading = reading_of(spec.source)
@@ -125,7 +125,7 @@ def preview_data(spec: DatasetSpec) -> DataPreview:
 
 
 def source_facts(spec: DatasetSpec, data: DataPreview) -> SourceFacts:
-    """Return what the checks of these rows say of their source."""
+    """Return the facts about the source for the checks of these rows."""
     read = data.raw.source_rows
     return facts_of(
         RowPlaces(spec.source, read, data.content),
@@ -137,11 +137,11 @@ def source_facts(spec: DatasetSpec, data: DataPreview) -> SourceFacts:
 
 
 def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreviews:
-    """Read the challenge sets and map their classes as the stage does; optional ones may be missing.
+    """Read the challenge sets and map their classes like the stage; optional sets may be missing.
 
     Raises:
         DataError: a set does not fit the dataset.
-        MissingDataError: a set that is required is not there.
+        MissingDataError: a required set is missing.
     """
     read: list[ChallengePreview] = []
     missing: dict[str, str] = {}
@@ -158,13 +158,13 @@ def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreview
 def preview_plan(
     spec: DatasetSpec, data: DataPreview, challenges: ChallengePreviews, *, store: ResultStore | None = None
 ) -> RunPlan:
-    """Check models and sizes as the stages do, and count what a run consists of.
+    """Check models and sizes like the stages, and count the parts of a run.
 
-    Of data read in part the sizes are checked by their counts alone. `store`: says how many rows weak models forgot and
-    the filters keep in current results, if there are some.
+    If only a part of the data was read, sizes are checked by row counts. `store`: result store with the numbers of
+    forgotten and kept rows of current results.
 
     Raises:
-        ModelError: a model does not fit the data or cannot be had.
+        ModelError: a model does not fit the data or is not available.
         DataError: a size cannot be met.
     """
     raw = data.raw.examples
@@ -207,9 +207,9 @@ def preview_plan(
 def _sample(
     spec: DatasetSpec, raw: Examples, rows: Mapping[str, int], *, complete: bool
 ) -> tuple[CurveSizes | None, int | None, Examples]:
-    """Return what is tried of a sample of the train rows, and the number and the rows of the one that the plan is for.
+    """Return the planned samples of the train rows, and the size of the sample to plan for.
 
-    That is the largest one that the sizes fit; where they fit none, the largest, of which the plan is then refused.
+    The plan is for the largest sample that meets the size settings. If no sample meets the settings, planning fails.
     """
     if spec.sample is None:
         return None, None, raw
@@ -233,11 +233,11 @@ def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:
             try:
                 check_model(entry.model, raw)
             except ModelError as error:
-                raise ModelError(f"forgettables.{name}.model: {error}") from error
+                raise ModelError(f"`forgettables.{name}.model`: {error}") from error
 
 
 def reading_of(source: SourceSpec) -> Reading:
-    """Whole, unless it is a large or unknown part of the hub, or a large folder of images."""
+    """Return the extent of reading: all rows, except for large or unknown hub sources and large image folders."""
     if isinstance(source, HubSource):
         from aflite_assets.data.hub.datasets import row_counts
 
@@ -273,7 +273,7 @@ def _fine_tune_rows(
     *,
     seed: int,
 ) -> int | None:
-    """How many rows of the set can be trained on, before test rows are dropped; None without `fine_tune`."""
+    """Return the number of rows for fine-tuning, before test rows are dropped; None without `fine_tune`."""
     if challenge.fine_tune is None:
         return None
     complete, raw = reading.first_rows is None, data.raw.examples
@@ -284,7 +284,7 @@ def _fine_tune_rows(
 
 
 def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[str, int] | None:
-    """Rows by split when none is dropped: those of the source, what is held out of train, and the limit."""
+    """Return rows by split if none is dropped, given the source, the held-out rows and the limit."""
     if counts is None:
         return None
     rows = dict(counts)
@@ -305,7 +305,7 @@ def _images(place: str | LabelledFolder) -> int:
 
 
 def _largest_group(spec: DatasetSpec, raw: Examples, warmup_ids: np.ndarray) -> int:
-    """Rows of the largest group of the pool."""
+    """Return the number of rows of the largest group of the pool."""
     rest = without_rows(raw, warmup_ids)
     if rest.groups is None:
         return 1

@@ -1,6 +1,6 @@
-"""Estimated cost of a run of one dataset on this machine: what stages took last, else the plan's counts times speeds.
+"""Estimated cost of a run of one dataset on this machine: last durations of stages, or counts times measured speeds.
 
-What is counted is in `run_plan` and `trainings`, how a speed is measured in `timing`.
+Counts are in `run_plan` and `trainings`, speeds in `timing`.
 """
 
 import time
@@ -30,9 +30,9 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class CostLine:
-    """The cost of one stage for one model: how much of what it does, and the seconds by the clock.
+    """The cost of one stage for one model: the amount of work, and wall-clock seconds.
 
-    `seconds` is None where they could not be measured. `note` says what was assumed.
+    `seconds` is None if it could not be measured. `note`: the assumptions.
     """
 
     stage: str
@@ -44,10 +44,10 @@ class CostLine:
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """Every line, the device that neural models were measured on (cpu or cuda), and what measuring took.
+    """All cost lines, the device of the measurements (cpu or cuda), and the duration of measuring.
 
-    `sizes_known`: whether a current result said how many rows the filters keep. `at_once`: processes that small
-    evaluators share. `last`: stages that have the seconds of their last run.
+    `sizes_known`: whether a current result has the number of rows that the filters keep. `at_once`: number of processes
+    for small evaluators. `last`: stages whose seconds are from their last run.
     """
 
     lines: tuple[CostLine, ...]
@@ -77,14 +77,13 @@ def estimate_cost(
     log: Callable[[str], None],
     last: Mapping[str, float] = _NOTHING,
 ) -> CostEstimate:
-    """Take the seconds of stages that `last` names, and multiply the counts of the others by measured speeds.
+    """Estimate the seconds of stages from their last runs (`last`), or else from counts and measured speeds.
 
-    Each distinct model and the filter are measured on few of `raw`'s rows. A run starts one process that makes its
-    stages; what a model loads when it is first used is counted once. Small evaluators train side by side. `log` gets a
-    line for each measurement.
+    The filter and each distinct model are measured on a few rows of `raw`. A run starts one process for its stages, so
+    loading a model is counted once. Small evaluators train in parallel. `log` gets a line for each measurement.
 
     Raises:
-        ModelError: the device is not there, or a model cannot be trained on these data.
+        ModelError: the device is not available, or a model cannot be trained on these data.
     """
     resolved, started = device.resolve().type, time.perf_counter()
     speeds, left = Speeds(raw, plan, device, log), [stage for stage in STAGES if stage not in last]
@@ -107,7 +106,7 @@ def estimate_cost(
 
 
 def _any_data(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) -> list[CostLine]:
-    """Return what does not depend on the rows."""
+    """Return the settings of an estimate that do not depend on the rows."""
     start = speeds.start()
     lines = [CostLine("all stages", "their process", {"start": 1}, start)]
     if stages:
@@ -144,7 +143,7 @@ def _training_line(one: Trainings, speeds: Speeds) -> CostLine:
 
 
 def _processes(trainings: Sequence[Trainings], lines: Sequence[CostLine]) -> int:
-    """Return how many processes share the cells of small models, if these are enough work (`training_workers`)."""
+    """Return the number of processes for cells of small models, if there is enough work (see `training_workers`)."""
     seconds = sum(line.seconds or 0.0 for one, line in zip(trainings, lines, strict=True) if _small(one))
     return workers_with_memory(processes_at_once()) if seconds > WORTH else 1
 

@@ -1,6 +1,6 @@
-"""Facts that current results tell of a run before it: how many train rows the filters keep, how long stages took.
+"""Facts about a planned run from current results: train rows that the filters keep, durations of stages.
 
-Nothing is made.
+No result is computed.
 """
 
 from statistics import fmean
@@ -15,9 +15,9 @@ _FILTER, _GRID, _WEIGHTS = "filtered_sets", "evaluator_models", "weights:"
 
 
 def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
-    """Train rows that each filtering keeps, by its name, where a run would find the current result; else none.
+    """Return the number of train rows that each filtering keeps, by name, if a run would reuse the current result.
 
-    Of several runs of the filter, their mean.
+    For several runs of the filter, the number is their mean.
     """
     result = found_result(_FILTER, spec, store)
     summary = {} if result is None else result.summary
@@ -25,9 +25,9 @@ def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
 
 
 def last_seconds(spec: DatasetSpec, store: ResultStore) -> dict[str, float]:
-    """Seconds that each stage took when its current result was made, where a run would find that result.
+    """Return the seconds that each stage took for its current result, if a run would reuse this result.
 
-    A grid of evaluators in which only some cells were trained then, and the others found, has none.
+    A grid of evaluators has no seconds if some of its cells were reused.
     """
     took = {
         one.stage: one.seconds for one in plan_dataset(spec, store).stages if one.current and one.seconds is not None
@@ -38,14 +38,14 @@ def last_seconds(spec: DatasetSpec, store: ResultStore) -> dict[str, float]:
 
 
 def _all_trained(grid: PublishedResult) -> bool:
-    """Whether every training of the grid was made with it; one that several cells share is one."""
+    """Return True if all trainings of the grid were run together; a training shared by several cells counts once."""
     cells = {part.key for name, part in grid.parts.items() if not name.startswith(_WEIGHTS)}
     fitted = grid.summary["fitted"]
     return isinstance(fitted, int) and fitted >= len(cells)
 
 
 def found_result(stage: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult | None:
-    """Return the current result of a stage if a run would find it, else None."""
+    """Return the current result of a stage if a run would reuse it, or else None."""
     try:
         result = store.current(stage, spec.name)
     except StoreError:

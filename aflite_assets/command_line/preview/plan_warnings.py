@@ -1,6 +1,6 @@
-"""Warnings of `aflite check` about settings that a run would take: samples and train sets that may not fit, rates.
+"""Warnings of `aflite check` about settings that a run accepts: samples, train sets, learning rates.
 
-What a verdict will lack, and a threshold that guessing reaches, are in `check_text`.
+Warnings about verdicts and thresholds are in `check_text`.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from aflite_assets.text import count, listed
 
 
 def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
-    """Whether a run ends after the scan, if the file asks for that; by the current scan if a run would find it."""
+    """Yield whether a run ends after the scan, if the dataset file requests this; the current scan decides if known."""
     if spec.scan.stop == "never":
         return
     scan = found_result(CUE_SCAN.name, spec, store)
@@ -33,7 +33,7 @@ def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
 
 
 def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the samples after which a run would be refused for its sizes; nothing where every sample fits."""
+    """Yield the samples for which a run would be refused because of their sizes."""
     if plan.sample is None:
         return
     tried = plan.sample.samples
@@ -58,7 +58,7 @@ def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Itera
 
 
 def train_sets_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
-    """Further train sets of sizes that the filter never has; nothing where it may have all."""
+    """Yield the requested train sets whose sizes the filter never reaches."""
     most, least = plan.train_pool_rows, plan.settings.target_size
     for name, rows in spec.train_sets.items():
         if rows >= most:
@@ -74,7 +74,7 @@ def train_sets_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
 
 
 def rates_section(spec: DatasetSpec) -> Iterator[str]:
-    """Second phases on a weak model's rows at the first phase's rate or over it; nothing where none is."""
+    """Yield second phases whose learning rate is not below the rate of the first phase."""
     recipes = recipes_of(spec.evaluators)
     high: dict[tuple[str, float], list[str]] = {}
     for name, recipe in recipes.items():
@@ -92,6 +92,6 @@ def rates_section(spec: DatasetSpec) -> Iterator[str]:
 
 
 def yaml_number(number: float) -> str:
-    """As YAML reads a number: 0.0002, 4.0e-06; `4e-06` would be a text."""
+    """Return a number in the form that YAML reads as a number: 0.0002, 4.0e-06; `4e-06` would be a text."""
     text = f"{number:g}"
     return text.replace("e", ".0e") if "e" in text and "." not in text else text

@@ -1,6 +1,6 @@
-"""Plan of one dataset's run, as far as its sizes tell: rows, sizes, iterations, train sets, cells.
+"""Plan of one dataset's run, computed from its sizes: rows, iterations, train sets, cells.
 
-Nothing is read and nothing is timed here; seconds are in `estimate`.
+Nothing is read or timed here; seconds are in `estimate`.
 """
 
 import math
@@ -20,9 +20,9 @@ from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
 class PlannedTrainSet:
     """One train set of the evaluators' grid.
 
-    `rows`: of filtered and its controls those that `RunPlan.kept` says, else as if the filter ran to its target size.
-    `drawn_per_seed`: another draw for each seed; the others are the same
-    rows for all. `trained_before`: as another representation's set of the same rows, whose cells are found.
+    `rows`: number of rows; filtered and its controls have the number in `RunPlan.kept`, or else the filter's target
+    size. `drawn_per_seed`: whether each seed has its own draw. `trained_before`: whether another representation has the
+    same set, so that its cells are reused.
     """
 
     name: str
@@ -36,14 +36,14 @@ class PlannedTrainSet:
 class RunPlan:
     """Counts of one run.
 
-    `rows` by split and `test_rows` by test set (splits other than train, then challenge sets); `fine_tune_rows` of the
-    challenge sets that evaluators may be trained on, at most; `pool_rows` are filtered, of which `train_pool_rows` are
-    train rows; `scored_rows` are only scored. `most_iterations` includes the last one, which removes nothing. `curve`:
-    what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
-    `filter_runs`: how often each representation is filtered. `weak_models`: whose forgotten rows are found, by name;
-    `full_alone`: evaluators that go on with such rows, and so run on full and no other train set. `sample`: what is
-    tried where a sample of the train rows is filtered, which is then taken to be the one of `sampled_rows`, or the
-    largest. `kept`: train rows that each filtering keeps by the current result, by its name; none where no result says.
+    `rows`: rows by split. `test_rows`: rows by test set (splits other than train, then challenge sets).
+    `fine_tune_rows`: maximum number of rows for fine-tuning, by challenge set. `pool_rows`: rows that are filtered,
+    including `train_pool_rows` train rows. `scored_rows`: rows that are only scored. `most_iterations`: maximum number
+    of iterations, including a last iteration that removes nothing. `curve`: sample sizes of `warmup.size: auto`;
+    `warmup_rows` is then an upper limit. `filter_runs`: number of filter runs per representation. `weak_models`: weak
+    models by name. `full_alone`: evaluators that are later trained on forgettable rows, so their first training uses
+    only full. `sample`: sizes of the tried samples of train rows; the plan is for `sampled_rows`, or for the largest
+    size. `kept`: train rows that each filtering keeps in the current result, by name; empty if there is no result.
     """
 
     rows: Mapping[str, int]
@@ -68,27 +68,27 @@ class RunPlan:
 
     @property
     def full(self) -> int:
-        """Rows of the train set that is called full."""
+        """Number of rows of the train set `full`."""
         return next(train_set.rows for train_set in self.train_sets if train_set.name == "full")
 
     @property
     def embedded_rows(self) -> int:
-        """Rows that every encoder turns into features."""
+        """Number of rows that every encoder embeds."""
         return self.filtered_from - self.warmup_rows + sum(self.rows.values()) - self.rows["train"]
 
     @property
     def filtered_from(self) -> int:
-        """Train rows that warm-up and filter may take: all, or those of the sample that is taken to be filtered."""
+        """Number of train rows for warm-up and filter: all train rows, or the rows of the planned sample."""
         return self.rows["train"] if self.sample is None else self.sampled_rows or self.sample.samples[-1]
 
     @property
     def cells(self) -> int:
-        """Evaluators x train sets x seeds; those that run on full alone once per seed."""
+        """Number of cells: evaluators x train sets x seeds; evaluators that run only on full have one cell per seed."""
         others = self.evaluators - len(self.full_alone)
         return self.seeds * (others * len(self.train_sets) + len(self.full_alone))
 
     def train_sets_of(self, evaluator: str) -> tuple[PlannedTrainSet, ...]:
-        """Those that an evaluator is trained on."""
+        """Return the train sets of an evaluator."""
         if evaluator not in self.full_alone:
             return self.train_sets
         return tuple(train_set for train_set in self.train_sets if train_set.name == "full")
@@ -108,13 +108,12 @@ def plan_run(
     kept: Mapping[str, int] | None = None,
     sampled_rows: int | None = None,
 ) -> RunPlan:
-    """Return the plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group
-    removal.
+    """Return the plan for splits with these numbers of rows.
 
-    `curve`: the samples of `warmup.size: auto`, with the most that it may spend as `warmup_rows`; `sample`: those of
-    `sample`, of which the largest, or the one of `sampled_rows`, is taken to be filtered.
-    `forgettable_shares`: what an earlier result says of weak models' sets (`weak_models.known_shares`); `kept`: what it
-    says of the filters (`known_sizes.known_kept`).
+    `largest_group`: size of the pool's largest group, for removal of whole groups. `curve`: sample sizes of
+    `warmup.size: auto`, with `warmup_rows` as upper limit. `sample`: sample sizes of `sample`; the plan is for
+    `sampled_rows`, or for the largest size. `forgettable_shares`: shares of forgettable rows in an earlier result (see
+    `weak_models.known_shares`). `kept`: kept rows in an earlier result (see `known_sizes.known_kept`).
 
     Raises:
         DataError: the filter's sizes cannot be met.
@@ -162,18 +161,18 @@ def plan_run(
 
 
 def _entering(spec: DatasetSpec, outside: Mapping[str, int], policy: str) -> int:
-    """Rows of the splits, other than train, that enter the filter so."""
+    """Return the rows of splits other than train that enter the filter in this role."""
     return sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
 
 
 def most_iterations(
     settings: FilterSettings, pool_rows: int, *, train_rows: int | None = None, largest_group: int = 1
 ) -> int:
-    """Return iterations until the target size is reached, and the last pass, which removes nothing.
+    """Return the number of iterations to reach the target size, including a last pass that removes nothing.
 
-    Where other rows share the pool with the train rows that the target counts (`train_rows`, all by default), both are
-    taken to leave at one rate. A slice of whole groups may stay below its size by all but one row of the largest group
-    that it had no room for.
+    The target size counts `train_rows` (all pool rows by default); other rows of the pool are assumed to leave at the
+    same rate. If whole groups are removed, a slice may be smaller than its size by up to the size of the largest group
+    minus 1.
     """
     counted = pool_rows if train_rows is None else train_rows
     room = (counted - settings.target_size) * pool_rows / counted
@@ -182,19 +181,19 @@ def most_iterations(
 
 
 def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
-    """Pool rows that enter an iteration when every slice is full."""
+    """Return the number of pool rows that enter an iteration if every slice is full."""
     left = round(plan.settings.target_size * plan.pool_rows / plan.train_pool_rows)
     return max(plan.pool_rows - iteration * plan.settings.slice_size, left)
 
 
 def scored_rows(plan: RunPlan) -> int:
-    """Rows that enter the most iterations; those that are only scored go at the rate of the pool."""
+    """Return the rows entering each of the most iterations; rows that are only scored leave at the rate of the pool."""
     pools = [pool_in_iteration(plan, iteration) for iteration in range(plan.most_iterations)]
     return round(sum(pool + plan.scored_rows * pool / plan.pool_rows for pool in pools))
 
 
 def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
-    """Models fitted on one train set; without randomness one serves all seeds that have the same rows."""
+    """Return the number of models fitted on one train set; a deterministic model serves all seeds with equal rows."""
     if train_set.trained_before:
         return 0
     same = isinstance(settings, ClassicalModelSpec) and not train_set.drawn_per_seed
@@ -202,7 +201,7 @@ def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
 
 
 def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list[PlannedTrainSet]:
-    """Return the sets that evaluators are trained on by themselves; a set that is known to be empty is none."""
+    """Return the forgettable sets that evaluators are trained on alone, except sets known to be empty."""
     alone = [one for one in weak_models.values() if one.alone and one.taken]
     names = (("forgettable", False), ("random_forgettable", True))
     return [
@@ -221,7 +220,7 @@ def _train_sets(
     *,
     sampled: int | None,
 ) -> list[PlannedTrainSet]:
-    """Without sets of sizes that a filter is known never to have come down to."""
+    """Return the train sets, except sets of sizes that the filter is known not to reach."""
     sets = [PlannedTrainSet("full", None, full)]
     for number, (name, representation) in enumerate(spec.filterings.items()):
         encoder, filtered = spec.representations[representation], kept.get(name, settings[representation].target_size)

@@ -1,6 +1,6 @@
-"""How fast models, the filter and the scan are on this machine: each is timed once, on few of a dataset's rows.
+"""Speeds of models, the filter and the scan on this machine, each measured once on a few rows of the dataset.
 
-What is multiplied by these speeds is in `estimate`. A model whose weights are not here has no speed: None.
+`estimate` multiplies counts by these speeds. The speed is None for a model whose weights are not on this machine.
 """
 
 import math
@@ -58,9 +58,9 @@ LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_as
 
 @dataclass(frozen=True)
 class NeuralSpeed:
-    """Seconds per `model` built or loaded, `step` of the optimiser and `row` predicted or encoded.
+    """Seconds per built or loaded `model`, per optimiser `step`, and per predicted or encoded `row`.
 
-    `first`: of a training on a few rows, the first in this process, which loads libraries and compiles.
+    `first`: seconds of the first training in this process, on a few rows, which loads libraries and compiles.
     """
 
     model: float
@@ -71,9 +71,10 @@ class NeuralSpeed:
 
 @dataclass(frozen=True)
 class ClassicalSpeed:
-    """Seconds of a fit on `rows` train rows, growing as their power `growth`; `row` predicted by that fit.
+    """Seconds of a fit on `rows` train rows, and seconds per predicted `row`.
 
-    Where a prediction uses train rows, as a support vector machine does, `row` grows with these too (`row_grows`).
+    `growth`: the power of the number of rows that the seconds grow with. `row_grows`: whether `row` grows too, as for a
+    support vector machine.
     """
 
     rows: int
@@ -99,11 +100,11 @@ class Speeds:
         self._measured: dict[tuple[str, Any], Any] = {}
 
     def start(self) -> float:
-        """Seconds until a process of its own is ready for a stage that computes something."""
+        """Seconds until a new process is ready for a stage."""
         return self._once(("the start of a process", None), start_seconds)
 
     def scan(self) -> float:
-        """Seconds of the scan for cues for each row of any set that is looked at."""
+        """Seconds of the scan for cues per scanned row of any set."""
         self._log("measuring the scan for cues")
         rows = sample(self._train, MOST_SCANNED[self._train.modality])
         for scanned in (sample(rows, max(len(rows) // 10, 1)), rows):  # the first loads libraries
@@ -112,7 +113,7 @@ class Speeds:
         return (time.perf_counter() - started) / len(rows)
 
     def neural(self, settings: NeuralModelSpec) -> NeuralSpeed | None:
-        """Training and prediction of a neural model, with batches as large as on the whole train split."""
+        """Return the speed of a neural model, measured with the batch size for the whole train split."""
         settings = settings.for_rows(self._plan.rows["train"])
         if not weights_are_here(settings):
             return None
@@ -120,14 +121,14 @@ class Speeds:
         return self._once(key, lambda: self._time_neural(settings))
 
     def classical(self, settings: ClassicalModelSpec) -> ClassicalSpeed:
-        """Fits and predictions of a scikit-learn model."""
+        """Return the speed of a scikit-learn model."""
         key = (f"fits of {settings.kind}", settings.model_dump_json())
         return self._once(key, lambda: self._time_classical(settings))
 
     def filter(self, encoder: EncoderSpec) -> tuple[float, int]:
-        """Seconds of an iteration of the filter for each row that enters it, and the rows that it was timed with.
+        """Return the seconds of a filter iteration per entering row, and the number of rows in the measurement.
 
-        They are the dataset's own features, or random ones as wide as this encoder's.
+        The features are the dataset's own, or random features with the width of this encoder's features.
         """
         width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
         return self._once(("the filter's classifiers", width), lambda: self._time_filter(width))
@@ -144,7 +145,7 @@ class Speeds:
             return NeuralEncoder(new_classifier(encoder, few, _no_log), self._device).encode(few).features.shape[1]
 
     def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
-        """Time one step, once a few rows have loaded and compiled everything, and then as many as take long enough."""
+        """Time training steps after a first training on a few rows has loaded and compiled everything."""
         short, rows = settings.model_copy(update={"epochs": 1, "early_stopping": None}), settings.batch_size
         first, _ = self._timed(short, FEW_ROWS, FEW_ROWS)
         wall, metrics = self._timed(short, rows, rows)
@@ -158,7 +159,7 @@ class Speeds:
         return NeuralSpeed(max(wall - training - prediction, 0.0), training / metrics["steps"], row, first)
 
     def _time_classical(self, settings: ClassicalModelSpec) -> ClassicalSpeed:
-        """Fit on more and more rows until it takes some seconds or all are used, then predict as many."""
+        """Fit on increasing numbers of rows until a fit takes some seconds or all rows are used; then predict."""
         self._timed(settings, 2 * FEW_ROWS, 0)
         most, (low, high) = len(self._train), GROWTH[type(settings)]
         rows = min(SMALLEST_FIT, most)
@@ -173,7 +174,7 @@ class Speeds:
         return ClassicalSpeed(rows, seconds, growth, row, classical_family(settings).predictions_grow)
 
     def _timed(self, settings: OneStageSpec, rows: int, tested: int) -> tuple[float, Mapping[str, float]]:
-        """Train on so many rows and predict so many others; return the seconds of all and the model's own metrics."""
+        """Train on the given number of rows and predict others; return the total seconds and the model's metrics."""
         from aflite_assets.models.evaluators import evaluate
 
         train, tests = sample(self._train, rows), {"test": sample(self._tests, tested)} if tested else {}
@@ -183,7 +184,7 @@ class Speeds:
             return time.perf_counter() - started, done.metrics
 
     def _time_filter(self, width: int | None) -> tuple[float, int]:
-        """Time an iteration after one that compiles, with the planned share of training rows."""
+        """Time one iteration with the planned share of training rows, after a first iteration that compiles."""
         plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
         rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURES // wide))
         if width is None:
@@ -211,19 +212,19 @@ class Speeds:
 
 
 def start_seconds() -> float:
-    """Until a process of its own is ready for a stage that computes something."""
+    """Return the measured seconds until a new process is ready for a stage."""
     started = time.perf_counter()
     subprocess.run([sys.executable, "-P", "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return time.perf_counter() - started
 
 
 def timing_key(settings: NeuralModelSpec) -> str:
-    """Equal for models that cost the same per step and row: everything but how long and how hard they are trained."""
+    """Return a key that is equal for models with the same cost per step and row, regardless of their epochs."""
     return settings.model_dump_json(exclude={"epochs", "learning_rate", "weight_decay", "warmup_share"})
 
 
 def weights_are_here(settings: Any) -> bool:
-    """Whether a text model's weights need no download: a folder, or files in the hub's cache."""
+    """Return True if a text model's weights need no download, because they are in a folder or in the hub's cache."""
     named = getattr(settings, "contextual", None) or getattr(settings, "checkpoint", None)
     if not hasattr(settings, "revision") or named is None or Path(named).is_dir():
         return True
@@ -235,7 +236,7 @@ def weights_are_here(settings: Any) -> bool:
 
 
 def sample(examples: Examples, rows: int) -> Examples:
-    """About so many rows with the classes' shares, the same ones each time; all where there are no more."""
+    """Return about this many rows with unchanged class shares, always the same rows; all rows if there are fewer."""
     if rows >= len(examples):
         return examples
     drawn = stratified_sample(examples.labels, None, rows, rng=np.random.default_rng(0))
@@ -243,10 +244,10 @@ def sample(examples: Examples, rows: int) -> Examples:
 
 
 def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features rows x width float32 as a trained encoder gives them, and their labels int64.
+    """Return random features (rows x width, float32) similar to the output of a trained encoder, and labels (int64).
 
-    The classes lie around points of a space of as many dimensions, with most of the variance; the rest is noise of all
-    directions. On these logistic regression takes as long as on real encoders' features.
+    The class centres span a space with one dimension per class and most of the variance; noise in all directions is
+    added. Logistic regression takes as long on these features as on the features of real encoders.
     """
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(rows) % n_classes)

@@ -1,7 +1,4 @@
-"""Trainings of a run, and the rows that each model is asked about: counts that follow from `run_plan`.
-
-Nothing is timed here.
-"""
+"""Counts of trainings and predictions of a run, derived from `run_plan`. Nothing is timed here."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -31,9 +28,9 @@ _ASSUMED = (
 
 @dataclass(frozen=True)
 class Trainings:
-    """Trainings of one model in a stage: the train rows of each, and how many others each is `asked` about.
+    """Trainings of one model in a stage: the number of train rows of each training, and of rows to predict (`asked`).
 
-    `steps`: of all of them, where they are not those of the model's own epochs on `sizes`. `note`: what was assumed.
+    `steps`: total number of steps, if it does not follow from the model's epochs and `sizes`. `note`: the assumptions.
     """
 
     stage: str
@@ -46,7 +43,7 @@ class Trainings:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many models a neural model has, steps of their optimisers, and rows that they are asked about."""
+        """Return the numbers of models, optimiser steps and predicted rows of a neural model."""
         assert isinstance(self.settings, NeuralModelSpec)
         own = sum(steps_of(self.settings, rows) for rows in self.sizes)
         models, steps = len(self.sizes), own if self.steps is None else self.steps
@@ -55,7 +52,7 @@ class Trainings:
 
 
 def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
-    """Yield all that a run trains or asks, stage by stage, with the controls that may not be needed."""
+    """Yield all trainings and predictions of a run by stage, including controls that may not be needed."""
     if spec.sample is not None and plan.sample is not None:
         model, sizes = spec.sample.model, [*plan.sample.samples] * spec.sample.repeats
         yield Trainings("train_sample", model.kind, model, sizes, plan.sample.held_back, SAMPLE_NOTE)
@@ -77,7 +74,7 @@ def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
 
 
 def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
-    """Yield the evaluators' cells, and the trainings that ask whether one leans on properties, of which rows decide."""
+    """Yield the cells of the evaluators, and the trainings that test whether an evaluator leans on properties."""
     tested, recipes = sum(plan.test_rows.values()), recipes_of(spec.evaluators)
     for name, evaluator in spec.evaluators.items():
         if isinstance(evaluator, FineTunedSpec):
@@ -94,7 +91,7 @@ def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
 
 
 def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trainings:
-    """Return the later stages alone: the first is trained once, for the evaluator that the recipe starts from."""
+    """Return only the later stages, because the first is trained once, for the evaluator that a recipe starts from."""
     models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets_of(name))
     unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]
     notes = [f"without the stages on {', '.join(unread)}, which could not be read"] if unread else []
@@ -109,5 +106,5 @@ def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trai
 
 
 def steps_of(settings: NeuralModelSpec, rows: int) -> int:
-    """Return the steps of one training on so many rows."""
+    """Return the number of steps of one training on this many rows."""
     return settings.epochs * math.ceil(rows / settings.for_rows(rows).batch_size)

@@ -1,6 +1,6 @@
-"""Weak models in a run's plan: how many trainings they are, and how many rows their sets have as far as that is known.
+"""Weak models in the plan of a run: the number of trainings, and the expected number of rows of forgettable sets.
 
-What is forgotten is known after the training alone. Nothing is trained here; seconds are in `estimate`.
+The actual number is known only after training. Nothing is trained here; seconds are in `estimate`.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ ASSUMED_SHARE = 0.2
 
 @dataclass(frozen=True)
 class PlannedWeakModel:
-    """A model that is forgotten with.
+    """A planned weak model.
 
-    `evaluator`: whose own training it is, which the grid has anyway; None of a model that is trained for this alone,
-    once for each of `seeds`. `set_rows`: at most so many rows of `full` each set has; `assumed`: by `ASSUMED_SHARE`,
-    since no result says otherwise. `alone`: whether evaluators are trained on the set itself.
+    `evaluator`: the evaluator whose training in the grid is reused; None if the model is trained separately, once per
+    seed in `seeds`. `set_rows`: maximum number of rows of each set. `assumed`: whether `set_rows` follows from
+    `ASSUMED_SHARE`, because there is no earlier result. `alone`: whether evaluators are trained on the set alone.
     """
 
     name: str
@@ -35,19 +35,19 @@ class PlannedWeakModel:
 
     @property
     def taken(self) -> int:
-        """Rows of the forgettable set, and of as many random ones."""
+        """Number of rows of the forgettable set and of its random control."""
         return self.set_rows["forgettable"]
 
     @property
     def trainings(self) -> int:
-        """Those that nothing else has."""
+        """Trainings that are not part of the grid."""
         return 0 if self.evaluator is not None else self.seeds
 
 
 def plan_weak_models(
     spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, PlannedWeakModel]:
-    """By name; `known` are the shares of full of some sets, by weak model, as an earlier result has them."""
+    """Return the planned weak models by name; `known`: set sizes in an earlier result as shares of full, by model."""
     planned, recipes = {}, recipes_of(spec.evaluators).values()
     for name, entry in spec.forgettables.items():
         shares = dict.fromkeys(("forgettable", "random", "never_learnt", "highest_loss"), ASSUMED_SHARE)
@@ -70,7 +70,7 @@ def plan_weak_models(
 
 
 def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, float]]:
-    """Shares of full of the current result's sets, by weak model; none where there is no such result."""
+    """Return the sizes of the current result's sets as shares of full, by weak model; empty if there is no result."""
     if not spec.forgettables:
         return {}
     try:
@@ -86,5 +86,5 @@ def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, f
 
 
 def rows_of(chosen: ForgettableRows, weak_models: Mapping[str, PlannedWeakModel]) -> int:
-    """At most so many rows a stage trains on."""
+    """Return the maximum number of rows that a stage trains on."""
     return weak_models[chosen.weak_model].set_rows[chosen.set_name]

@@ -1,1 +1,1 @@
-"""The command `aflite scan`: files without a description, and what is printed. What a scan computes is in `scan`."""
+"""The command `aflite scan`: files without a YAML file, and printed text. The scan itself is in `scan`."""

@@ -1,4 +1,4 @@
-"""Rows to scan from a file without a description: CSV, JSON lines, Parquet, or a folder of images."""
+"""Rows to scan from a file without a YAML file: CSV, JSON lines, Parquet, or a folder of images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """Record of what the columns of a bare file are: names that the command line gives; the rest is guessed."""
+    """Roles of the columns of a bare file, as given on the command line; other roles are guessed."""
 
     label: str | None = None
     texts: tuple[str, ...] = ()
@@ -62,7 +62,10 @@ class Roles:
 
 @dataclass(frozen=True, eq=False)
 class BareFile:
-    """Rows of a file, and sentences about how it was understood. `source`: of preferences and questions, else None."""
+    """Rows of a file, and sentences on how its columns were interpreted.
+
+    `source`: the source of preferences and questions, or None.
+    """
 
     rows: ScanRows
     understood: tuple[str, ...]
@@ -74,7 +77,7 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
 
     Raises:
         MissingDataError: there is no such file or folder.
-        DataError: the file is not what its ending says, lacks a column, or has no label.
+        DataError: the file does not match its ending, a column is missing, or there is no label.
     """
     if path.is_dir():
         return _read_images(path, roles)
@@ -87,18 +90,18 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
 
 
 def table_format(path: Path, roles: Roles) -> TableFormat:
-    """Return how a table file is written, by its ending and the roles.
+    """Return the format of a table file from its ending and the roles.
 
     Raises:
-        DataError: its ending is none of a known format.
+        DataError: the ending is not the ending of a known format.
     """
     compressed = path.suffix.lower() == ".gz"
     ending = "".join(path.suffixes[-1 - compressed :]).lower()
     form = FORMATS.get(ending.removesuffix(".gz"))
     if form is None or (compressed and form == "parquet"):
-        known = f"it must end in {', '.join(FORMATS)}; text files may also end in .gz"
-        remedy = f"decompress it first: gunzip -k {path.name}" if compressed else known
-        raise DataError(f"{path.name!r} ends in {ending!r}, which is no known format; {remedy}")
+        known = f"give a file that ends in {', '.join(FORMATS)}, or a text file that also ends in .gz"
+        remedy = f"decompress the file first with `gunzip -k {path.name}`" if compressed else known
+        raise DataError(f"{path.name!r} ends in {ending!r}, which is not a supported format; {remedy}")
     settings: dict[str, object] = {"format": form}
     if form != "parquet":
         settings["encoding"] = roles.encoding
@@ -108,7 +111,7 @@ def table_format(path: Path, roles: Roles) -> TableFormat:
 
 
 def _delimiter(path: Path) -> str:
-    """Return the sign that separates most columns in the first line."""
+    """Return the delimiter that yields the most columns in the first line."""
     with open_text(path, "utf-8", newline="\n", errors="replace") as file:
         first = file.readline(2**20)
     return max(_DELIMITERS, key=first.count)
@@ -116,7 +119,7 @@ def _delimiter(path: Path) -> str:
 
 def _from_table(table: pa.Table, roles: Roles, path: Path) -> BareFile:
     if not table.num_rows:
-        raise DataError(f"{path.name!r} has no rows; give a file with at least one")
+        raise DataError(f"{path.name!r} has no rows; give a file with at least one row")
     label = _named(table, roles.label or "label", path, option="--label")
     for name in (*roles.texts, *roles.skipped, *([roles.group] if roles.group else [])):
         _named(table, name, path, option="an option")
@@ -135,7 +138,7 @@ def _from_table(table: pa.Table, roles: Roles, path: Path) -> BareFile:
 
 
 def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path) -> BareFile:
-    """Read preferences or questions; every row becomes one of each of its answers."""
+    """Read preferences or questions, with one row per answer."""
     if roles.group is not None:
         _named(table, roles.group, path, option="--group")
     made = choice_rows(table, source, path)
@@ -170,14 +173,14 @@ def _named(table: pa.Table, name: str, path: Path, *, option: str) -> str:
     if name not in table.column_names:
         columns = quoted_list(table.column_names, most=30, length=80)
         raise DataError(
-            f"{path.name!r} has no column {name!r} (it has [{columns}])"
-            + (did_you_mean(name, table.column_names) or f"; name one of them with {option}")
+            f"{path.name!r} has no column {name!r} (its columns are [{columns}])"
+            + (did_you_mean(name, table.column_names) or f"; name one of these columns with `{option}`")
         )
     return name
 
 
 def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> BareFile:
-    """Add the columns in their roles, and say which they have."""
+    """Add the columns in their roles, with a sentence on the roles."""
     texts: dict[str, Sequence[str | None]] = {}
     others: dict[str, np.ndarray | Sequence[str | None]] = {}
     images, left_out = None, list(roles.skipped)
@@ -206,7 +209,7 @@ def _is_image(kind: pa.DataType) -> bool:
 
 
 def _image_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return images that carry their bytes; a path in a file of somebody else could name any file."""
+    """Return images given as bytes; paths are not read, because a path in a foreign file could name any file."""
     values = [{"bytes": (one or {}).get("bytes") or b"", "path": None, "sha256": None} for one in column.to_pylist()]
     return pa.chunked_array([pa.array(values, IMAGE_TYPE)])
 
@@ -244,8 +247,8 @@ def _read_images(folder: Path, roles: Roles) -> BareFile:
         return _with_metadata(folder, metadata, roles)
     if roles.label is not None:
         raise DataError(
-            f"--label is {roles.label!r}, but {str(folder)!r} has no metadata.csv with columns; leave --label out for "
-            "a folder of images per class"
+            f"`--label` is {roles.label!r}, but {str(folder)!r} has no metadata.csv with columns; leave `--label` out "
+            "if each class has its own folder of images"
         )
     table = image_table(_ONE_SET, str(folder))
     labels = read_labels({_ONE_SET: table["label"]}, names=None, unlabelled=())
@@ -263,15 +266,15 @@ def _read_images(folder: Path, roles: Roles) -> BareFile:
 
 
 def _with_metadata(folder: Path, metadata: Path, roles: Roles) -> BareFile:
-    """Read a folder whose metadata file has a column `file_name`, the label and perhaps more."""
+    """Read a folder whose metadata file has the columns `file_name` and label, and possibly others."""
     table = read_table_file(table_format(metadata, roles), metadata)
     names = table[_named(table, "file_name", metadata, option="that name")].to_pylist()
     known = {path.as_posix() for path in image_paths(folder)}
     missing = [name for name in names if name not in known]
     if missing:
         raise DataError(
-            f"{metadata.name!r} names {counted(len(missing), 'image')} that {str(folder)!r} lacks (first: "
-            f"{missing[0]!r}); correct the column file_name"
+            f"{metadata.name!r} lists {counted(len(missing), 'image')} missing from {str(folder)!r} (first: "
+            f"{missing[0]!r}); correct the column `file_name`"
         )
     read = _from_table(table, replace(roles, skipped=(*roles.skipped, "file_name")), metadata)
     images = [{"bytes": None, "path": str(folder / name), "sha256": ""} for name in names]

@@ -1,4 +1,4 @@
-"""Rules and models that find the right answer without the question: a table for a terminal, and the same as JSON."""
+"""Rules and models that find the right answer without the question, as a table for a terminal and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -17,16 +17,16 @@ _PART, _TERM = 24, 40
 
 
 def nature(rule: BlindRule) -> str:
-    """Return in a word what a rule is about."""
+    """Return the kind of a rule in one word."""
     if rule.is_model:
         return "model"
     return "candidate" if rule.reason is None else "artefact"
 
 
 def blind_lines(scores: BlindScores | None, scan: str) -> list[str]:
-    """Return the rules that surely find more than chance, what they pick, examples, and what to do.
+    """Return lines on the rules that significantly beat chance: their picks, examples, and advice.
 
-    `scan`: the command of this scan, with which the advised ones begin.
+    `scan`: the command of this scan, the start of each advised command.
     """
     if scores is None:
         return []
@@ -93,7 +93,7 @@ def _row(rule: BlindRule) -> tuple[str, ...]:
 
 
 def blind_record(scores: BlindScores) -> dict[str, object]:
-    """Return rules, words and examples as values for JSON; the subset of all questions is an empty text."""
+    """Return rules, words and examples as values for JSON; the subset of all questions is an empty string."""
     rules = [
         {**asdict(one), "nature": nature(one), "named": one.is_named, "meaning": meaning(one)} for one in scores.rules
     ]

@@ -1,4 +1,4 @@
-"""Preferences and multiple choice in a table without a description: what its columns hold, and the rows of answers."""
+"""Preferences and multiple choice in a table without a YAML file: roles of its columns, and rows of answers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ _ONE_ANSWER = re.compile(r"(?:(?:option|choice|answer|ending)_?)?([a-h])|(?:opti
 
 
 def choice_source(table: pa.Table, form: TableFormat, path: Path) -> ChoiceSource | None:
-    """Return what the names of the columns say that the table holds, or None if it holds neither."""
+    """Return the source that the column names indicate, or None if they indicate neither preferences nor questions."""
     files = {**form.model_dump(exclude_unset=True), "splits": {"train": str(path)}}
     plain = {plain_name(name): name for name in reversed(table.column_names)}
     if _first(plain, PREFERENCE_NAMES["chosen"]) and any(
@@ -79,7 +79,7 @@ def _sorted_out(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] 
 
 
 def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] | None:
-    """Return columns of options and of the right one, if there are both."""
+    """Return the columns of options and the column with the right option, if both exist."""
     listed = [plain[name] for name in _LISTS if name in plain and _holds_options(table[plain[name]].type)]
     right = next((plain[name] for name in _RIGHT if name in plain and plain[name] not in listed[:1]), None)
     if right is None:
@@ -91,7 +91,7 @@ def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object
 
 
 def _options(name: str, kind: pa.DataType) -> Mapping[str, object]:
-    """Return the fields of a source with a column of lists, or of lists of texts and of letters."""
+    """Return the fields of a source with one column of lists, or with two columns of lists for texts and letters."""
     if not pa.types.is_struct(kind):
         return {"answers": name}
     return {"answers": f"{name}.text"} | ({} if kind.get_field_index("label") < 0 else {"names": f"{name}.label"})
@@ -104,10 +104,10 @@ def _holds_options(kind: pa.DataType) -> bool:
 
 
 def choice_rows(table: pa.Table, source: ChoiceSource, path: Path) -> pa.Table:
-    """Return one row per answer (`answers.answer_table`) of a table that was read from `path`.
+    """Return one row per answer (see `answers.answer_table`) of a table read from `path`.
 
     Raises:
-        DataError: a question or preference is not what it should be; names its line.
+        DataError: a question or preference is invalid; the message names its line.
     """
     assert isinstance(source.table, TableSource)  # a bare file
     tables = {_SPLIT: with_files(table, source.table, [(str(path), table.num_rows)])}
@@ -117,7 +117,7 @@ def choice_rows(table: pa.Table, source: ChoiceSource, path: Path) -> pa.Table:
 
 
 def inputs_of(source: ChoiceSource) -> tuple[str, ...]:
-    """Return the columns of questions and answers, which are read as texts and not as attributes."""
+    """Return the columns of questions and answers, which are read as texts instead of attributes."""
     if isinstance(source, PreferenceSource):
         return ()  # rows of preferences do not carry them
     fields = (source.question, source.answers, source.right, source.names, source.correct, source.incorrect)
@@ -126,7 +126,7 @@ def inputs_of(source: ChoiceSource) -> tuple[str, ...]:
 
 
 def understood_choices(source: ChoiceSource, made: pa.Table) -> str:
-    """Return a sentence on what the columns were taken for."""
+    """Return a sentence on how the columns were interpreted."""
     if isinstance(source, PreferenceSource):
         return how_read({_SPLIT: made})
     fields = {"answers": source.answers, "right one": source.right, "right": source.correct, "wrong": source.incorrect}

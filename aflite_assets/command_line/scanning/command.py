@@ -1,4 +1,4 @@
-"""`aflite scan`: its arguments, what is scanned, and its exit code."""
+"""The command `aflite scan`: arguments, input and exit codes."""
 
 import argparse
 import sys
@@ -34,7 +34,7 @@ and with 2 if that cannot be told: too few rows, a file that is refused, or wron
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the parser's."""
+    """Add the command to the subparsers."""
     scan = commands.add_parser("scan", help="find cues that tell the label by themselves", description=_SCAN)
     add_input_arguments(scan)
     scan.add_argument("--json", action="store_true", help="print JSON")
@@ -78,4 +78,6 @@ def _write_page(path: Path, page: str) -> None:
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise DataError(f"--html {str(path)!r} cannot be written ({error.strerror}); name another file") from error
+        raise DataError(
+            f"`--html` is {str(path)!r}, which cannot be written ({error.strerror}); name another file"
+        ) from error

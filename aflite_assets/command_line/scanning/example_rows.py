@@ -1,4 +1,4 @@
-"""Rows that a scan's result is shown with: a few of its class that carry a cue, the shortest texts first."""
+"""Example rows for a scan's result: a few rows of the predicted class with the cue, the shortest texts first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from aflite_assets.scan.rows import ScanRows
 
 @dataclass(frozen=True)
 class ExampleRow:
-    """A row as the page shows it: `values` by column, texts with the carrying part marked; `image` a data URI or ""."""
+    """A row as shown on the page: `values` by column, with the cue highlighted; `image`: a data URI or ""."""
 
     values: Sequence[tuple[str, str]]
     image: str = ""
 
 
 def carrier_rows(result: ScanResult, rows: ScanRows, *, most: int) -> dict[int, list[int]]:
-    """Return positions of rows of its class that carry each cue, by the cue's number; rows of one text are shown once.
+    """Return positions of rows with each cue and its class, by cue number; rows with equal texts are shown once.
 
-    Of a set of which a sample was scanned nothing is returned.
+    Returns nothing if only a sample was scanned.
     """
     if len(rows) != len(result.carriers):
         return {}
@@ -35,7 +35,7 @@ def carrier_rows(result: ScanResult, rows: ScanRows, *, most: int) -> dict[int, 
 
 
 def _distinct(cue: Cue, own: np.ndarray, rows: ScanRows, most: int) -> list[int]:
-    """Return the first rows of different texts, of the shortest that the cue is read from."""
+    """Return the first rows with distinct texts, the shortest texts first."""
     read = [rows.texts[name] for name in rows.texts if name in {one.source for one in cue.properties}]
     texts = read or list(rows.texts.values())
     if not texts:
@@ -47,7 +47,7 @@ def _distinct(cue: Cue, own: np.ndarray, rows: ScanRows, most: int) -> list[int]
 def page_rows(
     result: ScanResult, rows: ScanRows, *, most: int, thumbnail: Callable[[bytes], str | None]
 ) -> Mapping[int, list[ExampleRow]]:
-    """Return the rows that the page shows of each cue; `thumbnail` makes a data URI of an encoded image."""
+    """Return the example rows of each cue for the page; `thumbnail` converts an encoded image to a data URI."""
     found = carrier_rows(result, rows, most=most)
     return {cue.number: [_row(cue, rows, row, thumbnail) for row in found.get(cue.number, ())] for cue in result.cues}
 

@@ -1,4 +1,4 @@
-"""The dataset's file that `aflite scan --filter-file` writes for a bare file of preferences or questions."""
+"""The dataset file that `aflite scan --filter-file` writes for a bare file of preferences or questions."""
 
 from pathlib import Path
 
@@ -12,23 +12,25 @@ from aflite_assets.scan.cues import ScanResult
 
 
 def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title: str) -> None:
-    """Write a dataset's file that filters the scanned answers by what finds the right ones.
+    """Write a dataset file that filters the scanned answers by the properties that reveal right answers.
 
     Raises:
-        DataError: the file is there, has no name of a dataset, or FILE holds no preferences or questions.
+        DataError: the file exists, its name is not valid, or FILE contains no preferences or questions.
     """
     if read.bare is None or read.bare.source is None:
         raise DataError(
-            "--filter-file is for a table of preferences or questions without a dataset's file; leave it out, or add "
-            "representations and filter to the dataset's file that there is"
+            "`--filter-file` works only for a table of preferences or questions without a dataset file; leave the "
+            "option out, or add `representations` and `filter` to the existing dataset file"
         )
     if path.suffix not in (".yaml", ".yml") or not NAME.fullmatch(path.stem):
         raise DataError(
-            f"--filter-file {str(path)!r} is no name of a dataset's file; use small letters, digits and underscores, "
-            "and end it in .yaml"
+            f"`--filter-file` is {str(path)!r}, which is not a valid name for a dataset file; use lower-case letters, "
+            "digits and underscores, and the ending .yaml"
         )
     if path.exists():
-        raise DataError(f"--filter-file {str(path)!r} is there already, and is not overwritten; name another file")
+        raise DataError(
+            f"`--filter-file` is {str(path)!r}, which already exists and is not overwritten; name another file"
+        )
     scores = result.blind
     content = question_content(
         title,
@@ -43,7 +45,7 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
         write_spec(path, content, comments)
     except OSError as error:
         raise DataError(
-            f"--filter-file {str(path)!r} cannot be written ({error.strerror}); name another file"
+            f"`--filter-file` is {str(path)!r}, which cannot be written ({error.strerror}); name another file"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Inputs of `aflite scan` and `aflite fix`: the rows to scan, where they come from, and a hash of their content."""
+"""Inputs of `aflite scan` and `aflite fix`: the rows to scan, their origin, and a hash of their content."""
 
 import argparse
 import hashlib
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ScanInput:
-    """Rows to scan, sentences about how they were understood, and columns that are declared to be irrelevant.
+    """Rows to scan, sentences on how columns were interpreted, and columns declared as irrelevant.
 
-    `bare`: the file that was read, if it has no description; `dataset`: else.
+    `bare`: the data file, if FILE is not a dataset. `dataset`: the dataset otherwise.
     """
 
     rows: ScanRows
@@ -44,7 +44,7 @@ class ScanInput:
 
 @dataclass(frozen=True, eq=False)
 class DatasetInput:
-    """A dataset's file and what was read by it. `row_ids`: per scanned row its id, int64; -1 in challenge sets."""
+    """A dataset file and the data read with it. `row_ids`: id of each scanned row, int64; -1 in challenge sets."""
 
     path: Path
     spec: "DatasetSpec"
@@ -54,16 +54,16 @@ class DatasetInput:
 
 
 def is_dataset(file: str) -> bool:
-    """Return True if FILE names a dataset's YAML file, or a registered dataset."""
+    """Return True if FILE is a dataset's YAML file or the name of a registered dataset."""
     path = Path(file)
     return path.suffix in (".yaml", ".yml") or (not path.exists() and not path.suffix)
 
 
 def read_input(options: argparse.Namespace) -> ScanInput:
-    """Read what FILE names.
+    """Read the rows of FILE.
 
     Raises:
-        AfliteError: it is refused; the message says why.
+        AfliteError: the input is refused; the message gives the reason.
     """
     return _read_dataset(options) if is_dataset(options.file) else _read_bare(Path(options.file), options)
 
@@ -73,12 +73,14 @@ def _read_bare(path: Path, options: argparse.Namespace) -> ScanInput:
     for name in options.irrelevant:
         if name not in read.rows.columns and name not in read.rows.texts:
             known = ", ".join([*read.rows.texts, *read.rows.columns])
-            raise DataError(f"--irrelevant names {name!r}, which is no column that is read; name one of: {known}")
+            raise DataError(
+                f"`--irrelevant` names {name!r}, which is not a column that the scan reads; name one of: {known}"
+            )
     return ScanInput(read.rows, read.understood, tuple(options.irrelevant), bare=read)
 
 
 def roles_of(options: argparse.Namespace) -> Roles:
-    """Return the roles of columns that the options give."""
+    """Return the roles of columns given by the options."""
     return Roles(
         label=options.label,
         texts=tuple(options.text),
@@ -122,9 +124,9 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
 
 
 def content_hash(file: str) -> str:
-    """Return a hash of the content that FILE names: a table's bytes, a folder's images, a dataset's source and columns.
+    """Return a hash of the content of FILE: a table's bytes, a folder's images, or a dataset's source and columns.
 
-    Two equal hashes mean that a scan with equal options finds the same cues under the same numbers.
+    If hashes and options are equal, a scan finds the same cues under the same numbers.
 
     Raises:
         AfliteError: a file is missing.

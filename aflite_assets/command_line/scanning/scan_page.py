@@ -32,8 +32,8 @@ def result_page(
 ) -> str:
     """Return the page.
 
-    `rows`: what was scanned. `title` names its file, `fix` is the beginning of the command that mends a cue, `scan` the
-    command of this scan.
+    `rows`: the scanned rows. `title`: the name of the file. `fix`: the start of the command that fixes a cue. `scan`:
+    the command of this scan.
     """
     environment = Environment(
         loader=PackageLoader("aflite_assets.command_line.scanning"),

@@ -1,4 +1,4 @@
-"""A scan's result as lines for a terminal and as JSON. Every text of the dataset is made safe."""
+"""A scan's result as lines for a terminal and as JSON. Text of the dataset is escaped."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,10 +37,10 @@ def result_lines(
     scan: str = "aflite scan FILE",
     rows: ScanRows | None = None,
 ) -> list[str]:
-    """Return the lines of a result; the first one says what was found.
+    """Return the lines of a result; the first line states the finding.
 
-    `fix`: the beginning of the command that mends a cue, which stands under each artefact. `scan`: the
-    command of this scan. `rows`: what was scanned, of which texts that carry a cue are shown.
+    `fix`: the start of the command that fixes a cue, shown below each artefact. `scan`: the command of this scan.
+    `rows`: the scanned rows, for examples.
     """
     lines = [escaped(headline(result)), ""]
     lines += [escaped(line) for line in understood]
@@ -72,7 +72,7 @@ def _by_itself(cues: Sequence[Cue]) -> list[Cue]:
 
 
 def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
-    """Return the shortest texts of its class that carry each cue of one text, by the cue's number."""
+    """Return the shortest texts with each cue and its class, by cue number."""
     found = {}
     chosen = carrier_rows(result, rows, most=MOST_EXAMPLES)
     for cue in result.cues:
@@ -136,9 +136,9 @@ def _details(cue: Cue) -> list[str]:
 
 
 def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mapping[str, object]) -> str:
-    """Return the whole result as JSON in ASCII, which no terminal takes for more than text.
+    """Return the whole result as ASCII JSON, which is safe to print on a terminal.
 
-    `scanned`: the file, the options and a hash of the content, by which `aflite fix --scan` knows what was scanned.
+    `scanned`: the file, the options and a hash of the content, for `aflite fix --scan`.
     """
     cues = surface_cues(result.cues).to_pylist()
     for record, cue in zip(cues, result.cues, strict=True):

@@ -1,1 +1,1 @@
-"""Readers of file formats: tables and folders of images. The meaning of columns is decided in `raw_table`."""
+"""Readers of file formats: tables and folders of images. `raw_table` determines the meaning of the columns."""

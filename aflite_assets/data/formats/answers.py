@@ -1,6 +1,4 @@
-"""Rows of answers, right or wrong, into which multiple choice and preferences are converted: their columns, ids and
-groups.
-"""
+"""Conversion of multiple choice and preference data to one row per answer, right or wrong: columns, ids and groups."""
 
 import hashlib
 from collections.abc import Sequence
@@ -38,9 +36,9 @@ FEWEST_LINKING_WORDS = 5
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of one table: for each, its row, its question's number (from 0), its text and its label.
+    """The answers in one table: the table row, question number (from 0), text and label of each answer.
 
-    Questions of one row are consecutive, in ascending numbers.
+    The questions of one table row have consecutive numbers.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -53,8 +51,8 @@ class Answers:
 class AnswerLists:
     """A builder of answers from sources that list right and wrong answers separately.
 
-    The answers of a question are put into an order that depends on their texts alone, so that their position does not
-    show which of them are right.
+    The answers of each question are sorted by a hash of their texts, so that their positions do not reveal which
+    answers are right.
     """
 
     answers: Answers = field(default_factory=Answers)
@@ -74,15 +72,16 @@ def answer_table(
 ) -> pa.Table:
     """Return one row per answer: `TEXT`, `ANSWER`, `LABEL`, `ID`, `GROUP`, then the table's other columns.
 
-    `prompts`: one prompt per row of the table. `id_column`: the column with an id per question; if None, the number of
-    the row is used. A group lies within one split: questions of two splits with the same id are two groups.
+    `prompts`: one prompt per table row. `id_column`: the column of question ids; if None, row numbers are used.
+    Questions with the same id in two splits are two groups.
 
     Raises:
         BadRowError: an id is empty, or two questions have the same id.
     """
     given = None if id_column is None else texts_of(table, id_column)
     if given is not None and "" in given:
-        raise bad_row(split, given.index(""), f"has no question id in column {id_column!r}; every row needs one")
+        empty = given.index("")
+        raise bad_row(split, empty, f"row {empty + 1} has no question id in column {id_column!r}; give every row an id")
     names = _question_names(split, given, answers)
     own = {
         TEXT: [prompts[row] for row in answers.rows],
@@ -97,9 +96,9 @@ def answer_table(
 
 
 def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Table:
-    """Return rows of answers with the columns `LINKS`.
+    """Return the rows of answers with the columns `LINKS` added.
 
-    `rows`: the source's row of each answer, given if a row has several questions; these questions belong together.
+    `rows`: the table row of each answer, given if a table row has several questions, which are then linked.
     """
     questions, texts = table[GROUP].to_pylist(), table[TEXT].to_pylist()
     alone = questions if rows is None else [f"row {row}" for row in rows]
@@ -125,8 +124,8 @@ def _digest(text: str) -> str:
 
 
 def _question_names(split: str, given: Sequence[str] | None, answers: Answers) -> list[str]:
-    """Return the name of each answer's question: its own id, or the number of its row from 1, followed by a number if
-    the row has several.
+    """Return the name of each answer's question: the given id or the row number (from 1). If a row has several
+    questions, a number is appended.
     """
     named = [str(row + 1) for row in answers.rows] if given is None else [given[row] for row in answers.rows]
     first: dict[str, int] = {}
@@ -135,7 +134,9 @@ def _question_names(split: str, given: Sequence[str] | None, answers: Answers) -
     for name, row, number in zip(named, answers.rows, answers.questions, strict=True):
         if rows.setdefault(name, row) != row and first[name] != number:
             raise bad_row(
-                split, row, f"has the id {quoted(name, SHOWN)} of another question; give every question its own id"
+                split,
+                row,
+                f"row {row + 1} has the id {quoted(name, SHOWN)} of another question; give every question its own id",
             )
         if first.setdefault(name, number) != number:
             several.add(name)
@@ -157,17 +158,17 @@ def _answer_ids(names: Sequence[str]) -> list[str]:
 
 
 def texts_of(table: pa.Table, name: str) -> list[str]:
-    """Return each value of a column as text, "" for none."""
+    """Return the values of a column as text; null becomes ""."""
     return [plain_text(value) for value in table[name].to_pylist()]
 
 
 def plain_text(value: object) -> str:
-    """Return a value as text: "" for null, whole numbers without a fraction."""
+    """Return a value as text; null becomes "", and whole numbers have no fraction."""
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def bad_row(split: str, row: int, what: str) -> BadRowError:
-    """Return the error about one row (from 0) of a split; `what` continues the message after "row N"."""
-    return BadRowError(f"split {split!r}: row {row + 1} {what}", place=f"split {split!r}", row=row)
+def bad_row(split: str, row: int, message: str) -> BadRowError:
+    """Return the error about one row (from 0) of a split; `message` is the text after the name of the split."""
+    return BadRowError(f"split {split!r}: {message}", place=f"split {split!r}", row=row)

@@ -1,6 +1,6 @@
-"""Multiple choice: from a table of questions, or of answers, to one row per right or wrong answer.
+"""Conversion of multiple choice data, given as a table of questions or of answers, to one row per answer.
 
-The rows themselves are made in `answers`. How models are scored by question is in `analysis.scores.questions`.
+`answers` creates the rows, and `analysis.scores.questions` computes scores by question.
 """
 
 import string
@@ -25,7 +25,7 @@ from aflite_assets.data.formats.answers import (
 from aflite_assets.data.formats.row_places import naming_lines
 from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import MultipleChoiceSource, as_tuple
-from aflite_assets.wording import did_you_mean, quoted, quoted_list
+from aflite_assets.wording import counted, did_you_mean, quoted, quoted_list
 
 _TRUE = {"1", "true", "yes", "right", "correct"}
 _FALSE = {"0", "false", "no", "wrong", "incorrect"}
@@ -36,8 +36,8 @@ def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) 
     """Return one row per answer: the columns of `answers.answer_table`, then the table's other columns.
 
     Raises:
-        DataError: a column is missing, a question or answer is empty, a question has no right or no wrong answer, or
-            `right` holds a value that identifies no answer.
+        DataError: a column is missing, a question or answer is empty, a question has no right or no wrong answer, or a
+            value of `right` matches no answer.
     """
     with naming_lines(tables):
         tables = _with_fields(source, tables)
@@ -46,7 +46,7 @@ def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) 
 
 
 def answer_rows(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, list[int]]:
-    """Return, by split, the source's row (from 0) of each row of `choice_tables`, in their order.
+    """Return, by split, the number (from 0) of the source row behind each row of `choice_tables`.
 
     Raises:
         DataError: as in `choice_tables`.
@@ -62,7 +62,7 @@ def _columns(source: MultipleChoiceSource) -> list[tuple[str, str]]:
 
 
 def _with_fields(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """Return the tables with one column for every field that the source names as column.field."""
+    """Return the tables with an added column for every setting of the form `column.field` in the source."""
     return {split: _with_named_fields(source, table) for split, table in tables.items()}
 
 
@@ -87,8 +87,8 @@ def _all_answers(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
         return _by_question(source, tables)
     if source.id is None:
         raise DataError(
-            f"source.answers names one column, {source.answers!r}, so every row is one answer; name the column of "
-            "the question's id as source.id, or all columns of answers as source.answers"
+            f"`source.answers` is {source.answers!r}, a single column of texts, so every row is one answer; set "
+            "`source.id` to the column of question ids, or `source.answers` to all columns of answers"
         )
     return {split: _by_answer(split, source, table) for split, table in tables.items()}
 
@@ -111,7 +111,7 @@ def _require(split: str, table: pa.Table, source: MultipleChoiceSource) -> None:
         if name not in table.column_names:
             known = quoted_list(table.column_names, most=_MOST_SHOWN, length=SHOWN)
             raise DataError(
-                f"split {split!r} has no column {name!r} that source.{field} names (it has [{known}])"
+                f"split {split!r} has no column {name!r}, but `source.{field}` names it (the columns are [{known}])"
                 + (did_you_mean(name, table.column_names) or "; correct the spec")
             )
 
@@ -126,20 +126,23 @@ def _by_lists(split: str, source: MultipleChoiceSource, table: pa.Table) -> Answ
         for label, texts in given.items():
             if not texts:
                 names = quoted_list(fields[label], most=_MOST_SHOWN, length=SHOWN)
-                raise bad_row(split, row, f"has no {label} answer in [{names}]; fill it or drop the row")
+                raise bad_row(
+                    split, row, f"row {row + 1} has no {label} answer in [{names}]; add an answer or delete the row"
+                )
         both = set(given[RIGHT]) & set(given[WRONG])
         if both:
             raise bad_row(
                 split,
                 row,
-                f"has the answer {quoted(min(both), SHOWN)} both as right and as wrong; correct it or drop the row",
+                f"row {row + 1} has the answer {quoted(min(both), SHOWN)} both as right and as wrong; correct or "
+                "delete the row",
             )
         found.add_question(row, [(text, label) for label, texts in given.items() for text in texts])
     return found.answers
 
 
 def _filled(values: Iterable[object]) -> list[str]:
-    """Return the non-empty texts among values that are texts or lists of texts."""
+    """Return all texts in the values, which are texts or lists of texts, except empty texts."""
     flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
     return [text for text in map(plain_text, flat) if text.strip()]
 
@@ -164,7 +167,8 @@ def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
                 raise bad_row(
                     split,
                     row,
-                    f"has {len(answers)} answers, which are all right; a question needs at least one wrong answer",
+                    f"row {row + 1} has {len(answers)} answers, which are all right; give every question at least one "
+                    "wrong answer",
                 )
             rows += [row] * len(answers)
             texts += list(answers.values())
@@ -174,13 +178,13 @@ def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
 
 
 def _said(value: object) -> list[str]:
-    """Return the values that identify right answers: one value, or every value of a list."""
+    """Return the texts in a cell of `right`: one text for a single value, or one per value of a list."""
     values = value if isinstance(value, list) and value else [None if isinstance(value, list) else value]
     return [plain_text(one).strip() for one in values]
 
 
 def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[dict[int, str]]:
-    """Return each question's non-empty answers, by their position from 0."""
+    """Return the non-empty answers of each question, by their position (from 0) in the question."""
     names = _answer_columns(source)
     if len(names) == 1:
         lists = [[plain_text(value) for value in row or ()] for row in table[names[0]].to_pylist()]
@@ -189,12 +193,17 @@ def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[
     offered = [{place: text for place, text in enumerate(row) if text.strip()} for row in lists]
     for row, answers in enumerate(offered):
         if len(answers) < 2:
-            raise bad_row(split, row, f"has {len(answers)} answers in source.answers; a question needs at least two")
+            raise bad_row(
+                split,
+                row,
+                f"row {row + 1} has {counted(len(answers), 'answer')} in the columns of `source.answers`, but a "
+                "question needs at least two; add answers or delete the row",
+            )
     return offered
 
 
 def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[str, list[list[str]]]) -> int:
-    """Return whether `right` counts from 0 or 1; a 0, or a value equal to the number of answers, decides it."""
+    """Return 0 or 1, the number of the first answer in `right`, inferred from the smallest and largest numbers."""
     rows = [pair for split in offered for pair in zip(offered[split], named[split], strict=True)]
     pairs = [(answers, one) for answers, said in rows for one in said]
     numbers = [(int(said), max(answers) + 1) for answers, said in pairs if said.isdecimal()]
@@ -202,8 +211,8 @@ def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[st
     if numbers and zero == last:
         seen = "both 0 and the number of answers" if zero else "neither 0 nor the number of answers"
         raise DataError(
-            f"source.right holds numbers, including {seen}, so they may count from 0 or from 1; set "
-            "source.numbers_from to 0 or 1"
+            f"the column in `source.right` contains {seen}, so its numbers may count from 0 or from 1; set "
+            "`source.numbers_from` to 0 or 1"
         )
     return 0 if zero else 1
 
@@ -211,8 +220,8 @@ def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[st
 def _place_of(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, first: int
 ) -> int:
-    """Return the position of the right answer: by its column's name, else by its number, letter or text if these
-    agree.
+    """Return the position of the right answer, identified by the name of its column, or else by its number, letter or
+    text.
     """
     names = _answer_columns(source)
     if len(names) > 1 and said in names and names.index(said) in answers:
@@ -231,15 +240,15 @@ def _place_of(
     raise bad_row(
         split,
         row,
-        f"has {quoted(said, SHOWN)} as right answer, which {what} of its {len(answers)} answers; write the answer's "
-        f"column, its number from {first}, its letter or its text into column {_right_column(source)!r}",
+        f"row {row + 1} has {quoted(said, SHOWN)} as right answer, which {what} of its {len(answers)} answers; write "
+        f"the answer's column, its number from {first}, its letter or its text into column {_right_column(source)!r}",
     )
 
 
 def _place_by_name(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, names: Sequence[object]
 ) -> int:
-    """Return the position of the right answer, which has the given name."""
+    """Return the position of the answer with the given name in the column `names`."""
     own = [plain_text(name).strip() for name in names]
     if own.count(said) == 1 and own.index(said) in answers:
         return own.index(said)
@@ -247,8 +256,8 @@ def _place_by_name(
     raise bad_row(
         split,
         row,
-        f"has {quoted(said, SHOWN)} as right answer, and the names of its answers in column {source.names!r} are "
-        f"[{shown}]; write one of them into column {_right_column(source)!r}",
+        f"row {row + 1} has {quoted(said, SHOWN)} as right answer, but the names of its answers in column "
+        f"{source.names!r} are [{shown}]; write one of these names into column {_right_column(source)!r}",
     )
 
 
@@ -262,9 +271,11 @@ def _by_answer(split: str, source: MultipleChoiceSource, table: pa.Table) -> Ans
     given = zip(texts_of(table, source.id), texts_of(table, _right_column(source)), strict=True)
     for row, (name, said) in enumerate(given):
         if not name:
-            raise bad_row(split, row, f"has no question id in column {source.id!r}; every row needs one")
+            raise bad_row(split, row, f"row {row + 1} has no question id in column {source.id!r}; give every row an id")
         if not texts[row].strip():
-            raise bad_row(split, row, f"has no answer in column {column!r}; fill it or drop the row")
+            raise bad_row(
+                split, row, f"row {row + 1} has no answer in column {column!r}; add the answer or delete the row"
+            )
         if numbers.setdefault(name, len(numbers)) == len(first_row):
             first_row.append(row)
         questions.append(numbers[name])
@@ -276,8 +287,8 @@ def _by_answer(split: str, source: MultipleChoiceSource, table: pa.Table) -> Ans
             raise bad_row(
                 split,
                 first_row[number],
-                f"begins question {quoted(name, SHOWN)} with {counts[number]} answers, and {right_ones[number]} of "
-                "them are right; a question needs at least one right and one wrong answer",
+                f"row {first_row[number] + 1} begins question {quoted(name, SHOWN)}, which has {right_ones[number]} "
+                f"right answers among {counts[number]}; add at least one right and one wrong answer",
             )
     return Answers(list(range(table.num_rows)), questions, texts, [RIGHT if one else WRONG for one in right])
 
@@ -288,9 +299,8 @@ def _is_right(split: str, source: MultipleChoiceSource, row: int, said: str) -> 
         raise bad_row(
             split,
             row,
-            f"has {quoted(said, SHOWN)} in column {_right_column(source)!r}, which means neither right nor wrong; "
-            "write "
-            "1 or 0, true or false, yes or no, right or wrong",
+            f"row {row + 1} has {quoted(said, SHOWN)} in column {_right_column(source)!r}, which means neither right "
+            "nor wrong; write 1 or 0, true or false, yes or no, right or wrong",
         )
     return plain in _TRUE
 
@@ -300,6 +310,10 @@ def _table(split: str, source: MultipleChoiceSource, table: pa.Table, answers: A
     asked = [" ".join(part for part in parts if part.strip()) for parts in zip(*columns, strict=True)]
     empty = next((row for row, text in enumerate(asked) if not text.strip()), None)
     if empty is not None:
-        raise bad_row(split, empty, f"has no question in {list(as_tuple(source.question))}; fill it or drop the row")
+        raise bad_row(
+            split,
+            empty,
+            f"row {empty + 1} has no question in {list(as_tuple(source.question))}; add the question or delete the row",
+        )
     made = answer_table(split, table, answers, prompts=asked, id_column=source.id)
     return made if source.correct is None else with_links(made)

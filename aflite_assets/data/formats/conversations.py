@@ -1,4 +1,4 @@
-"""Layouts of answers in preferences: texts, lists of messages, or transcripts with turns."""
+"""Parsing of the layouts of answers in preference data: texts, lists of messages, and transcripts."""
 
 import json
 import re
@@ -17,20 +17,20 @@ Value = str | list["Message"]
 
 @dataclass(frozen=True)
 class Message:
-    """Message of one side in a conversation: `role`, such as user or Assistant, and `content`."""
+    """One message in a conversation: `role`, such as user or Assistant, and `content`."""
 
     role: str
     content: str
 
 
 class UnreadableError(ValueError):
-    """A value is neither a text nor a conversation; the message continues after "row N"."""
+    """An error about a value that is neither a text nor a conversation."""
 
 
 def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
-    """Return the answers that a cell holds: none, one, or those of a list.
+    """Return the answers in a cell: an empty list, one answer, or the answers of a list.
 
-    `in_list`: whether the value is itself an element of a list.
+    `in_list`: whether the value is an element of a list.
 
     Raises:
         UnreadableError: a conversation is empty, a message lacks its role or content, or lists are nested twice.
@@ -41,11 +41,11 @@ def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
     if not isinstance(value, list):
         return [plain_text(value)]
     if not value:
-        raise UnreadableError("an empty conversation")
+        raise UnreadableError("a conversation is empty")
     if all(isinstance(one, Mapping) for one in value):
         return [_conversation(value)]
     if in_list:
-        raise UnreadableError("a list of answers with an entry that is a list of something other than messages")
+        raise UnreadableError("a list of answers contains a list whose entries are not messages")
     return [answer for one in value for answer in answers_in(one, in_list=True)]
 
 
@@ -61,7 +61,7 @@ def texts_in_json(value: object) -> list[str] | None:
 
 
 def _decoded(value: object) -> object:
-    """Return a list of messages that is written as JSON, as in a CSV file, as a list; return other values unchanged."""
+    """Parse a list of messages that is written as JSON, as in a CSV file; return other values unchanged."""
     if not isinstance(value, str) or not (value == "[]" or (value.startswith("[") and '"role"' in value)):
         return value
     try:
@@ -76,7 +76,7 @@ def _conversation(messages: Sequence[Mapping[str, object]]) -> list[Message]:
     for number, message in enumerate(messages, 1):
         role, content = message.get("role"), message.get("content")
         if not isinstance(role, str) or not isinstance(content, str):
-            raise UnreadableError(f"a message ({number} of {len(messages)}) whose role or content is not a text")
+            raise UnreadableError(f"the role or content of message {number} of {len(messages)} is not a text")
         found.append(Message(role, content))
     return found
 
@@ -90,13 +90,15 @@ def layout_of(answer: Value) -> Layout:
 
 
 def turns_of(transcript: str) -> list[Message]:
-    """Return the turns of a transcript; one blank after the colon belongs to the speaker's mark, not to the turn."""
+    """Return the turns of a transcript, without the blank after the colon of "Human:" or "Assistant:"."""
     parts = _TURN.split(transcript)
     return [Message(role, text.removeprefix(" ")) for role, text in zip(parts[1::2], parts[2::2], strict=True)]
 
 
 def common_beginning(conversations: Sequence[Sequence[Message]]) -> int:
-    """Return how many messages at the beginning all conversations share; each keeps at least its last one."""
+    """Return the number of messages at the beginning that all conversations share; the last message of each never
+    counts.
+    """
     most = min(map(len, conversations)) - 1
     first = conversations[0]
     alike = (all(one[place] == first[place] for one in conversations) for place in range(most))
@@ -104,7 +106,7 @@ def common_beginning(conversations: Sequence[Sequence[Message]]) -> int:
 
 
 def as_text(messages: Sequence[Message]) -> str:
-    """Return messages as one text: for a single message its content, else every role with its content."""
+    """Join messages to one text; for a single message, return its content without the role."""
     if len(messages) == 1:
         return messages[0].content
     return "\n\n".join(f"{one.role}: {one.content}" for one in messages)

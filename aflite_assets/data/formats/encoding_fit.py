@@ -1,8 +1,7 @@
-"""Whether a text file fits the encoding it is read in, the place where it does not, and the other encodings that it
-fits.
+"""Check of a text file against an encoding, with the position of the first error and other encodings that fit the file.
 
-An encoding that fits is not always the right one: most bytes are text in several encodings. Messages therefore show the
-file's text in each encoding.
+An encoding that fits is not always the right one: most bytes are text in several encodings. Error messages therefore
+show the file's text in each encoding that fits.
 """
 
 import codecs
@@ -39,7 +38,7 @@ _NO_TEXT = {
 
 @dataclass(frozen=True)
 class Misfit:
-    """The reason why a file cannot be read in its encoding, with advice."""
+    """The reason why a file cannot be read in its encoding, and the remedy."""
 
     found: str
     remedy: str
@@ -54,7 +53,7 @@ def codec_of(path: Path, encoding: str) -> str:
 
 
 def starts_as(path: Path, encoding: str, *, size: int) -> bool:
-    """Return True if the first `size` bytes of a file fit an encoding.
+    """Return True if the first `size` bytes of a file are valid text in an encoding.
 
     Raises:
         OSError: the file cannot be read.
@@ -76,8 +75,8 @@ def starts_as(path: Path, encoding: str, *, size: int) -> bool:
 def misfit(path: Path, encoding: str) -> Misfit | None:
     """Return why a file is not text in an encoding, or None if it is.
 
-    In UTF-16 without a mark, each letter has a NUL beside it, so the bytes also fit UTF-8; such a file is still refused
-    as UTF-8.
+    UTF-16 without a byte order mark has a NUL next to each ASCII letter, so its bytes are also valid UTF-8. Such a file
+    is refused as UTF-8.
 
     Raises:
         OSError: the file cannot be read.
@@ -107,7 +106,7 @@ def misfit(path: Path, encoding: str) -> Misfit | None:
 
 
 def _no_text(start: bytes) -> Misfit | None:
-    """Return the kind of a file that begins like a format other than text."""
+    """Return the format of a file whose first bytes belong to a format other than text."""
     known = next((what for magic, what in _NO_TEXT.items() if start.startswith(magic)), None)
     if known is None or (fits(start, UTF_8) and not start.count(0)):
         return None
@@ -134,8 +133,8 @@ def _remedy(fitting: list[str], path: Path, bad: "_Undecodable | None") -> str:
 class _Undecodable:
     """The first place in a file that is not text in an encoding.
 
-    `line` is counted from 1; `what` names the byte; `around` holds the neighbouring bytes of its line. `others_fit`:
-    whether the non-ASCII letters that are valid UTF-8 are at least as many as the bytes that are not.
+    `line` is counted from 1; `what` names the byte; `around` contains the neighbouring bytes in the same line.
+    `others_fit`: whether the file has at least as many valid non-ASCII letters in UTF-8 as invalid bytes.
     """
 
     line: int
@@ -145,11 +144,11 @@ class _Undecodable:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the bytes around the place are, or may be, in an encoding of two or four bytes per letter."""
+        """Whether the bytes around the error may be in an encoding with two or four bytes per letter."""
         return 0 in self.around or not self.around
 
     def excerpt(self, encoding: str) -> str:
-        """Return the bytes around the place, decoded in another encoding, in quotes."""
+        """Return the bytes around the error, decoded in another encoding, in quotes."""
         return quoted(self.around.decode(encoding, errors="replace").strip(), _SHOWN)
 
 
@@ -196,8 +195,8 @@ def _first_undecodable(path: Path, encoding: str) -> _Undecodable | None:
 
 
 def _bad_place(decoder: codecs.IncrementalDecoder, block: bytes) -> tuple[int, int]:
-    """Return the number of line ends before the first undecodable byte of a block, and its position; negative if it is
-    in the previous block.
+    """Return the number of line ends before the first undecodable byte of a block, and the byte's position, which is
+    negative if the byte is in the previous block.
     """
     newlines = 0
     for place in range(len(block)):
@@ -209,13 +208,13 @@ def _bad_place(decoder: codecs.IncrementalDecoder, block: bytes) -> tuple[int, i
 
 
 def _line_around(near: bytes, place: int) -> bytes:
-    """Return the bytes of a line around one of its bytes."""
+    """Return the part of a line around one of its bytes."""
     before, after = near[max(place - _AROUND, 0) : place], near[place : place + _AROUND]
     return before.rsplit(b"\n", 1)[-1] + after.split(b"\n", 1)[0]
 
 
 def _has_other_letters(path: Path) -> bool:
-    """Return True if the non-ASCII letters that are valid UTF-8 are at least as many as the bytes that are not."""
+    """Return True if the file has at least as many valid non-ASCII letters in UTF-8 as invalid bytes."""
     decoder = codecs.getincrementaldecoder(UTF_8)(errors="surrogateescape")
     letters = bad = 0
     for block in _blocks(path):
@@ -227,8 +226,8 @@ def _has_other_letters(path: Path) -> bool:
 
 
 def _fitting(path: Path, start: bytes, encoding: str) -> list[str]:
-    """Return the other encodings that the whole file fits, the likeliest first; at most one of them has one byte per
-    letter.
+    """Return the other encodings that fit the whole file, the most likely first; include at most one single-byte
+    encoding.
     """
     fitting = [fit for fit in fitting_encodings(start) if fit != encoding and _first_undecodable(path, fit) is None]
     if UTF_8 in fitting:

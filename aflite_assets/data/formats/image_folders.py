@@ -1,4 +1,4 @@
-"""Folders of image files as tables: one folder per class, or one flat folder with a label file. No image is decoded
+"""Reading of image folders as tables, either with one subfolder per class or with a label file. No image is decoded
 here.
 """
 
@@ -20,18 +20,19 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
     """Return the images of one split: `image` (path and sha256), `label`, and `path` relative to the folder, sorted by
     path.
 
-    Files whose name starts with a dot and files without an image's ending are ignored. If `rows` is given, only the
-    first images of each class are returned, `rows` in total or one per class, without their hashes.
+    Hidden files and files without the suffix of an image are ignored. If `rows` is given, only the first images of each
+    class are returned, without hashes: at most `rows` in total, but at least one per class.
 
     Raises:
-        DataError: there are no images, images are outside the class folders, or the label file does not fit them.
+        DataError: there are no images, images are outside of the class folders, or the label file does not match the
+            images.
     """
     folder = Path(place.folder if isinstance(place, LabelledFolder) else place)
     paths = image_paths(folder)
     if not paths:
         raise DataError(
-            f"split {split!r}: {str(folder)!r} holds no image (images end in {', '.join(sorted(IMAGE_SUFFIXES))}); "
-            "correct the path, or put a folder of images per class into it"
+            f"split {split!r}: the folder {str(folder)!r} contains no images (files that end in "
+            f"{', '.join(sorted(IMAGE_SUFFIXES))}); correct the path, or create a subfolder of images per class"
         )
     if isinstance(place, LabelledFolder):
         labels = _labels_from_file(split, place, paths)
@@ -54,10 +55,10 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
 def image_paths(folder: Path) -> list[Path]:
     """Return the images below a folder, relative to it and sorted; hidden files and folders are ignored.
 
-    macOS leaves a hidden `._name.jpg`, which is not an image, beside each `name.jpg`; notebooks leave hidden folders.
+    For example, macOS creates a hidden file `._name.jpg`, which is not an image, next to each `name.jpg`.
 
     Raises:
-        DataError: a folder in it is a link, which would be skipped.
+        DataError: the folder contains a link to a folder, whose images would be skipped.
     """
     paths = []
     for path in sorted(folder.rglob("*")):
@@ -66,7 +67,8 @@ def image_paths(folder: Path) -> list[Path]:
             continue
         if path.is_symlink() and path.is_dir():
             raise DataError(
-                f"{str(path)!r} is a link to a folder, which is not followed; copy the folder, or link files"
+                f"{str(path)!r} is a link to a folder, but links to folders are not followed; copy the folder, or "
+                "link its files"
             )
         if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file():
             paths.append(inside)
@@ -77,8 +79,9 @@ def _labels_from_folders(split: str, folder: Path, paths: list[Path]) -> list[st
     stray = next((path for path in paths if len(path.parts) == 1), None)
     if stray is not None:
         raise DataError(
-            f"split {split!r}: {str(folder)!r} must hold a folder of images per class, but image {str(stray)!r} is "
-            f"outside of these; move it, or describe a flat folder with a label file: {{folder: ..., labels: ...}}"
+            f"split {split!r}: the folder {str(folder)!r} must contain a subfolder per class, but the image "
+            f"{str(stray)!r} is outside of the subfolders; move the image, or give a label file as `{{folder: ..., "
+            "labels: ...}`"
         )
     return [path.parts[0] for path in paths]
 
@@ -99,12 +102,15 @@ def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> l
                 + (did_you_mean(name, list(names)[:1000]) or "; remove the line or add the image")
             )
         if row is not None and labels.setdefault(row, label) != label:
-            raise DataError(f"split {split!r}: {str(file)!r} gives {name!r} two labels, {labels[row]!r} and {label!r}")
+            raise DataError(
+                f"split {split!r}: the label file {str(file)!r} gives the image {name!r} two labels, {labels[row]!r} "
+                f"and {label!r}; keep one of them"
+            )
     missing = [paths[row].as_posix() for row in range(len(paths)) if row not in labels]
     if missing:
         raise DataError(
-            f"split {split!r}: {str(file)!r} has no line for {len(missing)} of {len(paths)} images (first: "
-            f"{missing[0]!r}); write a line with the image's name, then its label"
+            f"split {split!r}: the label file {str(file)!r} has no line for {len(missing)} of {len(paths)} images "
+            f"(first: {missing[0]!r}); add a line with the name and label of each image"
         )
     return [labels[row] for row in range(len(paths))]
 
@@ -125,8 +131,8 @@ def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[t
     short = next((number for number, parts in enumerate(fields, 1) if len(parts) < 2), None)
     if short is not None:
         raise DataError(
-            f"split {split!r}: line {short} of {str(file)!r} is {fields[short - 1]}; write an image's name and its "
-            "label in each line, separated by a comma, a tab or spaces, or write only a label in each line, in the "
+            f"split {split!r}: line {short} of {str(file)!r} is {fields[short - 1]}, but every line needs an image's "
+            "name and label; separate them by a comma, a tab or spaces, or write only labels in all lines, in the "
             "order of the images' names"
         )
     wordy = next((number for number, parts in enumerate(fields, 1) if number > 1 and _is_wordy(parts)), None)
@@ -139,14 +145,14 @@ def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[t
 
 
 def _is_wordy(parts: list[str]) -> bool:
-    """Return True if the label is followed by anything but boxes: a box is four numbers, and the next box begins with
-    the label again.
+    """Return True if the label is followed by anything other than bounding boxes. A box has four numbers, and further
+    boxes repeat the label.
     """
     return any(part != parts[1] and not re.fullmatch(r"-?[0-9.]+", part) for part in parts[2:])
 
 
 def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:
-    """Refuse a list with only labels if the order of file names is unclear: some would put img10 before img2."""
+    """Refuse a list of labels without names if the order of the image files is ambiguous, as with img10 and img2."""
     natural = sorted(
         paths,
         key=lambda path: [
@@ -157,8 +163,9 @@ def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:
     other = next((pair for pair in zip(paths, natural, strict=True) if pair[0] != pair[1]), None)
     if other is not None:
         raise DataError(
-            f"split {split!r}: {str(file)!r} holds only labels, and the order of the images' names is ambiguous "
-            f"({str(other[0])!r} or {str(other[1])!r} first?); write lines of name and label, or pad the numbers"
+            f"split {split!r}: the label file {str(file)!r} has no image names, and the order of the images is "
+            f"ambiguous (is {str(other[0])!r} or {str(other[1])!r} first?); add the names to the label file, or pad "
+            "the numbers in the names with zeros"
         )
 
 

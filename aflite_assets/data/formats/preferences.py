@@ -1,4 +1,4 @@
-"""Preferences: from a table of chosen and rejected answers to one row per right or wrong answer."""
+"""Conversion of preference data, a table of chosen and rejected answers, to one row per answer."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ _NUMBERED = re.compile(r"_?\d+\Z")
 
 @dataclass(frozen=True)
 class PreferenceColumns:
-    """The columns of a table by their meaning; None or empty for a meaning that no column has."""
+    """The names of a table's columns by their role; None or empty if no column has the role."""
 
     prompt: str | None
     chosen: str
@@ -67,18 +67,18 @@ class PreferenceColumns:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The columns whose texts become the texts of the rows."""
+        """Columns whose texts become the texts of the rows."""
         return (*([] if self.prompt is None else [self.prompt]), self.chosen, *self.rejected)
 
 
 def preference_tables(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """Return one row per answer: the columns of `answers.answer_table`, its links, and the attributes of the source.
 
-    Answers of a tie, and answers equal to a chosen one, get labels of `answers.DROPPED`.
+    Answers of ties, and rejected answers equal to a chosen answer, get one of the labels in `answers.DROPPED`.
 
     Raises:
-        DataError: a column is missing, layouts are mixed, an answer is missing or an empty conversation, a margin is
-            not a number, or no pair of a split has two different answers.
+        DataError: a column or an answer is missing, a conversation is empty, layouts are mixed, a margin is not a
+            number, or no pair of a split has two different answers.
     """
     with naming_lines(tables):
         columns = columns_of(source, tables)
@@ -89,7 +89,7 @@ def preference_tables(source: PreferenceSource, tables: Mapping[str, pa.Table]) 
 
 
 def how_read(tables: Mapping[str, pa.Table]) -> str:
-    """Return a sentence on how the columns of preferences were interpreted; "" for tables that are not preferences."""
+    """Return a sentence about how the columns of preference data were interpreted; return "" for other sources."""
     noted = {(table.schema.metadata or {}).get(_LAYOUT, b"").decode() for table in tables.values()}
     return " ".join(sorted(noted))
 
@@ -104,7 +104,7 @@ def _how_read(columns: PreferenceColumns, layout: Layout) -> str:
 
 
 def preference_rows(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> dict[str, list[int]]:
-    """Return by split the row of the source's table (from 0) of each row of `preference_tables`, in their order.
+    """Return, by split, the number (from 0) of the source row behind each row of `preference_tables`.
 
     Raises:
         DataError: as in `preference_tables`.
@@ -114,7 +114,7 @@ def preference_rows(source: PreferenceSource, tables: Mapping[str, pa.Table]) ->
 
 
 def layout_read(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Layout:
-    """Return how the answers are written.
+    """Return the layout of the answers.
 
     Raises:
         DataError: as `preference_tables`.
@@ -124,18 +124,18 @@ def layout_read(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Lay
 
 
 def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> PreferenceColumns:
-    """Return the columns that the source names, and the columns with usual names that all tables have.
+    """Return the columns named in the source and, for other roles, the columns with usual names that all tables have.
 
     Raises:
-        DataError: a named column is missing, or there is no column of chosen or of rejected answers.
+        DataError: a named column is missing, or no column contains the chosen or the rejected answers.
     """
     shared = [name for name in next(iter(tables.values())).column_names if _everywhere(name, tables)]
     found = {field: _given(getattr(source, field), field, tables) or _usual(field, shared) for field in NAMES}
     for field in ("chosen", "rejected"):
         if not found[field]:
             raise DataError(
-                f"no column has a name usual for the {field} answers (the columns are "
-                f"[{quoted_list(shared, most=_MOST_NAMES, length=SHOWN)}]); name it as source.{field}"
+                f"the column of the {field} answers cannot be inferred from the names of the columns "
+                f"[{quoted_list(shared, most=_MOST_NAMES, length=SHOWN)}]; set `source.{field}` to this column"
             )
     models = found["chosen_model"] and found["rejected_model"]
     single = {field: names[0] if names else None for field, names in found.items() if field != "rejected"}
@@ -155,14 +155,14 @@ def _given(names: str | tuple[str, ...] | None, field: str, tables: Mapping[str,
             if name not in table.column_names:
                 known = quoted_list(table.column_names, most=_MOST_NAMES, length=SHOWN)
                 raise DataError(
-                    f"split {split!r} has no column {name!r} that source.{field} names (it has [{known}])"
+                    f"split {split!r} has no column {name!r}, but `source.{field}` names it (the columns are [{known}])"
                     + (did_you_mean(name, table.column_names) or "; correct the spec")
                 )
     return as_tuple(names or ())
 
 
 def plain_name(name: str) -> str:
-    """Return a column's name in lower case with underscores for all other characters, as usual names are written."""
+    """Return a column's name in lower case, with underscores in place of characters other than letters and digits."""
     return re.sub(r"\W+", "_", name.strip().lower()).strip("_")
 
 
@@ -179,7 +179,7 @@ def _usual(field: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Read:
-    """The answers of one table, the prompt of each of its rows, and the layout of the answers."""
+    """The answers of one table, the prompt of each table row, and the layout of the answers."""
 
     answers: Answers
     prompts: list[str]
@@ -206,8 +206,8 @@ def _values(split: str, table: pa.Table, name: str, layout: Layout | None) -> li
         raise bad_row(
             split,
             min(found),
-            f"has a list of texts in column {name!r}, and other rows have a text; write all rows in one layout, or "
-            "set source.layout: texts to read every answer as plain text",
+            f"row {min(found) + 1} has a list of texts in column {name!r}, but other rows have a single text; use one "
+            "layout for all rows, or set `source.layout: texts` to read every answer as plain text",
         )
     return [found.get(row, value) for row, value in enumerate(values)]
 
@@ -219,12 +219,18 @@ def _cells(split: str, table: pa.Table, columns: PreferenceColumns, layout: Layo
         try:
             pair = answers_in(chosen[row]), [one for column in rejected for one in answers_in(column[row])]
         except UnreadableError as error:
-            raise bad_row(split, row, f"has {error}; correct it or drop the row") from error
+            raise bad_row(
+                split, row, f"row {row + 1} cannot be read because {error}; correct or delete the row"
+            ) from error
         for names, answers, kind in (((columns.chosen,), pair[0], "chosen"), (columns.rejected, pair[1], "rejected")):
             if not answers:
                 alone = "" if kind == "chosen" else ", so that there is only one answer"
                 named = quoted_list(names, most=_MOST_NAMES, length=SHOWN)
-                raise bad_row(split, row, f"has no {kind} answer in [{named}]{alone}; fill it or drop the row")
+                raise bad_row(
+                    split,
+                    row,
+                    f"row {row + 1} has no {kind} answer in [{named}]{alone}; add the answer or delete the row",
+                )
         yield pair
 
 
@@ -240,9 +246,9 @@ def _detected(cells: Mapping[str, list[Pair]]) -> Layout:
                     raise bad_row(
                         split,
                         row,
-                        f"has an answer written as {layout}, but row {first[2] + 1} of split {first[1]!r} has "
-                        f"one written as {first[0]}; write all rows in one layout, or set source.layout: texts to "
-                        "read every answer as plain text",
+                        f"row {row + 1} has an answer in the layout '{layout}', but row {first[2] + 1} of split "
+                        f"{first[1]!r} has one in the layout '{first[0]}'; use one layout for all rows, or set "
+                        "`source.layout: texts` to read every answer as plain text",
                     )
     return first[0] if first else "texts"
 
@@ -258,7 +264,11 @@ def _read_table(
             common, texts = _apart([*chosen, *rejected], layout)
             prompts.append(common or _prompt(prompt))
         except UnreadableError as error:
-            raise bad_row(split, row, f"has {error}; correct it, drop the row, or correct source.layout") from error
+            raise bad_row(
+                split,
+                row,
+                f"row {row + 1} cannot be read because {error}; correct or delete the row, or correct `source.layout`",
+            ) from error
         for right, wrong in _questions(texts[: len(chosen)], texts[len(chosen) :], several):
             labelled = _labelled(right, wrong, tie=tie)
             usable += any(label == RIGHT for _, label in labelled)
@@ -267,8 +277,8 @@ def _read_table(
         raise bad_row(
             split,
             0,
-            f"is a tie or has equal answers, as do all {len(pairs)} rows, so no row shows a preference; name the "
-            "right columns as source.chosen, source.rejected and source.margin",
+            f"all {len(pairs)} rows are ties or have equal answers, so no row shows a preference; set "
+            "`source.chosen`, `source.rejected` and `source.margin` to the right columns",
         )
     return _Read(lists.answers, prompts, layout)
 
@@ -289,22 +299,25 @@ def _ties(split: str, column: pa.ChunkedArray, name: str) -> list[bool]:
             ties.append(bool(value.strip()) and float(value) == 0)
         except ValueError as error:
             raise bad_row(
-                split, row, f"has {quoted(value, SHOWN)} in column {name!r}, which is not a number; correct it"
+                split,
+                row,
+                f"row {row + 1} has {quoted(value, SHOWN)} in column {name!r}, which is not a number; correct "
+                "this value",
             ) from error
     return ties
 
 
 def _apart(answers: Sequence[Value], layout: Layout) -> tuple[str, list[str]]:
-    """Return the common beginning of conversations as a prompt ("" for texts), and the rest of each answer."""
+    """Split conversations into their common beginning, which is the prompt ("" for texts), and the rest of each."""
     if layout == "texts":
         if not all(isinstance(one, str) for one in answers):
-            raise UnreadableError("a list of messages instead of a text")
+            raise UnreadableError("an answer is a list of messages instead of a text")
         return "", [one for one in answers if isinstance(one, str)]
     conversations = [turns_of(one) if isinstance(one, str) else one for one in answers]
     if layout == "messages" and any(isinstance(one, str) for one in answers):
-        raise UnreadableError("a text instead of a list of messages")
+        raise UnreadableError("an answer is a text instead of a list of messages")
     if not all(conversations):
-        raise UnreadableError("an answer without turns that begin with Human: and Assistant:")
+        raise UnreadableError("an answer has no turns that begin with 'Human:' and 'Assistant:'")
     common = common_beginning(conversations)
     return as_text(conversations[0][:common]) if common else "", [as_text(one[common:]) for one in conversations]
 
@@ -316,7 +329,7 @@ def _prompt(value: object) -> str:
 
 
 def _labelled(chosen: Sequence[str], rejected: Sequence[str], *, tie: bool) -> list[tuple[str, str]]:
-    """Return every answer with its label; of equal answers, the chosen one is used if another answer is left."""
+    """Return every answer with its label; a rejected answer that equals a chosen one is labelled as equal."""
     if tie:
         return [(text, TIE) for text in (*chosen, *rejected)]
     equal = [text in chosen for text in rejected]

@@ -1,6 +1,6 @@
-"""The place of a row in its split's files, for messages: rows are counted from 1, and text files have lines.
+"""Conversion of row numbers to places in files for error messages, which count rows and lines from 1.
 
-Positions inside the program are counted from 0, and so are the row ids of reports.
+Elsewhere in the program and in reports, rows are counted from 0.
 """
 
 import csv
@@ -25,8 +25,8 @@ _LONGEST_CELL = 2**30
 
 
 class BadRowError(DataError):
-    """One row is refused. `place` is the place named in the message (as in "split 'train'"); `row` is counted from
-    0.
+    """An error about one invalid row. `place` is the split or file as the message names it, such as "split 'train'";
+    `row` is counted from 0.
     """
 
     def __init__(self, message: str, *, place: str, row: int) -> None:
@@ -35,20 +35,22 @@ class BadRowError(DataError):
 
 
 def line_of_row(form: TableFormat, path: Path, row: int) -> int | None:
-    """Return the line, from 1, on which a row (from 0) begins; None for an unreadable file or a format without
+    """Return the line (from 1) on which a row (from 0) begins; return None for an unreadable file or a format without
     lines.
     """
     return _line({"path": str(path), **_written(form)}, row)
 
 
 def with_files(table: pa.Table, form: TableFormat, rows: Sequence[tuple[str, int]]) -> pa.Table:
-    """Return a table with a note of the files that its rows are from: the path and rows of each, in order."""
+    """Return the table with a note in its metadata of the files that it was read from: the path and number of rows of
+    each file.
+    """
     files = [{"path": path, "rows": count, **_written(form)} for path, count in rows]
     return table.replace_schema_metadata({_FILES: json.dumps(files)})
 
 
 def files_of(table: pa.Table) -> list[dict[str, Any]]:
-    """Return the note of `with_files`; empty for a table from elsewhere."""
+    """Return the note added by `with_files`; it is empty for a table that was not read from files."""
     noted = (table.schema.metadata or {}).get(_FILES)
     return [] if noted is None else json.loads(noted)
 
@@ -60,10 +62,11 @@ def _written(form: TableFormat) -> dict[str, Any]:
 
 @contextmanager
 def naming_lines(tables: Mapping[str, pa.Table]) -> Iterator[None]:
-    """Add the file, and the line if known, to a `BadRowError` about a row of one of these splits.
+    """Add the file, and the line if known, to the message of any `BadRowError` about these splits that the block
+    raises.
 
     Raises:
-        BadRowError: the error that was raised, with file and line in its message.
+        BadRowError: the block raised this error; its message now contains file and line.
     """
     try:
         yield
@@ -76,7 +79,7 @@ def naming_lines(tables: Mapping[str, pa.Table]) -> Iterator[None]:
 
 
 def _in_file(table: pa.Table, row: int) -> str | None:
-    """Return a text such as `row 5 is line 6 of 'train.csv'`; None if the table is not from files."""
+    """Return a text such as `row 5 is line 6 of 'train.csv'`; return None if the table was not read from files."""
     within = row
     for file in files_of(table):
         if within < file["rows"]:
@@ -88,9 +91,10 @@ def _in_file(table: pa.Table, row: int) -> str | None:
 
 
 def places_in_files(table: pa.Table) -> pa.Table | None:
-    """Return the place of each row of a table: file (its path), file_row int64 (from 0) and line int64 (from 1).
+    """Return the place of each row of a table, with the columns `file` (path), `file_row` (int64, from 0) and `line`
+    (int64, from 1).
 
-    `line` is null for a format without lines. Return None for a table that is not from files.
+    `line` is null for a format without lines. Return None if the table was not read from files.
     """
     noted = files_of(table)
     if not noted or sum(file["rows"] for file in noted) != table.num_rows:
@@ -113,13 +117,13 @@ def places_in_files(table: pa.Table) -> pa.Table | None:
 
 
 def _line(file: Mapping[str, Any], row: int) -> int | None:
-    """Return the line on which a row begins, from 1; None for a format without lines, or a changed file."""
+    """Return the line (from 1) on which a row begins; return None for a format without lines or a changed file."""
     found = _lines(file, row, 1)
     return found[0] if found else None
 
 
 def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
-    """Return the lines on which `count` rows begin, starting at row `first`; None for a format without lines or an
+    """Return the lines on which `count` rows from row `first` begin; return None for a format without lines or an
     unreadable file.
     """
     path, form = Path(file["path"]), file["format"]
@@ -144,7 +148,7 @@ def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
 
 
 def _record_lines(reader: Any) -> Iterator[int]:
-    """Yield the line on which each record begins; a record may span lines in quotes."""
+    """Yield the line on which each record begins; quoted values may span several lines."""
     before = 0
     for record in reader:
         if record:

@@ -1,6 +1,4 @@
-"""Readers of a single table file in its format, with every value as written. The meaning of columns is decided in
-`raw_table`.
-"""
+"""Readers of single table files that keep every value as written. `raw_table` determines the meaning of the columns."""
 
 import json
 import zlib
@@ -39,8 +37,8 @@ _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 def read_table_file(form: TableFormat, path: Path) -> pa.Table:
     """Return the rows of one file; csv, tsv and jsonl are decompressed if their names end in .gz.
 
-    The columns of csv and tsv are text, whatever they look like ("007" stays "007"). JSON lines may lack keys (null); a
-    column with several kinds of values is read as text.
+    All columns of csv and tsv are text ("007" stays "007"). In jsonl, missing keys become null, and a column with
+    several kinds of values is read as text.
 
     Raises:
         DataError: the file is not in the source's format.
@@ -63,7 +61,7 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
 
 
 class _FileError(ValueError):
-    """The problem with a file, and advice."""
+    """An error about the content of a file, with a remedy."""
 
     def __init__(self, found: str, remedy: str) -> None:
         super().__init__(found)
@@ -71,17 +69,17 @@ class _FileError(ValueError):
 
 
 class _EncodingError(_FileError):
-    """A file is not text in the encoding that it is read in."""
+    """An error about a file that is not valid text in its encoding."""
 
     def __init__(self, why: Misfit) -> None:
         super().__init__(why.found, why.remedy)
 
 
 def _require_encoding(form: TableFormat, path: Path) -> None:
-    """Refuse a file that does not fit the encoding that the spec names.
+    """Refuse a file that is not valid text in the encoding given in the spec.
 
-    The readers use UTF-8 themselves. For UTF-8, only the first block is checked, because the csv reader prints its own
-    errors about uneven rows there.
+    For UTF-8, only the first block is checked: the readers check the rest, but the csv reader prints errors about
+    uneven rows in the first block.
     """
     if form.format == "parquet" or (form.encoding == UTF_8 and starts_as(path, UTF_8, size=_CSV_BLOCK_BYTES)):
         return
@@ -90,7 +88,9 @@ def _require_encoding(form: TableFormat, path: Path) -> None:
 
 
 def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
-    """Return the error that names the file, its format and the remedy; a wrong encoding explains all other errors."""
+    """Return the error with the file, its format and a remedy; a wrong encoding is reported in place of any other
+    error.
+    """
     reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
     if "Empty CSV file" in reason and form.encoding == UTF_8:
         reason, remedy = "it is empty and has no header line", "write the data into it, or correct the path"
@@ -116,7 +116,7 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _read_csv(form: TableFormat, path: Path) -> pa.Table:
-    """Return the rows of csv or tsv; with `form.names` the first line is a row, otherwise it names the columns."""
+    """Return the rows of csv or tsv; the first line contains the column names unless `form.names` is given."""
     from pyarrow import csv
 
     tabs, names = form.format == "tsv", form.names
@@ -135,9 +135,9 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
     _check_delimiter(first, delimiter)
     if names is not None and len(names) != len(first):
         raise _FileError(
-            f"names has {len(names)} names, but the first line has {len(first)} columns "
+            f"`names` has {len(names)} entries, but the first line has {len(first)} values "
             f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]",
-            "give one name for each column",
+            "give one name per column",
         )
     columns = first if names is None else list(names)
     _require_distinct(columns)
@@ -155,7 +155,7 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
 
 
 def _require_distinct(columns: Sequence[str]) -> None:
-    """Refuse columns that share a name, because the meaning of such a name is ambiguous."""
+    """Refuse columns with equal names, because such a name is ambiguous."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(columns, 1):
         places.setdefault(name, []).append(place)
@@ -169,7 +169,7 @@ def _require_distinct(columns: Sequence[str]) -> None:
     more = f", and {len(repeated) - len(named)} more names occur twice" if len(repeated) > len(named) else ""
     empty = ", or remove the delimiter at the end of each line" if any(not name.strip() for name in repeated) else ""
     raise _FileError(
-        f"{'; '.join(named)} (counted from 1){more}", f"give every column a name of its own in the file{empty}"
+        f"{'; '.join(named)} (counted from 1){more}", f"give every column of the file a different name{empty}"
     )
 
 
@@ -181,7 +181,7 @@ def _listed(numbers: list[int]) -> str:
 
 
 class _UnevenRowError(_FileError):
-    """A row has more or fewer values than there are columns; `row` is counted from 0, without the header."""
+    """An error about a row with more or fewer values than columns; `row` is counted from 0, without the header."""
 
     def __init__(self, found: str, remedy: str, row: int) -> None:
         super().__init__(found, remedy)
@@ -224,7 +224,7 @@ def _first_uneven(
 
 
 def _ends_within(path: Path, row: str) -> bool:
-    """Return True if the file ends with this row and without a line break, as where its writing stopped."""
+    """Return True if the file ends with this row without a line break, as if writing the file had been interrupted."""
     ending = row.rstrip("\r\n").encode()
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - len(ending)))
@@ -247,7 +247,9 @@ def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions", *, 
 
 
 def _first_line(path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions") -> list[str]:
-    """Return the values of the first line. Later lines of other lengths are detected when the file is read."""
+    """Return the values of the first line. Later lines with another number of values are detected when the file is
+    read.
+    """
     from pyarrow import csv
 
     lenient = _lenient(form, lambda row: "skip")
@@ -268,14 +270,14 @@ def _lenient(form: "csv.ParseOptions", on_uneven: Callable[[Any], str]) -> "csv.
 
 
 def _check_delimiter(first: list[str], delimiter: str) -> None:
-    """Refuse a file whose first line would be a single column that contains another delimiter."""
+    """Refuse a file if its first line contains a common delimiter but not the expected one."""
     likely = [mark for mark in _DELIMITERS if mark != delimiter and mark in first[0]]
     if len(first) == 1 and likely:
         setting = f"set delimiter: {json.dumps(likely[0])}"
         remedy = {"\t": f"try format: tsv, or {setting}"}.get(likely[0], setting)
         raise _FileError(
-            f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as delimiter it has one column {first[0][:200]!r}, "
-            f"which {_DELIMITERS[likely[0]]} seems to separate",
+            f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as the delimiter, the file has a single column "
+            f"{first[0][:200]!r}, but {_DELIMITERS[likely[0]]} seems to be the delimiter",
             remedy,
         )
 
@@ -306,7 +308,11 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
         raise _FileError(f"line {number} is not valid JSON ({error})", _json_remedy(number, line)) from error
     if not isinstance(row, dict):
         remedy = _json_remedy(number, line)
-        raise _FileError(f"line {number} holds {type(row).__name__}, not an object of columns", remedy)
+        raise _FileError(
+            f"line {number} contains a value of type {type(row).__name__} instead of an object with the columns as "
+            "keys",
+            remedy,
+        )
     if "\\ud" in line.lower():
         _check_pairs(number, row)
     return row
@@ -334,7 +340,9 @@ def _check_pairs(number: int, row: dict[str, Any]) -> None:
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"line {number} has half of a surrogate pair, which is not text ({error})") from error
+        raise ValueError(
+            f"line {number} contains half of a surrogate pair, which is not valid text ({error})"
+        ) from error
 
 
 def _json_column(values: list[Any]) -> pa.Array:

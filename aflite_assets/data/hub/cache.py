@@ -1,8 +1,7 @@
-"""Cache of data read from the hub: Arrow files mapped into memory. The cache makes no requests.
+"""Cache of rows from the hub, stored as memory-mapped Arrow files. The cache makes no requests.
 
-The hub's libraries request the current commit before they use their cache; without a network, they use whichever commit
-they have. Here the commit is the folder's name, so a dataset that was loaded once is found without a request or a
-network.
+The hub's libraries request the current commit before they use their own cache; without a network, they use any cached
+commit. In this cache, folders are named by commit, so a dataset that was loaded once is found without a network.
 """
 
 import hashlib
@@ -27,7 +26,7 @@ _FORM = "aflite-2"
 
 
 def cache_root() -> Path:
-    """Return the folder of all cached parts, which is in the cache folder of `datasets`."""
+    """Return the root folder of this cache, which is inside the cache folder of the library `datasets`."""
     from huggingface_hub import constants
 
     named = os.environ.get("HF_DATASETS_CACHE")
@@ -35,14 +34,14 @@ def cache_root() -> Path:
 
 
 def part_folder(repo_id: str, commit: str, *, name: str, config: str | None, class_numbers: bool) -> Path:
-    """Return the folder of one split or file pattern of one commit."""
+    """Return the cache folder for one split or file pattern at one commit."""
     digest = hashlib.sha256(json.dumps([config, name, class_numbers]).encode()).hexdigest()[:16]
     readable = re.sub(r"[^\w.-]+", "_", f"{config or ''}.{name}").strip(".")[:60]
     return cache_root() / repo_id.replace("/", "--") / commit / f"{readable}-{digest}"
 
 
 def write_cache(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
-    """Write the tables from `make` into a folder that appears only when it is complete."""
+    """Write the tables from `make` into a folder, which is created only when it is complete."""
     from filelock import FileLock
 
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +58,7 @@ def write_cache(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
 
 
 def read_cache(folder: Path) -> pa.Table | None:
-    """Return the rows of a folder, mapped into memory, or None if it does not exist.
+    """Return the rows of a cache folder as a memory-mapped table; return None if the folder does not exist.
 
     Raises:
         DataError: the folder is damaged, or its files have incompatible columns.
@@ -76,7 +75,7 @@ def read_cache(folder: Path) -> pa.Table | None:
 
 
 def joined(tables: Iterable[pa.Table], *, what: str) -> pa.Table:
-    """Join tables one after the other; a column that a table lacks is null in its rows.
+    """Concatenate tables; if a table lacks a column, its rows are null in this column.
 
     Raises:
         DataError: a column has incompatible types.
@@ -87,11 +86,13 @@ def joined(tables: Iterable[pa.Table], *, what: str) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise DataError(f"{what} have different columns ({error}); name files of one kind as source.splits") from error
+        raise DataError(
+            f"{what} have incompatible columns ({error}); name files with the same columns in `source.splits`"
+        ) from error
 
 
 def remember_commit(repo_id: str, revision: str, commit: str) -> None:
-    """Store the commit of a tag or branch for use without a network; do nothing if the cache cannot be written."""
+    """Store the commit of a tag or branch for later use without a network; do nothing if the cache is not writable."""
     path = _reference(repo_id, revision)
     aside = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(PermissionError):
@@ -111,8 +112,8 @@ def _reference(repo_id: str, revision: str) -> Path:
 
 
 def _write(folder: Path, tables: Iterable[pa.Table]) -> None:
-    """Write one file per run of tables with the same columns, because types that are inferred from rows can change
-    between tables.
+    """Write successive tables with the same columns to one file; inferred types can differ between tables, which then
+    need new files.
     """
     for number, (schema, run) in enumerate(groupby(map(_decoded, tables), key=lambda table: table.schema)):
         # The form with a footer, so that a file cut short is no shorter dataset but an error.

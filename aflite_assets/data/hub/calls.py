@@ -1,5 +1,5 @@
-"""Time limits for calls to the hub: the calls of one check share a deadline and their answers. This module makes no
-requests.
+"""Time limits for calls to the hub; all calls of one check share a deadline and reuse each other's answers. This module
+makes no requests.
 """
 
 import time
@@ -17,9 +17,8 @@ Answer = TypeVar("Answer")
 
 @dataclass
 class Asking:
-    """The calls of one check: `answers` by repository and revision, and the calls that failed, with the reason.
-
-    `unanswered` maps each repository for which the last known commit was used to the reason.
+    """State that the calls of one check share. `answers` contains the commits by repository and revision. `unanswered`
+    contains the reason for each repository whose last known commit was used instead.
     """
 
     seconds: float
@@ -34,8 +33,8 @@ _ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)
 
 @contextmanager
 def shared_deadline(seconds: float) -> Iterator[Asking]:
-    """Give all calls inside the block this many seconds together; after one without an answer, no further call is
-    made.
+    """Limit the total time of all calls inside the block to `seconds`; after the first unanswered call, no further call
+    is made.
     """
     asking = Asking(seconds, time.monotonic() + seconds)
     token = _ASKING.set(asking)
@@ -46,29 +45,29 @@ def shared_deadline(seconds: float) -> Iterator[Asking]:
 
 
 def asking() -> Asking | None:
-    """Return the current check's calls, or None outside `shared_deadline`."""
+    """Return the state of the current check, or None outside of `shared_deadline`."""
     return _ASKING.get()
 
 
 def in_time(call: Callable[[], Answer]) -> Answer:
-    """Return the result of `call`, or raise its error; outside `shared_deadline` there is no time limit.
+    """Return the result of `call` or raise its error; outside of `shared_deadline`, there is no time limit.
 
-    A late call continues in a thread that does not keep the process alive.
+    A call that exceeds the limit continues in a thread that does not keep the process alive.
 
     Raises:
-        TimeoutError: the deadline is over, or the hub did not answer an earlier call.
+        TimeoutError: the deadline has passed, or the hub did not answer an earlier call.
     """
     look = _ASKING.get()
     if look is None:
         return call()
     left = look.ends - time.monotonic()
     if look.given_up or left <= 0:
-        raise TimeoutError(f"it did not answer within {look.seconds:g} s, so no further request was sent")
+        raise TimeoutError(f"the hub did not answer within {look.seconds:g} s, so no further request was sent")
     try:
         return within(left, call)
     except LateError:
         look.given_up = True
-        raise TimeoutError(f"no answer within {look.seconds:g} s") from None
+        raise TimeoutError(f"the hub did not answer within {look.seconds:g} s") from None
     except BaseException as error:  # whatever it is, it is raised; here only its kind counts
         look.given_up = no_way(error)
         raise

@@ -1,5 +1,5 @@
-"""Columns with the types of `datasets`, converted to the form of every other source: class names as text, images with
-their bytes.
+"""Conversion of columns with types of the library `datasets` to plain types: class names as text, and images with their
+bytes.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,9 +14,9 @@ _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """The form in which columns are read: class names, or stored numbers with `class_numbers`.
+    """Settings for the conversion of columns: with `class_numbers`, classes are numbers instead of names.
 
-    `read` returns the bytes of an image that a row names by path, or None if the row may not name that file.
+    `read` returns the bytes of an image file that a row names by path, or None if access to the file is not allowed.
     """
 
     class_numbers: bool = False
@@ -24,14 +24,14 @@ class ColumnForm:
 
 
 def rows_at_once(schema: pa.Schema | None) -> int:
-    """Return how many rows of such columns to hold in memory together: few if a value can be a picture."""
+    """Return the number of rows to convert at a time, which is small if the columns can contain images."""
     return 100 if schema is None or "binary" in str(schema) else 1_000
 
 
 def plain_table(table: pa.Table, features: Mapping[str, Any], *, form: ColumnForm) -> pa.Table:
-    """Return the same rows with class numbers as the names of `features`, and images as struct<bytes, path>.
+    """Return the rows with class numbers replaced by class names from `features`, and images as struct<bytes, path>.
 
-    A number without a name becomes text ("-1"), and null stays null.
+    A class number without a name becomes text ("-1"), and null stays null.
     """
     columns = {
         name: _plain(_storage(table[name].combine_chunks()), features.get(name), form) for name in table.column_names
@@ -70,7 +70,9 @@ def _class_names(values: pa.Array, names: list[str]) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> pa.Array | None:
-    """Return whole numbers, including those written as text; None if any value is something else, such as a name."""
+    """Return the values as whole numbers if all of them are whole numbers or such numbers written as text, or else
+    None.
+    """
     if pa.types.is_string(values.type):
         values = pc.if_else(pc.equal(values, ""), None, values)
     elif not pa.types.is_integer(values.type):
@@ -92,7 +94,7 @@ def _with_bytes(images: pa.Array, read: Callable[[str], bytes | None]) -> pa.Arr
 
 
 def _storage(values: pa.Array) -> pa.Array:
-    """Convert the extension types that `datasets` has for matrices to plain lists."""
+    """Convert the extension types for matrices in the library `datasets` to plain lists."""
     return values.storage if isinstance(values, pa.ExtensionArray) else values
 
 

@@ -1,5 +1,5 @@
-"""Datasets of the Hugging Face hub: which commit is used, and its splits as tables. No code from the hub is ever
-run.
+"""Loading of datasets from the Hugging Face hub: resolution of commits, and splits as tables. No code from the hub is
+ever run.
 """
 
 import re
@@ -33,19 +33,19 @@ _MAIN = "main"
 
 
 def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Table]:
-    """Load every split of a dataset of the hub, with the dataset's own columns.
+    """Load every split of a hub dataset, with the dataset's own columns.
 
-    Class numbers become the classes' names, or text ("-1") without a name, unless the source sets `class_numbers`.
-    Images become struct<bytes, path>. CSV and JSON are read as written, also for the hub's own splits: CSV values are
-    text, whatever types a card declares. Rows are mapped into memory from a cache below HF_HOME, with one copy per
-    commit; data that were loaded once need no network. With `rows`, only the first rows of each split are fetched, and
-    no row is cached.
+    Class numbers become class names, or text ("-1") if there is no name, unless the source sets `class_numbers`. Images
+    become struct<bytes, path>. CSV and JSON are read as written, even for the hub's own splits: CSV values are text,
+    regardless of types in the dataset card. Rows are memory-mapped from a cache in HF_HOME, with one copy per commit;
+    data that were loaded once need no network. With `rows`, only the first rows of each split are fetched, and no row
+    is cached.
 
     Raises:
         MissingDataError: the dataset is not in the cache, and the hub cannot be reached or denies access to a gated
             dataset.
-        DataError: the hub has no such dataset, revision, configuration, split or file; the dataset needs code of its
-            own; a file is damaged; the parts of a split do not fit together.
+        DataError: the hub has no such dataset, revision, configuration, split or file, the dataset needs its own code,
+            a file is damaged, or parts of a split have incompatible columns.
     """
     place = _place(source)
     repository = HubRepository(place, source_commit(source))
@@ -63,8 +63,8 @@ def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Tabl
 def source_commit(source: HubSource) -> str:
     """Return the commit (40 hexadecimal digits) that a source currently refers to.
 
-    With `newest`, the hub is always called. Without `newest`, or without a network, the last known commit of a tag or
-    branch is returned.
+    If the source sets `newest`, the hub is always called. Otherwise, or without a network, the last known commit of a
+    tag or branch is returned.
 
     Raises:
         DataError: as in `resolve_commit`.
@@ -79,18 +79,18 @@ def resolve_commit(
     """Return the commit (40 hexadecimal digits) of a revision, by default of the branch main.
 
     A full commit hash is returned unchanged, without a request. Without a network, a tag or branch resolves to its last
-    known commit, from the last request (datasets) or the last download (models).
+    known commit: the commit at the last request for a dataset, or at the last download of a model.
 
     Raises:
-        MissingDataError: the hub cannot be reached, and the commit is not known locally.
+        MissingDataError: the hub cannot be reached, and no commit is known from an earlier request.
         DataError: the hub has no such dataset or revision.
-        ModelError: either of these, for a model.
+        ModelError: either of these errors for a model.
     """
     return _resolve(RepoRef(kind, repo_id, revision or _MAIN, token), cached=True)
 
 
 def check_available(source: HubSource) -> None:
-    """Refuse a source that is neither in the cache nor available on the hub; nothing is downloaded.
+    """Refuse a source that is neither cached nor available on the hub; nothing is downloaded.
 
     Raises:
         MissingDataError: the hub cannot be reached, or denies access to a gated dataset.
@@ -103,8 +103,7 @@ def check_available(source: HubSource) -> None:
 
 
 def row_counts(source: HubSource) -> dict[str, int] | None:
-    """Return the number of rows per split of the source, as the cache or the dataset's card states it; None if neither
-    does.
+    """Return the number of rows per split, from the cache or the dataset card; return None if both lack these numbers.
 
     Raises:
         DataError: as in `load_hub`.
@@ -117,7 +116,7 @@ def row_counts(source: HubSource) -> dict[str, int] | None:
 
 
 class _Reader:
-    """A reader of the parts of one commit, from the cache, or from the hub once the hub was found reachable."""
+    """A reader of splits and files at one commit, from the cache or, if the hub is reachable, from the hub."""
 
     def __init__(self, repository: HubRepository, source: HubSource) -> None:
         self._repository = repository
@@ -168,7 +167,9 @@ class _Reader:
         return file_tables(files, rows=rows)
 
     def _reach(self) -> None:
-        """Send requests without repetition, before the requests that the libraries repeat for minutes."""
+        """Check that the hub is reachable by requests without retries, because the libraries retry theirs for
+        minutes.
+        """
         if not self._reached:
             call_hub(self._repository.place, self._repository.check_reachable, doing="requesting it from the hub")
             self._reached = True
@@ -176,7 +177,7 @@ class _Reader:
 
 @lru_cache(maxsize=256)
 def model_commit(repo_id: str, revision: str | None) -> str:
-    """Return the commit of a model, resolved once per process, so that a result's key names the commit that is loaded.
+    """Return the commit of a model, resolved once per process, so that the key of a result contains the loaded commit.
 
     Raises:
         ModelError: as in `resolve_commit`.
@@ -186,10 +187,11 @@ def model_commit(repo_id: str, revision: str | None) -> str:
 
 @contextmanager
 def asked_anew(*, seconds: float = 15.0) -> Iterator[Asking]:
-    """Request every commit again inside the block; all requests together may take this many seconds.
+    """Request every commit from the hub again inside the block, with `seconds` as the time limit for all requests
+    together.
 
-    If the hub does not answer, its last known commit is used, and `Asking.unanswered` lists it. Commits of models stay
-    fixed for this process afterwards, so that the loaded model is the one in the key.
+    If the hub does not answer, the last known commit is used, and `Asking.unanswered` lists the repository. Commits of
+    models stay fixed for this process afterwards, so that keys contain the commit of the loaded model.
     """
     model_commit.cache_clear()
     with shared_deadline(seconds) as look:
@@ -248,7 +250,7 @@ def _known_commit(place: RepoRef) -> str | None:
 
 @contextmanager
 def _quiet(wanted: bool) -> Iterator[None]:
-    """Disable progress bars: for a few rows they are noise, but for a download of hours they are useful."""
+    """Disable progress bars, which are not useful when only a few rows are read."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     if not wanted or are_progress_bars_disabled():

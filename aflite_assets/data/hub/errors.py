@@ -1,5 +1,5 @@
-"""Exceptions of the hub's libraries translated into this project's errors; a token never appears in them. No requests
-are made here.
+"""Translation of the hub libraries' exceptions into this project's errors, whose messages never contain a token. No
+requests are made here.
 """
 
 import os
@@ -22,7 +22,7 @@ may pass by itself.
 
 @dataclass(frozen=True)
 class RepoRef:
-    """A repository of the hub as named in a spec; `revision` is a commit, tag or branch."""
+    """A repository on the hub, as given in a spec; `revision` is a commit, tag or branch."""
 
     kind: Literal["dataset", "model"]
     id: str
@@ -33,8 +33,8 @@ class RepoRef:
         token = self.token.strip() if self.token else None
         if token and not (token.isascii() and token.isprintable() and " " not in token):
             raise DataError(
-                f"{self}: the token holds spaces, line breaks or letters that a token never has; "
-                "check the variable that source.token names"
+                f"{self}: the token contains spaces, line breaks or other invalid characters; correct the environment "
+                "variable in `source.token`"
             )
         object.__setattr__(self, "token", token or None)
 
@@ -51,10 +51,11 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
     """Return the result of `call`; errors of the hub's libraries are raised as this project's errors.
 
     Raises:
-        MissingDataError: a dataset is unavailable for now: no network, gated, or the hub is out of order.
+        MissingDataError: a dataset is currently unavailable: there is no network, the dataset is gated, or the hub does
+            not work.
         DataError: any other error with a dataset.
-        ModelError: any error with a model. All of them have `may_pass` if the hub does not answer, or reports that it
-            is busy or out of order.
+        ModelError: any error with a model. These errors have `may_pass` set if the hub does not answer, is busy or does
+            not work.
     """
     try:
         return call()
@@ -67,7 +68,7 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
 
 
 def translate_error(place: RepoRef, error: BaseException, *, doing: str) -> AfliteError:
-    """Return the error to raise for an error of the hub's libraries while `doing` something with the repository."""
+    """Return the project's error for an error of the hub's libraries; `doing` describes the failed operation."""
     known = (translate_error for cause in _chain(error) if (translate_error := _known(place, cause)) is not None)
     missing, message = next(known, ("for good", None))
     if message is None:
@@ -79,14 +80,14 @@ def translate_error(place: RepoRef, error: BaseException, *, doing: str) -> Afli
 
 
 def hub_address() -> str:
-    """Return the hub's address without the user, password or query that HF_ENDPOINT may contain."""
+    """Return the hub's address without the user name, password or query that HF_ENDPOINT may contain."""
     from huggingface_hub import constants
 
     return shown_address(constants.ENDPOINT)
 
 
 def unreachable(error: BaseException) -> bool:
-    """Return True if a library's error means that the hub cannot be reached or is out of order."""
+    """Return True if a library's error means that the hub cannot be reached or does not work."""
     from huggingface_hub.errors import HfHubHTTPError
     from huggingface_hub.utils import httpx
 
@@ -106,7 +107,9 @@ def no_way(error: BaseException) -> bool:
 
 
 def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
-    """Return how long the data stay missing, and the message; None for an error without a message of its own."""
+    """Return whether the data are missing for now or for good, and a message; return None for an error without a
+    specific message.
+    """
     from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -156,7 +159,7 @@ def _quoted(error: BaseException) -> str:
 
 
 def _text(error: BaseException) -> str:
-    """Return a library's text, which may quote HF_ENDPOINT, without its secrets."""
+    """Return the text of a library's error without secrets, which it may contain if it quotes HF_ENDPOINT."""
     from huggingface_hub import constants
 
     return (without_secrets(str(error).strip(), constants.ENDPOINT) or "")[:_SHOWN]

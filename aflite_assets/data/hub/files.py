@@ -1,4 +1,4 @@
-"""Files of rows in a hub repository, read as written, either whole or only their first rows."""
+"""Reading of table files in a hub repository, with values as written, either whole files or only their first rows."""
 
 import gzip
 import io
@@ -32,7 +32,7 @@ _FORMATS: dict[str, Literal["parquet", "csv", "tsv", "jsonl"]] = {
 
 @dataclass(frozen=True)
 class HubFile:
-    """A file of a repository and the format it is written in."""
+    """A file in a hub repository, with its format."""
 
     repository: HubRepository
     path: str
@@ -60,8 +60,8 @@ class HubFile:
         except (DataError, EOFError, ValueError, pa.ArrowException, gzip.BadGzipFile, zlib.error) as error:
             reason = str(error.__cause__ or error)[:500]
             raise DataError(
-                f"{self.repository.place}: {self.path!r} at commit {self.repository.commit} cannot be read as "
-                f"{self.form.format}: {reason}; name other files as source.splits, or another revision"
+                f"{self.repository.place}: the file {self.path!r} at commit {self.repository.commit} cannot be read "
+                f"as {self.form.format}: {reason}; name other files in `source.splits`, or another `revision`"
             ) from None
 
     def _parquet(self, rows: int | None) -> Iterator[pa.Table]:
@@ -102,27 +102,27 @@ class HubFile:
 
 
 def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> HubFile:
-    """Return a file by its name, whose ending determines the format.
+    """Return the file with a given path, whose suffix determines its format.
 
     Raises:
-        DataError: the ending is not one that is read here.
+        DataError: the suffix is not supported.
     """
     form = form_of(path)
     if form is None:
         raise DataError(
-            f"{repository.place}: {path!r} ends in none of {', '.join(_FORMATS)} (.gz may follow); name other "
-            "files, or a split of the hub, whose name has no dot"
+            f"{repository.place}: the file {path!r} has none of the suffixes {', '.join(_FORMATS)} (with or without "
+            ".gz); name other files, or name a split of the hub, which has no dot"
         )
     return HubFile(repository, path, TableFormat(format=form), columns)
 
 
 def form_of(path: str) -> Literal["parquet", "csv", "tsv", "jsonl"] | None:
-    """Return the format for a file's name, or None for a format that is not read as written."""
+    """Return the format for a file's name, or None if the format is not supported."""
     return _FORMATS.get(PurePosixPath(path.lower().removesuffix(".gz")).suffix)
 
 
 def file_tables(files: Iterable[HubFile], *, rows: int | None) -> Iterator[pa.Table]:
-    """Yield the rows of several files, one after the other; at most `rows` in all."""
+    """Yield the rows of several files, one file after the other, with at most `rows` rows in total."""
     left = rows
     for file in files:
         for table in file.tables(rows=left):
@@ -133,7 +133,9 @@ def file_tables(files: Iterable[HubFile], *, rows: int | None) -> Iterator[pa.Ta
 
 
 def _features(schema: pa.Schema) -> dict[str, Any]:
-    """Return the column types that `datasets` stored in a Parquet file; none if another program wrote it."""
+    """Return the column types that the library `datasets` stored in a Parquet file; return none if another program
+    wrote the file.
+    """
     if b"huggingface" not in (schema.metadata or {}):
         return {}
     from datasets import Features
@@ -151,7 +153,7 @@ def _write_lines(lines: io.BufferedReader, out: IO[bytes]) -> None:
 
 
 def _first_records(lines: Iterable[bytes], count: int, *, quoted: bool) -> Iterator[bytes]:
-    """Yield the lines of the first records; a record may contain line breaks within quotes and is never empty."""
+    """Yield the lines of the first non-empty records; quoted values may contain line breaks."""
     inside = False
     for line in lines:
         yield line

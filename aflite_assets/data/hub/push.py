@@ -1,4 +1,4 @@
-"""Upload of a published folder to a dataset repository of the hub: what is checked, sent and refused."""
+"""Upload of a published folder to a dataset repository on the hub, with checks of the repository and the token."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -22,31 +22,32 @@ _NOT_OURS = {".gitattributes", CARD}
 
 @dataclass(frozen=True)
 class Pushed:
-    """The address of the pushed folder: the repository's page, and the commit."""
+    """The result of a push: the address of the repository's page, and the commit."""
 
     page: str
     commit: str
 
 
 def folder_files(folder: Path, published: Iterable[str]) -> dict[str, int]:
-    """Return the bytes of each file to send, by path, the card first: the card and the tables that were `published`.
+    """Return the content of each file to upload, by path: the dataset card, then the tables in `published`.
 
-    Not sent are the manifest, which contains paths of this machine, and files added to the folder later.
+    The manifest is left out because it contains paths of this machine, and so are files that were added to the folder
+    later.
     """
     names = [CARD, *sorted(name for name in published if name.startswith(_TABLES))]
     return {name: (folder / name).stat().st_size for name in names}
 
 
 def push_folder(folder: Path, files: Iterable[str], hub_id: str, *, public: bool, message: str) -> Pushed:
-    """Send `files` of a folder (`folder_files`) to a dataset repository, in one commit.
+    """Upload the files from `folder_files` to a dataset repository in one commit.
 
-    The repository is created (private unless `public`), or the content of an earlier push is replaced.
+    A new repository is private unless `public` is set; in an existing one, the files of the earlier push are replaced.
 
-    The token is the one that `huggingface_hub` finds: HF_TOKEN, or that of `hf auth login`.
+    The token is HF_TOKEN or the token that `hf auth login` stored.
 
     Raises:
-        DataError: there is no token or it does not allow writing, the repository has another visibility or holds files
-            that no push made, or the hub refuses the folder.
+        DataError: there is no token with write access, the repository has another visibility or contains files that no
+            push created, or the hub refuses the upload.
         MissingDataError: the hub cannot be reached.
     """
     from huggingface_hub import HfApi
@@ -76,16 +77,16 @@ def _require_token(place: RepoRef) -> None:
     from huggingface_hub import constants, get_token
 
     if constants.HF_HUB_OFFLINE:
-        raise DataError(f"{place}: HF_HUB_OFFLINE is set, so nothing can be pushed; unset it")
+        raise DataError(f"{place}: nothing can be pushed because `HF_HUB_OFFLINE` is set; unset this variable")
     if get_token() is None:
-        raise DataError(f"{place}: there is no token to push with; set HF_TOKEN, or log in with `hf auth login`")
+        raise DataError(f"{place}: there is no token for the push; set `HF_TOKEN`, or log in with `hf auth login`")
 
 
 def _is_there(place: RepoRef, *, public: bool) -> bool:
-    """Return True if the repository exists; refuse one that does not look like the result of a push.
+    """Return True if the repository exists; refuse a repository that does not look like the result of a push.
 
     Raises:
-        DataError: it has another visibility, or files that no push made.
+        DataError: the repository has another visibility, or contains files that no push created.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
@@ -104,21 +105,21 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
         return False
     private, files, tags = found
     if private == public:
-        was, option = ("private", "leave --public out") if private else ("public", "add --public")
+        was, option = ("private", "remove `--public`") if private else ("public", "add `--public`")
         raise DataError(
-            f"{place} already exists and is {was}, and a push does not change this; {option}, change it on "
-            f"{place.page}/settings, or name another id"
+            f"{place} already exists and is {was}, but a push does not change the visibility; {option}, change the "
+            f"visibility on {place.page}/settings, or name another id"
         )
     if files - _NOT_OURS and TAG not in tags:
         raise DataError(
-            f"{place} holds files that `aflite push` did not make ({len(files)} files, and its card lacks the tag "
-            f"{TAG!r}); a push would delete its files in data/, so name another id"
+            f"{place} contains files that `aflite push` did not create ({len(files)} files, and its card lacks the "
+            f"tag {TAG!r}), and a push would delete the files in data/; name another id"
         )
     return True
 
 
 def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
-    """Return the result of `call`; errors of writing get a message here, all others in `call_hub`.
+    """Return the result of `call`; translate errors that are specific to writing, and leave other errors to `call_hub`.
 
     Raises:
         DataError: the token does not allow writing.

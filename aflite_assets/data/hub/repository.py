@@ -1,5 +1,5 @@
-"""One dataset's repository at one commit: its files are found, downloaded and opened here. Their content is read
-elsewhere.
+"""A dataset repository at one commit: finding, downloading and opening its files. `files` and `splits` read the
+contents of the files.
 """
 
 import os
@@ -25,7 +25,7 @@ _LONGEST_ADDRESS = 4096
 
 @dataclass(frozen=True)
 class HubRepository:
-    """A repository at one commit. Its methods raise the errors of `huggingface_hub`, so call them through
+    """A dataset repository at one commit. Its methods raise the errors of `huggingface_hub`, so call them through
     `errors.call_hub`.
     """
 
@@ -39,7 +39,7 @@ class HubRepository:
 
     @property
     def snapshot(self) -> Path:
-        """The folder of the downloaded files, under their names in the repository."""
+        """Folder in which the hub's cache stores the downloaded files under their names in the repository."""
         from huggingface_hub import constants
         from huggingface_hub.file_download import repo_folder_name
 
@@ -47,7 +47,9 @@ class HubRepository:
         return Path(constants.HF_HUB_CACHE).absolute() / folder / "snapshots" / self.commit
 
     def check_reachable(self) -> None:
-        """Send two requests, not repeated, that fail if the repository, the commit or the files are not available."""
+        """Send two requests, without retries, which fail if the repository, the commit or the files are not
+        available.
+        """
         from huggingface_hub import HfApi
         from huggingface_hub.errors import GatedRepoError, HfHubHTTPError
 
@@ -83,20 +85,18 @@ class HubRepository:
         if not files:
             known = self._some_files()
             raise DataError(
-                f"{self.place}: no file matches {pattern!r} at commit {self.commit} (it has {known[:20]})"
-                + (did_you_mean(pattern, known) or "; correct source.splits")
+                f"{self.place}: no file matches {pattern!r} at commit {self.commit} (the files are {known[:20]})"
+                + (did_you_mean(pattern, known) or "; correct `source.splits`")
             )
         return files
 
     def download(self, paths: Iterable[str]) -> list[Path]:
-        """Return the files in the hub's cache; missing ones are downloaded."""
+        """Return the paths of the files in the hub's cache; missing files are downloaded first."""
         with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
             return list(pool.map(self._download, paths))
 
     def open(self, path: str) -> Any:
-        """Return a file on the hub opened for reading; only the parts that are read are fetched, and nothing is
-        cached.
-        """
+        """Open a file on the hub for reading; only the requested parts are downloaded, and nothing is cached."""
         return self.file_system().open(self.address.removeprefix("hf://") + path, "rb")
 
     def file_system(self) -> Any:
@@ -106,12 +106,13 @@ class HubRepository:
         return HfFileSystem(token=self.place.token, skip_instance_cache=True)
 
     def holds(self, address: str) -> bool:
-        """Return True if an address that a row names is a file of this repository, on the hub or downloaded.
+        """Return True if the address, which comes from a row, refers to a file of this repository, on the hub or
+        downloaded.
 
-        A row of a hostile dataset can name any file of the computer. In an address of several steps (`zip://a::b`),
-        each step is opened with the rest of the address. All steps but the last must therefore be members of zip
-        archives, and the last must be a file of the repository. Names that a library would decode, expand or redirect
-        to another place are refused.
+        Rows of a malicious dataset can name any file on the computer. In an address with several parts (`zip://a::b`),
+        each part is opened inside the file that the following parts name. The last part must therefore be a file of the
+        repository, and all other parts must be members of zip archives. Names that a library would decode, expand or
+        redirect are refused.
         """
         *members, file = address.split("::")
         if (
@@ -129,7 +130,7 @@ class HubRepository:
         return file.startswith(folder) and _is_plain(file.removeprefix(folder)) and self._stays_inside(Path(file))
 
     def _stays_inside(self, file: Path) -> bool:
-        """Return True if links stay within the repository's folder, to which the snapshot's links lead."""
+        """Return True if the path, with links resolved, is inside the repository's cache folder."""
         try:
             return file.resolve().is_relative_to(self.snapshot.parents[1].resolve())
         except (OSError, RuntimeError):  # a link to itself
@@ -157,9 +158,7 @@ def _is_zip_member(step: str) -> bool:
 
 
 def _is_plain(name: str) -> bool:
-    """Return True if a name is not empty, does not start another address and does not go up a folder, however it is
-    encoded.
-    """
+    """Return True if a name, even when decoded, is not empty and contains neither another address nor `..`."""
     decoded = name
     while (further := unquote(decoded)) != decoded:
         decoded = further
@@ -168,11 +167,13 @@ def _is_plain(name: str) -> bool:
 
 
 def commit_on_hub(place: RepoRef, revision: str) -> str:
-    """Return the current commit of a revision, by one request that is not repeated."""
+    """Return the current commit of a revision, using one request without retries."""
     from huggingface_hub import HfApi
 
     ask_info = HfApi().dataset_info if place.kind == "dataset" else HfApi().model_info
     info = ask_info(place.id, revision=revision, timeout=ANSWER_SECONDS, expand=["sha"], token=place.token)
     if info.sha is None:
-        raise ConnectionError(f"{place.page} returns no commit, so the server is not a hub; check HF_ENDPOINT")
+        raise ConnectionError(
+            f"{place.page} returns no commit, so the server does not seem to be a hub; check `HF_ENDPOINT`"
+        )
     return info.sha

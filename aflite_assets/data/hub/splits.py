@@ -1,4 +1,4 @@
-"""The hub's own splits: their files and the types of their columns, as the library `datasets` determines them."""
+"""Reading of the hub's own splits, whose files and column types the library `datasets` determines."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -30,7 +30,7 @@ _CONVERTED = (
 
 @dataclass(frozen=True)
 class HubSplits:
-    """One configuration of a dataset. Its methods raise the libraries' errors, so call them through
+    """The splits in one configuration of a dataset. Its methods raise the libraries' errors, so call them through
     `errors.call_hub`.
     """
 
@@ -39,10 +39,10 @@ class HubSplits:
     class_numbers: bool = False
 
     def tables(self, split: str, *, rows: int | None) -> Iterator[pa.Table]:
-        """Yield the rows of one of the hub's splits, or its first rows without fetching the rest.
+        """Yield the rows of a split, or its first rows without downloading the rest.
 
         Raises:
-            DataError: the hub has no such split or configuration, or stores it in a form that is not read here.
+            DataError: the hub has no such split or configuration, or its format is not supported.
         """
         paths = self._paths(split)
         written = self._as_written(paths)
@@ -57,7 +57,7 @@ class HubSplits:
         yield from self._streamed(split, places, rows)
 
     def row_counts(self) -> Mapping[str, int] | None:
-        """Return the rows per split that the dataset's card states, or None if it states none."""
+        """Return the number of rows per split from the dataset card, or None if the card lacks these numbers."""
         splits = self._builder.info.splits
         return None if not splits else {str(name): int(split.num_examples) for name, split in splits.items()}
 
@@ -69,7 +69,7 @@ class HubSplits:
         script = f"{place.id.split('/')[1]}.py"
         if self.repository.has(script):
             raise DataError(
-                f"{place}: it comes with a script ({script}), and code from the hub is never run; {_CONVERTED}"
+                f"{place}: the dataset needs a script ({script}), but code from the hub is never run; {_CONVERTED}"
             )
         with TemporaryDirectory() as nowhere:
             arguments = {"path": self.repository.address.split("@")[0], "revision": self.repository.commit}
@@ -83,15 +83,14 @@ class HubSplits:
                 raise
         if builder.name not in _READERS:
             raise DataError(
-                f"{place}: its files are in the format {builder.name!r}, which is not supported (supported: "
-                f"{sorted(_READERS)}); "
-                f"{_CONVERTED}"
+                f"{place}: the files of the dataset are in the format {builder.name!r}, which is not supported "
+                f"(supported: {sorted(_READERS)}); {_CONVERTED}"
             )
         return builder
 
     @cached_property
     def _declared(self) -> tuple[dict[str, list[str]], Any]:
-        """Return the files per split and the column types, before reading a split adds its own types."""
+        """Return the files per split and the declared column types, without types inferred by reading a split."""
         named = self._builder.config.data_files or {}
         files = {str(split): [str(file) for file in names] for split, names in named.items()}
         return files, self._builder.info.features
@@ -99,11 +98,11 @@ class HubSplits:
     def _check_config(self, known: list[str]) -> None:
         place = self.repository.place
         if self.config is None and len(known) > 1:
-            raise DataError(f"{place}: it has several configurations; set source.config to one of {known}")
+            raise DataError(f"{place}: the dataset has several configurations; set `source.config` to one of {known}")
         if self.config is not None and self.config not in known:
             raise DataError(
-                f"{place}: it has no configuration {self.config!r} (it has {known})"
-                + (did_you_mean(self.config, known) or "; correct source.config")
+                f"{place}: the dataset has no configuration {self.config!r} (the configurations are {known})"
+                + (did_you_mean(self.config, known) or "; correct `source.config`")
             )
 
     def _paths(self, split: str) -> list[str]:
@@ -111,23 +110,23 @@ class HubSplits:
         place = self.repository.place
         if split not in files:
             raise DataError(
-                f"{place}: it has no split {split!r} at commit {self.repository.commit} (it has {list(files)})"
-                + (did_you_mean(split, files) or "; correct source.splits (files and patterns have a dot)")
+                f"{place}: the dataset has no split {split!r} at commit {self.repository.commit} (the splits are "
+                f"{list(files)})"
+                + (did_you_mean(split, files) or "; correct `source.splits` (files and patterns have a dot)")
             )
         root = self.repository.address
         foreign = [name for name in files[split] if not name.startswith(root)]
         if foreign:
             raise DataError(
-                f"{place}: split {split!r} names files outside of the repository ({foreign[0]!r}); name files of "
-                "the repository"
+                f"{place}: split {split!r} contains files outside of the repository ({foreign[0]!r}); name files of "
+                "the repository in `source.splits`"
             )
         return [name.removeprefix(root) for name in files[split]]
 
     def _as_written(self, paths: list[str]) -> list[HubFile] | None:
-        """Return the split's files if they are CSV or JSON: `datasets` would guess types and then cast, so "007" would
-        become "7".
+        """Return the split's files if they are CSV or JSON, because `datasets` would guess types and turn "007" into 7.
 
-        Return None if the card describes a special layout of CSV or JSON, or if rows of text name image files.
+        Return None for other formats, if the card describes a special layout, or if text rows name image files.
         """
         from datasets import Image
 
@@ -166,7 +165,7 @@ class HubSplits:
         return ColumnForm(class_numbers=numbered, read=self._read)
 
     def _read(self, address: str) -> bytes | None:
-        """Return the bytes of a file only if it belongs to this repository, because a row of a hostile dataset could
+        """Return the bytes of a file, or None if the file is outside of this repository, because a malicious row could
         name any file.
         """
         if not self.repository.holds(address):

@@ -1,3 +1,3 @@
-"""Conversion of a source's tables to the raw table of the contract: labels, columns, groups, annotators. No source is
-read here.
+"""Conversion of a source's tables to the raw table, which has fixed columns for inputs, labels, groups and annotators.
+No source is read here.
 """

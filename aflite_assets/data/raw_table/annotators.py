@@ -1,6 +1,6 @@
-"""Single annotators' labels as class numbers per row, from the dataset's own columns or from separate files.
+"""Individual annotators' labels as class numbers per row, from the dataset's own columns or from separate files.
 
-Agreement of annotators is measured in `diagnostics.data_checks.annotators`.
+`diagnostics.data_checks.annotators` measures the annotators' agreement.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class LabelReader:
-    """A reader of annotators' labels: `classes` maps every text that stands for a class to its number.
+    """A reader of annotators' labels; `classes` maps every text that represents a class to the class number.
 
     Values are compared as text; empty values and those in `unlabelled` do not count as labels.
     """
@@ -46,7 +46,7 @@ class LabelReader:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The labels in one column, including empty ones: the row of each, ascending int64, and its text."""
+    """The labels in one column, including empty ones: the rows of the labels (ascending int64) and their texts."""
 
     rows: np.ndarray
     texts: list[str | None]
@@ -54,7 +54,7 @@ class _Cells:
 
 @dataclass(frozen=True)
 class _Labels:
-    """Single labels: the number of the row or key that each belongs to, and its class, both int64."""
+    """Individual labels: the number of each label's row or key, and the label's class number, both int64."""
 
     owners: np.ndarray
     classes: np.ndarray
@@ -62,7 +62,7 @@ class _Labels:
 
 @dataclass(frozen=True)
 class _File:
-    """One annotation file: each row's key, the number of that key among the dataset's keys, and the rows' labels."""
+    """One annotation file: the key of each file row, the key's number among the dataset's keys, and the labels."""
 
     keys: list[Key | None]
     matched: np.ndarray
@@ -70,7 +70,7 @@ class _File:
 
 
 def why_left_out(annotations: AnnotationsSpec) -> str | None:
-    """Return which file of optional annotations is missing; None if the annotations can be read."""
+    """Return a message about the missing file of optional annotations, or None if the annotations can be read."""
     missing = [] if annotations.required else [path for path in annotations.paths() if not path.is_file()]
     if not missing:
         return None
@@ -78,7 +78,7 @@ def why_left_out(annotations: AnnotationsSpec) -> str | None:
 
 
 def labels_from_columns(split: str, table: pa.Table, names: str | tuple[str, ...], *, reader: LabelReader) -> pa.Array:
-    """Return annotators' class numbers of every row, list<int64>, in the order of the list or of the columns.
+    """Return the class numbers that annotators gave each row, list<int64>, in the order of the list or the columns.
 
     `names`: a column of lists or of single labels, or one column per annotator.
 
@@ -97,16 +97,17 @@ def labels_from_files(
     reader: LabelReader,
     complete: bool = True,
 ) -> dict[str, pa.Array]:
-    """Return annotators' class numbers for every split, from files whose rows are matched to the dataset's by the
-    values of named columns.
+    """Return the annotators' class numbers for every split, from files whose rows are matched to the dataset's rows by
+    the values of given columns.
 
-    If several rows of the files have the key of one row, they are several annotators, in the files' order. Rows without
-    a match are left out, and so are rows with an empty value in their key. Rows of the dataset may share a key if their
-    `inputs` are the same. With `complete=False`, the tables hold only the first rows, and files may match none of them.
+    The values of these columns are the key of a row. File rows with the same key are several annotators, in the files'
+    order. File rows without a match, or with an empty value in their key, are left out. Dataset rows may share a key if
+    their `inputs` are equal. With `complete=False`, the tables contain only the first rows, so files without any match
+    are allowed.
 
     Raises:
-        DataError: a column is missing, a file cannot be read, no row matches, rows with different inputs share a
-            matched key, or a matched label is not a class.
+        DataError: a column is missing, a file cannot be read, no file row has a match, rows with different inputs share
+            a matched key, or a matched label is not a class.
     """
     keys = {split: _keys(f"split {split!r}", table, tuple(annotations.match)) for split, table in tables.items()}
     numbers = {key: number for number, key in enumerate(dict.fromkeys(chain.from_iterable(keys.values()))) if key}
@@ -132,7 +133,7 @@ def _read_file(path: Path, annotations: AnnotationsSpec, numbers: Mapping[Key, i
 def _read_labels(
     place: str, table: pa.Table, names: str | tuple[str, ...], reader: LabelReader, owners: np.ndarray
 ) -> _Labels:
-    """Return the labels of the rows with a non-negative owner, in the order of rows, then of columns."""
+    """Return the labels of all rows with a non-negative owner number, ordered by row and then by column."""
     cells = [_cells(place, table, name) for name in ((names,) if isinstance(names, str) else names)]
     rows = np.concatenate([of_column.rows for of_column in cells])
     texts = [text for of_column in cells for text in of_column.texts]
@@ -156,8 +157,8 @@ def _cells(place: str, table: pa.Table, name: str) -> _Cells:
         column = plain(pc.list_flatten(column))
     if pa.types.is_nested(column.type) or is_bytes(column.type):
         raise DataError(
-            f"{place}: column {name!r} holds {shown(str(table[name].type))}, but an annotator's label is a text or a "
-            "number; name a column of labels or of lists of labels, or one column per annotator"
+            f"{place}: column {name!r} has the type {shown(str(table[name].type))}, but an annotator's label is a "
+            "text or a number; name a column of labels, a column of lists of labels, or one column per annotator"
         )
     check_texts(place, name, column, rows=rows)
     return _Cells(rows, label_texts(column))
@@ -173,18 +174,20 @@ def _refuse_unknown(
         where.setdefault(str(texts[at]), []).append(int(rows[at]))
     (value, first), *others = sorted(where.items())
     raise BadRowError(
-        f"{place}: an annotator's label {shown(value)} ({len(set(first))} rows, first: row {min(first) + 1}) is not "
-        f"a class in labels (values known: {[known[:80] for known in reader.classes][:20]})"
+        f"{place}: an annotator's label {shown(value)} ({len(set(first))} rows, first: row {min(first) + 1}) is not a "
+        f"class in `labels` (known values: {[known[:80] for known in reader.classes][:20]})"
         + (f", nor are {[other[:80] for other, _ in others[:5]]}" if others else "")
         + did_you_mean(value[:200], reader.classes)
-        + "; map it to a class in labels, or add it to unlabelled if it is no label",
+        + "; map the value to a class in `labels`, or add it to `unlabelled`",
         place=place,
         row=min(first),
     )
 
 
 def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
-    """Return, for each row's number, the classes of its labels in their order; an empty list for a negative number."""
+    """Return a list of class numbers, in the order of the labels, for each row's number; a negative number gives an
+    empty list.
+    """
     order = np.argsort(labels.owners, kind="stable")
     owners = labels.owners[order]
     starts = np.searchsorted(owners, rows, side="left")
@@ -192,22 +195,22 @@ def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     if offsets[-1] > _LIST_VALUES:
         raise DataError(
-            f"{len(rows)} rows have {offsets[-1]} annotators' labels, over the {_LIST_VALUES} that a split can hold; "
-            "match the annotations on columns that tell rows apart"
+            f"{len(rows)} rows have {offsets[-1]} annotators' labels, but a split can contain at most {_LIST_VALUES}; "
+            "add columns to `annotations.match` that distinguish the rows"
         )
     at = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - starts, lengths)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(labels.classes[order][at], pa.int64()))
 
 
 def _keys(place: str, table: pa.Table, names: tuple[str, ...]) -> list[Key | None]:
-    """Return each row's values in the match columns as text; None if one is empty."""
+    """Return the key of each row, the texts in the match columns; return None for a row with an empty value."""
     columns = []
     for name in names:
         require_column(place, Counter(table.column_names), name, field="annotations.match")
         if pa.types.is_nested(plain(table[name]).type):
             raise DataError(
-                f"{place}: column {name!r} holds {shown(str(table[name].type))}, which annotations.match cannot "
-                "compare; name a column of texts or numbers"
+                f"{place}: column {name!r} has the type {shown(str(table[name].type))}, which `annotations.match` "
+                "cannot compare; name a column of texts or numbers"
             )
         check_texts(place, name, table[name])
         columns.append(as_texts(table[name]))
@@ -236,7 +239,7 @@ def _example(names: Iterable[str], keys: Iterable[Key | None]) -> str:
 def _require_same_inputs(
     rows: Mapping[str, np.ndarray], inputs: Mapping[str, Mapping[str, Any]], matched: np.ndarray
 ) -> None:
-    """Refuse different rows that share a key of the files, because they would get each other's annotators."""
+    """Refuse rows with different inputs that share a key in the files, because they would share annotators too."""
     first: dict[int, tuple[str, int]] = {}
     for split, numbers in rows.items():
         for row in np.flatnonzero(np.isin(numbers, matched)).tolist():
@@ -245,7 +248,6 @@ def _require_same_inputs(
             if not same:
                 raise DataError(
                     f"annotations: row {other_row + 1} of split {other!r} and row {row + 1} of split {split!r} have "
-                    "the same key but different inputs, so the labels in the files cannot be assigned; add a "
-                    "column to "
-                    "annotations.match that tells such rows apart"
+                    "the same key but different inputs, so the labels in the files are ambiguous; add a column to "
+                    "`annotations.match` that distinguishes such rows"
                 )

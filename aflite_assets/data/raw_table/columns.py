@@ -1,6 +1,6 @@
-"""Conversion of a source's columns to the raw table's: texts, images, source ids, group numbers, attributes.
+"""Conversion of a source's columns to columns of the raw table: texts, images, source ids and attributes.
 
-Feature vectors are in `feature_columns`, labels in `labels`, single annotators' labels in `annotators`.
+`feature_columns`, `labels` and `annotators` convert the other columns.
 """
 
 import hashlib
@@ -32,11 +32,11 @@ _NAME_LENGTH = 80
 
 
 def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
-    """Refuse a table that lacks a column named in the spec, has it twice, or holds an invalid value in it.
+    """Refuse a table in which a column named in the spec is missing, occurs twice, or contains an invalid value.
 
     Raises:
-        DataError: names the field, the column and the most similar existing column; or the row of a text that is too
-            long or not UTF-8; or the column of lists where one value is expected.
+        DataError: a column is missing or occurs twice, a text is too long or not UTF-8, or a column contains lists
+            instead of single values.
     """
     known = Counter(table.column_names)
     headed = any(file["format"] in ("csv", "tsv") and file["header"] for file in files_of(table))
@@ -44,33 +44,33 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
         require_column(f"split {split!r}", known, column, field=f"columns.{field}", headed=headed)
     if all(getattr(columns, name) is None for name in _INPUTS):
         raise DataError(
-            f"columns names no input (split {split!r} has [{_column_list(table.column_names)}]); set columns.text, "
-            "image or features"
+            f"`columns` names no input (the columns of split {split!r} are [{_column_list(table.column_names)}]); set "
+            "`columns.text`, `columns.image` or `columns.features`"
         )
     for field, column in _named(columns):
         if field in ("label", "id", "group", "question", "attributes"):
             check_texts(f"split {split!r}", column, table[column])
         if field in ("label", "id", "group", "question") and pa.types.is_nested(plain(table[column]).type):
             raise DataError(
-                f"split {split!r}: column {column!r} holds {shown(str(table[column].type))}, but columns.{field} takes "
-                "one value per row; name a column of texts or numbers"
+                f"split {split!r}: column {column!r} has the type {shown(str(table[column].type))}, but "
+                f"`columns.{field}` needs one value per row; name a column of texts or numbers"
             )
 
 
 def require_column(place: str, known: Mapping[str, int], column: str, *, field: str, headed: bool = False) -> None:
     """Refuse a table that lacks the column named by a field of the spec.
 
-    `place` names the table; `known` counts how often each column name occurs in it; `headed` is True if the names are
-    the first line of a csv or tsv file.
+    `place` names the table; `known` contains the table's column names with their counts; `headed` is True if the first
+    line of a csv or tsv file contains the names.
 
     Raises:
         DataError: the column is missing or occurs twice.
     """
     if known.get(column, 0) > 1:
-        raise DataError(f"{place} has {known[column]} columns named {column!r}; rename all but one")
+        raise DataError(f"{place} has {known[column]} columns named {column!r}; rename all of these columns but one")
     if column not in known:
         raise DataError(
-            f"{place} has no column {column!r} that {field} names (it has [{_column_list(known)}])"
+            f"{place} has no column {column!r}, but `{field}` names it (the columns are [{_column_list(known)}])"
             + (did_you_mean(column, known) or _why_missing(known, headed=headed))
         )
 
@@ -91,7 +91,7 @@ def _column_list(names: Iterable[str]) -> str:
 
 
 def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
-    """Yield every column name in a spec with the field that gives it."""
+    """Yield every column name in a spec, with the name of its field."""
     named = []
     for field in _NAMING_FIELDS:
         value = getattr(columns, field)
@@ -101,12 +101,11 @@ def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
 
 
 def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str, pa.Array | pa.ChunkedArray]:
-    """Return each row's input, of one kind: `features` (list<float32>), `image`, or `text` with an optional
-    `text_pair`.
+    """Return the input columns: `features` (list<float32>), or `image`, or `text` with an optional `text_pair`.
 
     Raises:
-        DataError: a text or image is missing or too large, or features are ragged, not numbers, or not finite as
-            float32.
+        DataError: a text or image is missing or too large, or features differ in length, are not numbers, or are not
+            finite as float32.
     """
     if columns.features is not None:
         return {"features": list_column(feature_matrix(split, table, columns.features))}
@@ -117,15 +116,15 @@ def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str
 
 
 def attribute_column(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
-    """Return a column that only reports use, as text; a missing value is "(empty)".
+    """Return an attribute column as text; missing values become "(empty)".
 
     Raises:
-        DataError: its values cannot be written as text.
+        DataError: the values cannot be converted to text.
     """
     try:
         return pa.array([NO_VALUE if value is None else value for value in as_texts(column)], pa.string())
     except DataError as error:
-        raise DataError(f"split {split!r}: columns.attributes names {name!r}, but {error}") from error
+        raise DataError(f"split {split!r}: `columns.attributes` contains {name!r}, but {error}") from error
 
 
 def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
@@ -140,8 +139,8 @@ def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
         if value is None or rows.setdefault(value, row) != row:
             seen = f"is empty in row {row + 1}" if value is None else _twice(value, rows[value], row)
             raise BadRowError(
-                f"split {split!r}: column {name!r} {seen}; name a column of unique ids as columns.id, or leave "
-                "columns.id out to use hashes of the content",
+                f"split {split!r}: column {name!r} {seen}; set `columns.id` to a column of unique ids, or remove "
+                "`columns.id` to use hashes of the content",
                 place=f"split {split!r}",
                 row=row,
             )
@@ -153,14 +152,12 @@ def _twice(value: str, first: int, again: int) -> str:
 
 
 def content_ids(inputs: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """Return a hash of each row's inputs, 16 hexadecimal digits; equal inputs have equal hashes. Only one row is in
-    memory at a time.
-    """
+    """Return a hash of each row's inputs with 16 hexadecimal digits. Only one row is in memory at a time."""
     return pa.array([digest.hex()[:16] for digest in _digests(inputs)], pa.string())
 
 
 def content_digests(inputs: Mapping[str, pa.Array | pa.ChunkedArray]) -> Iterator[bytes]:
-    """Return each row's SHA-256 over its whole input, from the columns that `input_columns` returns."""
+    """Return the SHA-256 of each row's complete input, given the columns that `input_columns` returns."""
     columns = inputs.values()
     return _digests([one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([one]) for one in columns])
 
@@ -175,8 +172,8 @@ def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> 
     column = plain(column)
     if not (is_text(column.type) or is_number(column.type) or pa.types.is_null(column.type)):
         raise DataError(
-            f"split {split!r}: column {name!r} holds {shown(str(column.type))}, but columns.{field} takes texts or "
-            "numbers; convert it in the source, or name another column"
+            f"split {split!r}: column {name!r} has the type {shown(str(column.type))}, but `columns.{field}` needs "
+            "texts or numbers; convert the column in the source, or name another column"
             + (" (lists of numbers are named as columns.features)" if is_list(column.type) else "")
         )
     missing = pc.is_null(column, nan_is_null=True)
@@ -184,8 +181,8 @@ def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> 
     if rows:
         first = pc.index(missing, True).as_py()
         raise BadRowError(
-            f"split {split!r}: column {name!r} has no text in {rows} rows (first: row {first + 1}); fill them or drop "
-            "them from the source",
+            f"split {split!r}: column {name!r} has no text in {rows} rows (first: row {first + 1}); add the texts or "
+            "delete the rows in the source",
             place=f"split {split!r}",
             row=first,
         )
@@ -201,8 +198,8 @@ def _image_column(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedA
         encoded = plain(pc.struct_field(column, "bytes"))
     if not is_bytes(encoded.type) or (column.type != IMAGE_TYPE and encoded.null_count):
         raise DataError(
-            f"split {split!r}: column {name!r} must hold an encoded image in every row, as bytes or as a struct with "
-            f"bytes, but it holds {shown(str(column.type))} with {encoded.null_count} empty rows"
+            f"split {split!r}: column {name!r} has the type {shown(str(column.type))} and {encoded.null_count} empty "
+            "rows, but every row needs an encoded image; store images as bytes or as structs with bytes"
         )
     check_sizes(f"split {split!r}", name, encoded, LARGEST_IMAGE)
     if column.type == IMAGE_TYPE:
@@ -222,8 +219,8 @@ def _require_content(split: str, name: str, images: pa.ChunkedArray) -> None:
     row = pc.index(empty, True).as_py()
     if row >= 0:
         raise BadRowError(
-            f"split {split!r}: column {name!r} has neither an image's bytes nor a path with its sha256 in row "
-            f"{row + 1}; every row needs an encoded image",
+            f"split {split!r}: row {row + 1} of column {name!r} has neither the bytes of an image nor a path with its "
+            "sha256; add the image or delete the row",
             place=f"split {split!r}",
             row=row,
         )
@@ -242,7 +239,7 @@ def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
 
 
 def _image_content(sha256: Any, content: Any, path: Any) -> bytes | pa.Buffer:
-    """Return the hash if it is known, else the bytes, or the path of a file that was not hashed."""
+    """Return the image's hash if it is known, else its bytes, or else the path of its file."""
     if sha256.as_py():
         return sha256.as_buffer()
     return content.as_buffer() if content.is_valid else path.as_buffer()

@@ -1,6 +1,6 @@
-"""Rows that occur more than once in a source: finding them, and dropping some before any split is drawn.
+"""Detection of rows that occur more than once in a source, and removal of such rows before splits are drawn.
 
-Copies that stay are counted in `diagnostics.data_checks.repeats`.
+`diagnostics.data_checks.repeats` counts the copies that are kept.
 """
 
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from aflite_assets.errors import DataError
 class DroppedCopies:
     """Numbers of dropped rows, by split of the source.
 
-    `duplicates`: rows with the same input and label as an earlier row of their split. `conflicting`: rows that stay
-    although another row of their split has their input and another label. `shared_group`, `shared_input`: train rows
-    whose group, or whose input, also occurs in another split; a row with both is counted by its group. Splits without
-    such rows are left out.
+    `duplicates`: rows with the same input and label as an earlier row of their split. `conflicting`: kept rows for
+    which another row in the same split has the same input and another label. `shared_group`, `shared_input`: train rows
+    whose group or input also occurs in another split; rows with both are counted in `shared_group`. Splits without such
+    rows are left out.
     """
 
     duplicates: Mapping[str, int] = field(default_factory=dict)
@@ -38,12 +38,13 @@ def without_copies(
     between_splits: bool,
     whole_groups: bool = False,
 ) -> tuple[dict[str, np.ndarray], DroppedCopies]:
-    """Return the labelled rows of each split that stay (positions, ascending int64), and the numbers of dropped rows.
+    """Return the positions (ascending int64) of the labelled rows to keep in each split, and the numbers of dropped
+    rows.
 
     `labels`: int64 by split, negative for rows without a label; `groups`: int64 by split, or empty. With `duplicates`,
-    only the first of the rows of one split with the same input and label stays; rows with the same input and another
-    label stay. With `between_splits`, train rows are dropped if their group or whole input occurs in another split;
-    with `whole_groups` (multiple choice), all rows of their groups are dropped too.
+    only the first row of each split with the same input and label is kept; rows with the same input and another label
+    are kept. With `between_splits`, train rows are dropped if their group or whole input occurs in another split; with
+    `whole_groups` (multiple choice), all other rows of their groups are dropped too.
 
     Raises:
         DataError: `between_splits` would leave no train row.
@@ -76,15 +77,15 @@ def without_copies(
     leaves = same_group | same_input
     if leaves.all():
         raise DataError(
-            f"between_splits: drop would drop all {len(train)} train rows, because each shares its group or its "
-            "input with a row of another split; set between_splits: keep, or draw a test split with holdout"
+            f"`between_splits: drop` would drop all {len(train)} train rows, because every train row shares its group "
+            "or input with a row of another split; set `between_splits: keep`, or draw a test split with `holdout`"
         )
     rows["train"] = train[~leaves]
     return rows, DroppedCopies(dropped.duplicates, dropped.conflicting, int(same_group.sum()), int(same_input.sum()))
 
 
 def _codes(inputs: Mapping[str, Mapping[str, pa.Array | pa.ChunkedArray]]) -> dict[str, np.ndarray]:
-    """Return a number per row, equal over all splits for inputs that are equal byte for byte."""
+    """Return a number per row; rows of any split have equal numbers if their inputs are equal byte for byte."""
     numbers: dict[bytes, int] = {}
     return {
         split: np.array([numbers.setdefault(digest, len(numbers)) for digest in content_digests(columns)], np.int64)

@@ -1,4 +1,4 @@
-"""Rows whose image cannot be decoded: they are dropped, counted and named, up to a share that the spec allows."""
+"""Removal of rows whose image cannot be decoded, up to a share that the spec allows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ NAMED_IMAGES = 20
 
 @dataclass(frozen=True)
 class UndecodableImages:
-    """Undecodable images of one split: their number, their share of the split, and the first ones."""
+    """Undecodable images of one split: their number, their share, and the ids of the first of them."""
 
     rows: int
     share: float
@@ -30,7 +30,7 @@ class UndecodableImages:
 
 @dataclass(frozen=True)
 class DecodableExamples:
-    """The rows whose image can be decoded, and the dropped rows by split; a split without any has no entry."""
+    """The rows whose image can be decoded, and the dropped rows by split; splits without dropped rows have no entry."""
 
     examples: Examples
     dropped: Mapping[str, UndecodableImages]
@@ -45,8 +45,8 @@ def drop_undecodable(
 ) -> DecodableExamples:
     """Drop the rows whose image cannot be decoded; rows with other inputs are unchanged.
 
-    At most `largest_share` of each split's images, in [0, 1), may fail. `complete=False` means that these are only the
-    first rows: then nothing is refused.
+    At most `largest_share` of each split's images, in [0, 1), may fail. `complete=False` means that `examples` contains
+    only the first rows, so nothing is refused.
 
     Raises:
         DataError: too many of a split's images fail, or only one class is left in train.
@@ -84,9 +84,9 @@ def _named(broken: pa.Table, *, of: int) -> UndecodableImages:
 
 def _too_many(split: str, dropped: UndecodableImages, images: int, largest_share: float) -> DataError:
     return DataError(
-        f"split {split!r}: {dropped.rows} of {images} images ({dropped.share:.2%}) cannot be decoded, more than the "
-        f"{largest_share:.2%} of undecodable_images (first: {_first_ids(dropped)}); repair them, remove them from "
-        "the source, or raise undecodable_images to drop them"
+        f"split {split!r}: {dropped.rows} of {images} images ({dropped.share:.2%}) cannot be decoded, but "
+        f"`undecodable_images` allows only {largest_share:.2%} (first: {_first_ids(dropped)}); repair these images or "
+        "remove them from the source, or raise `undecodable_images` to drop their rows"
     )
 
 
@@ -96,8 +96,8 @@ def _require_two_classes(
     if "train" in dropped and len(np.unique(train_labels)) < 2:
         left = one_class_text(train_labels, names) if len(train_labels) else "has no rows"
         raise DataError(
-            f"without the {dropped['train'].rows} images that cannot be decoded "
-            f"(first: {_first_ids(dropped['train'])}) split 'train' {left}; repair them"
+            f"without the {dropped['train'].rows} images that cannot be decoded (first: "
+            f"{_first_ids(dropped['train'])}), split 'train' {left}; repair these images"
         )
 
 

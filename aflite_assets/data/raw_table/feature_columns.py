@@ -1,4 +1,6 @@
-"""Feature vectors from a source's columns, as one finite float32 matrix. Other inputs are in `columns`."""
+"""Conversion of a source's columns to feature vectors, as one finite float32 matrix. `columns` converts other
+inputs.
+"""
 
 import re
 
@@ -18,8 +20,8 @@ _REMEDY = "name one column of lists of numbers, or a list of number columns"
 def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) -> np.ndarray:
     """Return the features, rows x width float32, with every number finite.
 
-    `names` is either one column of lists (any of Arrow's list types, all of one length), or one column per feature.
-    True and false are 1 and 0. Columns per feature may hold numbers written as text, as in csv; lists may not.
+    `names` is either one column of lists (any of Arrow's list types, all of one length), or one column per feature. The
+    values true and false become 1 and 0. In columns per feature, but not in lists, numbers may be written as text.
 
     Raises:
         DataError: values are not numbers, lists differ in length, or a row has a number that is missing, NaN, or beyond
@@ -30,8 +32,8 @@ def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) ->
             matrix = _of_columns(split, table, names) if isinstance(names, tuple) else _of_lists(split, table, names)
     except pa.ArrowException as error:
         raise DataError(
-            f"split {split!r}: columns.features {shown(names)} cannot be read as numbers ({shown(str(error))}); "
-            f"{_REMEDY}"
+            f"split {split!r}: the columns {shown(names)} in `columns.features` cannot be read as numbers "
+            f"({shown(str(error))}); {_REMEDY}"
         ) from error
     return _require_finite(split, table, names, matrix)
 
@@ -44,7 +46,8 @@ def _of_columns(split: str, table: pa.Table, names: tuple[str, ...]) -> np.ndarr
             column = _from_text(split, name, column)
         if not (is_number(column.type) or pa.types.is_null(column.type)):
             raise DataError(
-                f"split {split!r}: column {name!r} of columns.features holds {shown(str(column.type))}, not numbers; "
+                f"split {split!r}: the column {name!r} in `columns.features` has the type {shown(str(column.type))} "
+                "instead of numbers; "
                 + (f"write features: {shown(name)}, without brackets" if is_list(column.type) else _REMEDY)
             )
         matrix[:, number] = _float32(column).to_numpy()
@@ -60,8 +63,8 @@ def _from_text(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArra
     except pa.ArrowInvalid as error:
         row, value = next((row, text) for row, text in enumerate(texts.to_pylist()) if not _is_number(text))
         raise BadRowError(
-            f"split {split!r}: column {name!r} of columns.features cannot be read as numbers: row {row + 1} holds "
-            f"{shown(value)}; {_number_remedy(str(value))}",
+            f"split {split!r}: the column {name!r} in `columns.features` cannot be read as numbers, because row "
+            f"{row + 1} has the value {shown(value)}; {_number_remedy(str(value))}",
             place=f"split {split!r}",
             row=row,
         ) from error
@@ -85,8 +88,8 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
     column = plain(table[name])
     if not is_list(column.type):
         raise DataError(
-            f"split {split!r}: columns.features {name!r} cannot be read as numbers: it holds "
-            f"{shown(str(column.type))}; {_REMEDY}"
+            f"split {split!r}: the column {name!r} in `columns.features` has the type {shown(str(column.type))} "
+            f"instead of lists of numbers; {_REMEDY}"
             + (
                 " (a list written as text is not parsed: store it as a list, or as columns)"
                 if _looks_listed(column)
@@ -100,8 +103,8 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
         values = plain(pa.chunked_array([chunk.flatten()]))
         if not (is_number(values.type) or pa.types.is_null(values.type)):
             raise DataError(
-                f"split {split!r}: columns.features {name!r} cannot be read as numbers: it holds lists of "
-                f"{shown(str(values.type))}; {_REMEDY}"
+                f"split {split!r}: the column {name!r} in `columns.features` contains lists of "
+                f"{shown(str(values.type))} instead of lists of numbers; {_REMEDY}"
             )
         matrix[start : start + len(chunk)] = _float32(values).to_numpy().reshape(len(chunk), width)
         start += len(chunk)
@@ -109,7 +112,7 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
 
 
 def _looks_listed(column: pa.ChunkedArray) -> bool:
-    """Return True if a text column's first value is a list as JSON or Python writes it."""
+    """Return True if the first value of a text column looks like a list in JSON or Python."""
     return is_text(column.type) and len(column) > 0 and str(column[0].as_py()).lstrip().startswith(("[", "("))
 
 
@@ -119,19 +122,19 @@ def _float32(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _common_width(split: str, column: pa.ChunkedArray) -> int:
-    """Return the length that all rows' lists share; a missing list has no length."""
+    """Return the length that the lists of all rows share; a missing list has the length 0."""
     widths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
     width = int(widths[0])
     other = np.flatnonzero(widths != width)
     if len(other):
         raise BadRowError(
-            f"split {split!r}: row 1 has {width} features, but row {other[0] + 1} has {widths[other[0]]}; "
-            "every row must have the same number",
+            f"split {split!r}: row 1 has {width} features, but row {other[0] + 1} has {widths[other[0]]}; give every "
+            "row the same number of features",
             place=f"split {split!r}",
             row=other[0],
         )
     if width == 0:
-        raise DataError(f"split {split!r}: the rows have no features; every row needs at least one")
+        raise DataError(f"split {split!r}: the rows have no features; give every row at least one feature")
     return width
 
 
@@ -148,15 +151,15 @@ def _require_finite(split: str, table: pa.Table, names: str | tuple[str, ...], m
     more = f" and {len(bad_columns) - len(shown_columns)} more columns" if len(bad_columns) > _MOST_SHOWN else ""
     raise BadRowError(
         f"split {split!r}: {len(bad_rows)} of {len(finite)} rows have features that are missing, NaN or infinite as "
-        f"float32: {', '.join(shown_columns)}{more} (first: row {row + 1}, {_column(names, column)}, which holds "
-        f"{shown(_value(table, names, row, column))}); replace or drop them in the source",
+        f"float32: {', '.join(shown_columns)}{more} (first: row {row + 1}, {_column(names, column)} with the value "
+        f"{shown(_value(table, names, row, column))}); replace these values or delete the rows in the source",
         place=f"split {split!r}",
         row=row,
     )
 
 
 def _column(names: str | tuple[str, ...], column: int) -> str:
-    """Return a feature's column by its name, or by its number in the column of lists."""
+    """Return a feature's description: the name of its column, or its number in the column of lists."""
     return f"column {quoted(names[column], _NAME_LENGTH)}" if isinstance(names, tuple) else f"column {column} (from 0)"
 
 

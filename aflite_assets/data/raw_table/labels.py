@@ -26,15 +26,15 @@ LabelNames = tuple[str, ...] | Mapping[str, LabelValue | tuple[LabelValue, ...]]
 
 @dataclass(frozen=True)
 class Labels:
-    """Class numbers (int64) by split, -1 for unlabelled rows, and the classes' names in their order."""
+    """Class numbers (int64) by split, with -1 for unlabelled rows, and the names of the classes in class order."""
 
     numbers: Mapping[str, np.ndarray]
     names: tuple[str, ...]
 
 
 def label_text(value: LabelValue | float) -> str | None:
-    """Return a label as text, the form in which labels are compared: 1, 1.0, "1" and "1.0" are all "1", and empty ones
-    are None.
+    """Return a label in the form in which labels are compared: 1, 1.0, "1" and "1.0" all become "1", and empty labels
+    become None.
     """
     text = as_text(value)
     whole = None if text is None else _WHOLE_WITH_FRACTION.fullmatch(text)
@@ -56,14 +56,14 @@ def class_names(names: LabelNames) -> tuple[str, ...]:
 
 
 def class_of(names: LabelNames) -> dict[str, int]:
-    """Return the class number for every text that represents a class in the source; a mapped null is left out.
+    """Map every text that represents a class in the source to the class number; null is left out.
 
-    For a list of names, these texts are the names and, if none of them is a whole number, also their positions "0",
-    "1", ... For a mapping, they are the mapped values; the names themselves count only if they are mapped too. The
-    booleans "True" and "False" represent the classes named true and false; else yes and no (in any case); else 1 and 0.
+    For a list of names, the texts are the names and, if no name is a whole number, also the positions "0", "1", ... For
+    a mapping, the texts are the mapped values. The texts "True" and "False" represent the classes true and false, or
+    else yes and no, or else 1 and 0, in upper or lower case.
 
     Raises:
-        DataError: two classes claim the same value.
+        DataError: two classes are represented by the same value.
     """
     return {text: number for text, number in _with_booleans(_claims(names)).items() if text is not None}
 
@@ -73,14 +73,14 @@ def read_labels(
 ) -> Labels:
     """Convert the label values of all splits to class numbers.
 
-    Values are compared by `label_text`, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the
-    known values are the texts of `class_of`, and null if it is mapped. Without `names`, the classes are the values
-    found: first whole numbers in numerical order, then texts in alphabetical order.
+    Values are compared in the form of `label_text`, so 1, 1.0 and "1" are the same label; empty values are null. With
+    `names`, the allowed values are the texts in `class_of`, and null if it is mapped. Without `names`, the classes are
+    the values in the data: whole numbers in numerical order, then texts in alphabetical order.
 
     Raises:
-        DataError: a column does not hold single values, a value is neither a class nor one of `unlabelled` or is both,
-            or two classes claim a value; without `names`, also over `MOST_CLASSES` values, or a value that is not
-            printable as a name.
+        DataError: a column does not contain single values, a value is neither a class nor in `unlabelled` or is both,
+            two classes have the same value, or, without `names`, there are over `MOST_CLASSES` values or unprintable
+            values.
     """
     for split, column in columns.items():
         _require_single_values(split, column.type)
@@ -100,8 +100,8 @@ def read_labels(
 
 
 def one_class_text(labels: np.ndarray, names: tuple[str, ...]) -> str:
-    """Return a text that says which one class all rows have and how many rows there are. `labels`: class numbers, all
-    the same.
+    """Return a text with the name of the only class and the number of rows. `labels`: class numbers, which are all
+    equal.
     """
     only = f"{shown(names[int(labels[0])])} in {counted(len(labels))}"
     return f"has only the class {only}, and filtering needs at least two classes"
@@ -116,7 +116,8 @@ def _claims(names: LabelNames) -> dict[str | None, int]:
             if claims.setdefault(value, row) != row:
                 other = class_names(names)[claims[value]]
                 raise DataError(
-                    f"labels: value {shown(value)} is listed for {other!r} and for {name!r}; keep it in one of them"
+                    f"`labels` gives the value {shown(value)} to the classes {other!r} and {name!r}; remove it from "
+                    "one of the two classes"
                 )
     if isinstance(names, Mapping) or any(text is not None and _is_whole(text) for text in claims):
         return claims
@@ -135,35 +136,35 @@ def _found_names(counts: Counter[str | None]) -> tuple[str, ...]:
     names = tuple(sorted((value for value in counts if value is not None), key=_order))
     if len(names) > MOST_CLASSES:
         raise DataError(
-            f"the label column looks like ids, free text or measurements: it has {len(names):,} distinct values in "
-            f"{counts.total():,} rows (such as {names[0][:80]!r}), but labels are classes here; set columns.label "
-            "to another column, or list these values in labels if each is a class"
+            f"the label column has {len(names):,} distinct values in {counts.total():,} rows (such as "
+            f"{names[0][:80]!r}), so it seems to contain ids, texts or measurements instead of classes; set "
+            "`columns.label` to another column, or list these values in `labels` if each is a class"
         )
     bad = [name for name in names if not is_printable_name(name)]
     if bad:
         raise DataError(
-            f"label {shown(bad[0])} ({counts[bad[0]]} rows) cannot be printed as a name: it is blank, longer than "
-            f"{LONGEST_NAME} characters or holds control characters; map names to the source's values in labels, as "
-            "{name: value, ...}"
+            f"label {shown(bad[0])} ({counts[bad[0]]} rows) cannot be printed as a name because it is blank, longer "
+            f"than {LONGEST_NAME} characters or contains control characters; set `labels` to a mapping of names to "
+            "the source's values: {name: value, ...}"
         )
     _refuse_unlike_names(names)
     return names
 
 
 def _refuse_unlike_names(names: tuple[str, ...]) -> None:
-    """Refuse values in the data that are too unlike each other to be classes."""
+    """Refuse values in the data that do not look like the classes of one dataset."""
     words = [name for name in names if not _is_whole(name)]
     alike = Counter(name.strip().casefold() for name in names).most_common(1)
     if alike and alike[0][1] > 1:
         both = [name for name in names if name.strip().casefold() == alike[0][0]]
         raise DataError(
-            f"labels {', '.join(map(shown, both))} differ in case or spaces only; write them alike in the source, "
-            "or map them to classes in labels: {name: [value, value], ...}"
+            f"the labels {', '.join(map(shown, both))} differ in case or spaces only; write these labels alike in the "
+            "source, or set `labels` to a mapping of names to values: {name: [value, value], ...}"
         )
     if words and names[0].startswith("-") and _is_whole(names[0]):
         raise DataError(
-            f"label {names[0]!r} occurs next to names such as {shown(words[0])}; add {names[0]} to unlabelled if such "
-            "rows have no label, or name the classes in labels"
+            f"the label {names[0]!r} is a number, but other labels are names such as {shown(words[0])}; add "
+            f"{names[0]} to `unlabelled` if such rows have no label, or list all classes in `labels`"
         )
 
 
@@ -178,8 +179,8 @@ def _is_whole(value: str) -> bool:
 def _require_single_values(split: str, kind: pa.DataType) -> None:
     if pa.types.is_nested(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind):
         raise DataError(
-            f"split {split!r}: the label column holds {shown(str(kind))}, but a row has one label, a text or a number; "
-            "set columns.label to such a column (name labels of several annotators as columns.annotators)"
+            f"split {split!r}: the label column has the type {shown(str(kind))}, but a label is a single text or "
+            "number; set `columns.label` to another column (`columns.annotators` is for several annotators' labels)"
         )
 
 
@@ -187,17 +188,18 @@ def _refuse_dropped_classes(dropped: set[str | None], claims: dict[str | None, i
     both = [value for value in claims if value in dropped]
     if both:
         raise DataError(
-            f"value {shown(both[0])} belongs to class {names[claims[both[0]]]!r} of labels and is also in "
-            "unlabelled; keep it in one of them (in a list of labels, the numbers from 0 belong to the classes too)"
+            f"the value {shown(both[0])} represents the class {names[claims[both[0]]]!r} in `labels` and is also in "
+            "`unlabelled`; remove the value from one of the two (in a list of labels, the numbers from 0 represent "
+            "the classes too)"
         )
 
 
 def _refuse_missing(values: Mapping[str, list[str | None]]) -> None:
     split, column = next((split, column) for split, column in values.items() if None in column)
     rows, first = column.count(None), column.index(None)
-    remedy = "add null to unlabelled (unlabelled: [null]) to drop and count them"
+    remedy = "set `unlabelled: [null]` to drop and count these rows"
     if rows == len(column):
-        remedy = "correct columns.label, or label the rows in the source"
+        remedy = "correct `columns.label`, or label the rows in the source"
     raise BadRowError(
         f"split {split!r}: {rows:,} of {counted(len(column))} have an empty label (first: row {first + 1}); {remedy}",
         place=f"split {split!r}",
@@ -212,8 +214,8 @@ def _refuse_unknown(counts: Counter[str | None], numbers: dict[str | None, int],
     classes = str(dict(names) if isinstance(names, Mapping) else list(names))[:500]
     near = did_you_mean(unknown[0][:LONGEST_NAME], class_of(names) if isinstance(names, Mapping) else names)
     raise DataError(
-        f"label {shown(unknown[0])} ({counts[unknown[0]]} rows) is not one of the classes in labels, {classes}"
+        f"label {shown(unknown[0])} ({counts[unknown[0]]} rows) is not one of the classes in `labels`, {classes}"
         + (f", nor are {', '.join(map(shown, unknown[1:6]))}" if unknown[1:] else "")
         + (f" (values found: {', '.join(sorted(map(shown, counts))[:20])})" if isinstance(names, Mapping) else "")
-        + (near or "; add it to labels, or to unlabelled if such rows have no label")
+        + (near or "; add the value to `labels`, or to `unlabelled` if such rows have no label")
     )

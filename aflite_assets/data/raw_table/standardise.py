@@ -1,5 +1,5 @@
-"""Standardisation of feature columns to mean 0 and standard deviation 1 by the train rows' numbers, which are saved in
-a file.
+"""Standardisation of feature columns to mean 0 and standard deviation 1 in the train rows, with the scale saved in a
+file.
 """
 
 import json
@@ -21,8 +21,7 @@ SCALE_FILE = "scale.json"
 class Scale:
     """Mean and standard deviation of each feature column over the train rows, float64 (width,), in the source's units.
 
-    A column that is constant in train has the deviation 1: it becomes 0 in train and, elsewhere, the difference from
-    train.
+    The deviation of a column that is constant in the train rows is set to 1.
     """
 
     mean: np.ndarray
@@ -38,7 +37,8 @@ class Scale:
         """
         if examples.modality != "features":
             raise DataError(
-                f"standardise is for feature vectors, but the rows are {examples.modality}; leave standardise out"
+                f"`standardise` is for feature vectors, but the rows are of the kind '{examples.modality}'; remove "
+                "`standardise`"
             )
         train = examples.in_split("train").features.astype(np.float64)
         mean, deviation = train.mean(axis=0), train.std(axis=0)
@@ -47,7 +47,7 @@ class Scale:
         if constant.all():
             raise DataError(
                 f"standardise: all {len(mean)} feature columns are constant in the {len(train)} train rows, so they "
-                "carry no information; correct columns.features or the source"
+                "contain no information; correct `columns.features` or the source"
             )
         return cls(mean, np.where(constant, 1.0, deviation), tuple(int(column) for column in np.flatnonzero(constant)))
 
@@ -55,27 +55,27 @@ class Scale:
         """Return the same rows with standardised features, float32.
 
         Raises:
-            DataError: a number exceeds the range of float32.
+            DataError: a standardised number exceeds the range of float32.
         """
         with np.errstate(over="ignore"):
             features = ((examples.features - self.mean) / self.deviation).astype(np.float32)
         if not np.isfinite(features).all():
             row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
             raise DataError(
-                f"standardise: a feature of row id {examples.row_ids[row]} exceeds float32 after division by the "
-                "train rows' standard deviation; correct the value in the source"
+                f"standardise: a feature of the row with the id {examples.row_ids[row]} exceeds the range of float32 "
+                "after division by the train rows' standard deviation; correct the value in the source"
             )
         place = examples.table.column_names.index("features")
         return Examples(examples.table.set_column(place, "features", list_column(features)), examples.label_names)
 
     def save(self, folder: Path) -> None:
-        """Write the numbers into a result's folder."""
+        """Save the scale in the folder of a result."""
         numbers = {"mean": self.mean.tolist(), "deviation": self.deviation.tolist(), "constant": list(self.constant)}
         write_json(folder / SCALE_FILE, numbers)
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Return the scale that `save` wrote; None if the features were not standardised."""
+        """Return the scale that `save` wrote, or None if the features were not standardised."""
         file = folder / SCALE_FILE
         if not file.is_file():
             return None

@@ -1,4 +1,4 @@
-"""Storage of the raw table: Parquet shards, and encoded images in Arrow files that are mapped into memory."""
+"""Storage of the raw table in Parquet shards, with encoded images in memory-mapped Arrow files."""
 
 import json
 from collections.abc import Iterator
@@ -17,11 +17,10 @@ _IMAGES = "images-{:05d}.arrow"
 
 
 def save_examples(examples: Examples, folder: Path, *, shard_bytes: int = SHARD_BYTES) -> int:
-    """Write Parquet shards of at most `shard_bytes` in memory, with label names in the schema; return the number of
-    shards.
+    """Write the rows as Parquet shards with label names in the schema, and return the number of shards.
 
-    A single row that is larger becomes a shard of its own. Images go into one Arrow file per shard, which a reader
-    maps; so images need not fit into memory, as they would have to if Parquet were decoded.
+    A shard has at most `shard_bytes` bytes in memory; a single larger row becomes a shard of its own. Images are
+    written to one Arrow file per shard, which is memory-mapped for reading, so images need not fit into memory.
     """
     names = examples.table.column_names
     facts = {"label_names": json.dumps(examples.label_names), "columns": json.dumps(names)}
@@ -48,7 +47,7 @@ def load_examples(folder: Path) -> Examples:
     """
     paths = sorted(folder.glob("rows-*.parquet"))
     if not paths:
-        raise DataError(f"{str(folder)!r} holds no rows-*.parquet; materialise the asset that writes it again")
+        raise DataError(f"{str(folder)!r} has no file rows-*.parquet; materialise the asset that writes it again")
     shards = [_with_images(pq.read_table(path, memory_map=True), folder, n) for n, path in enumerate(paths)]
     facts = shards[0].schema.metadata
     table = pa.concat_tables(shards).select(json.loads(facts[b"columns"]))
@@ -56,14 +55,14 @@ def load_examples(folder: Path) -> Examples:
 
 
 def examples_schema(folder: Path) -> pa.Schema:
-    """Return the columns that `load_examples` would return, in their order; no row is read.
+    """Return the schema of the rows that `load_examples` returns, without reading any row.
 
     Raises:
         DataError: the folder holds no shard.
     """
     rows = folder / _ROWS.format(0)
     if not rows.is_file():
-        raise DataError(f"{str(folder)!r} holds no rows-*.parquet; materialise the asset that writes it again")
+        raise DataError(f"{str(folder)!r} has no file rows-*.parquet; materialise the asset that writes it again")
     schema = pq.read_schema(rows)
     images = folder / _IMAGES.format(0)
     if images.is_file():

@@ -1,6 +1,4 @@
-"""Detection of a column of labels and a column of texts that seem to be swapped. The check on data uses the same
-rule.
-"""
+"""Detection of a column of labels and a column of texts that seem to be swapped. Data checks use the same rule."""
 
 from collections.abc import Mapping
 
@@ -21,15 +19,15 @@ LABELS_PER_TEXT = 5
 
 
 def seem_swapped(rows: int, *, labels: int, texts: int) -> bool:
-    """Return True if `labels` distinct labels and `texts` distinct values of a text column, of `rows` rows, seem
-    swapped.
+    """Return True if, in `rows` rows, `labels` distinct labels and `texts` distinct texts suggest that the two columns
+    are swapped.
     """
     many = labels > FEWEST_CLASSES and rows <= MOST_ROWS_PER_CLASS * labels
     return many and 0 < LABELS_PER_TEXT * texts <= labels
 
 
 def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: LabelNames | None) -> str | None:
-    """Return a hint for refused labels that a text column looks like labels; None if no column does."""
+    """Return a hint for refused labels if a text column looks like the label column, or else None."""
     for field, name in (("text", columns.text), ("text_pair", columns.text_pair)):
         texts = set() if name is None else _distinct(tables, name)
         if names is None:
@@ -46,7 +44,9 @@ def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: La
 
 
 def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
-    """Return the values of a column, as labels are compared; empty for lists and unreadable values."""
+    """Return the distinct values of a column in the form of `label_text`; return none for lists or unreadable
+    values.
+    """
     columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
     try:
         return {value for column in columns for value in label_texts(column) if value is not None}
@@ -55,7 +55,7 @@ def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
 
 
 def _values(names: LabelNames) -> set[str | None]:
-    """Return the values that represent a class."""
+    """Return all values that represent a class."""
     if not isinstance(names, Mapping):
         return {label_text(name) for name in names}
     listed = (values if isinstance(values, tuple) else (values,) for values in names.values())

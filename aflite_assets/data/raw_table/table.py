@@ -1,7 +1,6 @@
-"""Conversion of a source's tables to the raw table: unlabelled rows dropped, test splits drawn, rows limited, groups
-numbered.
+"""Conversion of a source's tables to the raw table, in which unlabelled rows are dropped and new splits are drawn.
 
-The valid content of columns is defined in `columns`, `labels`, `annotators` and `value_limits`.
+`columns`, `labels`, `annotators` and `value_limits` define valid content of columns.
 """
 
 from collections import Counter
@@ -58,9 +57,9 @@ Columns = dict[str, pa.Array | pa.ChunkedArray]
 
 @dataclass(frozen=True)
 class RawTable:
-    """The rows kept, and counts of the others.
+    """The kept rows, and counts of the other rows.
 
-    `dropped_answers`: by split, how many of the unlabelled rows are answers of ties, or equal to a right answer.
+    `dropped_answers`: numbers of unlabelled rows, by split, that are answers of ties or equal a right answer.
     `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source. `labelled_rows` are counted per
     split of `examples`, without dropped copies, before the limit.
     """
@@ -76,10 +75,10 @@ class RawTable:
 def implied_columns(
     source: SourceSpec, columns: ColumnsSpec, tables: Mapping[str, pa.Table] | None = None
 ) -> ColumnsSpec:
-    """Return the spec's columns, completed by those that the source's format implies.
+    """Return the spec's columns together with the columns that the source's format implies.
 
-    `tables`: the source's tables, which determine the attributes of preferences. The subset of questions is also an
-    attribute if the spec names other attributes.
+    `tables`: the source's tables, which determine the attributes of preferences. The column of subsets is always an
+    attribute, even if the spec names other attributes.
     """
     implied: dict[str, Any] = {}
     match source:
@@ -126,18 +125,17 @@ def build_raw_table(
     drop_between_splits: bool = False,
     complete: bool = True,
 ) -> RawTable:
-    """Give a source's columns the names and types of the raw dataset's contract.
+    """Convert a source's tables to one table with the fixed column names and types of the raw dataset.
 
-    `row_id` numbers the source's rows over all splits in their order, before any is dropped. Rows whose label is in
-    `unlabelled` are dropped and counted, and so are copies if requested (`copies`). Then `holdout` draws splits from
-    train, and `limit` draws rows of each split; both are stratified and keep groups whole. Texts and images of the rows
-    that stay are not copied, so memory-mapped ones need not fit into memory. `complete=False` means that `tables` hold
-    only the first rows: then classes may be missing, and annotation files may match nothing.
+    `row_id` numbers the source's rows over all splits, in order, before any row is dropped. Rows with a label in
+    `unlabelled` are dropped and counted, and so are the copies selected by `copies`. Then `holdout` draws splits from
+    train, and `limit` draws rows of each split; both are stratified and keep groups whole. Texts and images of the kept
+    rows are not copied, so memory-mapped data need not fit into memory. `complete=False` means that `tables` contain
+    only the first rows, so missing classes and annotation files without a match are allowed.
 
     Raises:
-        DataError: a column is missing, a label is unknown or an amount, a split is empty, train has one class, a text,
-            image, group or id is missing, a text or image is too large, a feature is not finite, feature rows differ in
-            width, an id repeats within a split, or annotators' labels are unknown or match no row.
+        DataError: a column, text, image, group or id is missing; a label or annotator's label is unknown; a text, image
+            or feature is invalid; a split is empty; or train has only one class.
     """
     with naming_lines(tables):
         return _build(
@@ -188,7 +186,9 @@ def _build(
 ) -> RawTable:
     for split, table in tables.items():
         if table.num_rows == 0:
-            raise DataError(f"split {split!r} has no rows; correct the source or drop the split from the spec")
+            raise DataError(
+                f"split {split!r} has no rows; correct the source, or remove the split from the dataset's YAML file"
+            )
         require_columns(split, table, columns)
     if columns.question is not None:
         unlabelled = (*unlabelled, *DROPPED)
@@ -235,14 +235,14 @@ def _build(
 
 
 def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
-    """Count the occurring values of `DROPPED` among labels."""
+    """Count the labels that are in `DROPPED`, by value."""
     counts = Counter(labels.to_pylist())
     return {value: counts[value] for value in DROPPED if counts[value]}
 
 
 @dataclass(frozen=True)
 class _Split:
-    """Labelled rows of one split of the raw table: positions in the source's split `source`."""
+    """Labelled rows of one split of the raw table, as positions in the split `source` of the source."""
 
     source: str
     rows: np.ndarray
@@ -257,7 +257,7 @@ def _split_rows(
     seed: int,
     complete: bool,
 ) -> dict[str, _Split]:
-    """Return the rows of every split: the source's own splits that are `labelled`, then those drawn from train."""
+    """Return the rows of every split: first the source's own splits in `labelled`, then the splits drawn from train."""
     splits = {name: _Split(name, rows) for name, rows in labelled.items()}
     if not holdout:
         return splits
@@ -281,9 +281,7 @@ def _limited(
     seed: int,
     complete: bool,
 ) -> dict[str, np.ndarray]:
-    """Return as many rows of each split as its limit allows, as positions in the source's split; `column` holds the
-    labels.
-    """
+    """Return the rows of each split after applying its limit, as positions in the source's split."""
     kept = {}
     for number, (name, split) in enumerate(splits.items()):
         own, rows = labels.numbers[split.source], split.rows
@@ -340,7 +338,7 @@ def _contract_table(
 
 
 def _named(part: pa.Table, split: str, inputs: tuple[str, ...]) -> pa.Table:
-    """Add the split's name, and content hashes of the rows if the source gives no ids."""
+    """Add the name of the split, and hashes of the rows' content if the source has no ids."""
     if "source_id" not in part.column_names:
         part = part.add_column(1, "source_id", content_ids([part[name] for name in inputs]))
     return part.add_column(2, "split", pa.repeat(pa.scalar(split, pa.string()), part.num_rows))
@@ -348,16 +346,16 @@ def _named(part: pa.Table, split: str, inputs: tuple[str, ...]) -> pa.Table:
 
 def _require_classes(split: str, labels: np.ndarray, names: tuple[str, ...], remedy: str) -> None:
     if not len(labels):
-        raise DataError(f"split {split!r} has no labelled row; {remedy}")
+        raise DataError(f"split {split!r} has no labelled rows; {remedy}")
     if split == "train" and len(np.unique(labels)) < 2:
         raise DataError(f"split 'train' {one_class_text(labels, names)}; {remedy}")
 
 
-_OTHER_LABEL = "name another column as columns.label, or list the values in labels if each is a class"
+_OTHER_LABEL = "set `columns.label` to another column, or list the values in `labels` if each is a class"
 
 
 def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
-    """Refuse labels in the data that are all numbers, some of them with fractions; `remedy` says what to do.
+    """Refuse labels that are all numbers, some with fractions; `remedy` is the last part of the message.
 
     Raises:
         DataError: the column holds amounts, not classes.
@@ -368,24 +366,26 @@ def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_
         return
     if amounts:
         raise DataError(
-            f"column {column!r} holds numbers with fractions (such as {amounts[0]}), which are amounts instead of "
-            "classes; "
-            f"{remedy}"
+            f"column {column!r} contains numbers with fractions (such as {amounts[0]}), which are amounts and not "
+            f"classes; {remedy}"
         )
 
 
 def _require_one_width(inputs: Mapping[str, Columns]) -> None:
     widths = {split: len(values["features"][0]) for split, values in inputs.items() if "features" in values}
     if len(set(widths.values())) > 1:
-        raise DataError(f"splits have features of different widths {widths}; all splits must have the same columns")
+        raise DataError(
+            f"the splits have different numbers of features ({widths}); give all splits the same feature columns"
+        )
 
 
 def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] | None) -> dict[str, np.ndarray]:
-    """Return group numbers over all splits, int64, in order of appearance; nothing without a column.
+    """Return the group numbers of each split, int64, in order of appearance over all splits; return no numbers without
+    a column.
 
-    With one column, rows with the same value are a group. With several columns, rows that share a value are a group,
-    even if it is in the first column of one row and in the second of the other, and so are rows linked through others.
-    So no text of a group occurs in another group.
+    With one column, rows with the same value are a group. With several columns, rows that share a value in any of the
+    columns are in the same group, and so are rows that are linked through other rows. A value therefore never occurs in
+    two groups.
 
     Raises:
         DataError: a row has no value.
@@ -409,7 +409,7 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
         first = values.index(None)
         raise BadRowError(
             f"split {split!r}: column {name!r} has no group in {values.count(None)} rows (first: row {first + 1}); "
-            "every row needs one",
+            "give every row a group",
             place=f"split {split!r}",
             row=first,
         )
@@ -417,7 +417,7 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
 
 
 def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
-    """Return each row's group from its value numbers, rows x columns."""
+    """Return the group of each row, given the numbers of its values as a matrix of rows x columns."""
     if codes.shape[1] == 1:
         return codes[:, 0]
     from scipy.sparse import coo_array
@@ -434,28 +434,30 @@ def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
 def hold_out(
     labels: np.ndarray, groups: np.ndarray | None, holdout: Mapping[str, int | float], *, seed: int
 ) -> dict[str, np.ndarray]:
-    """Split the train rows into the rest and one part per name in `holdout`; return positions, ascending int64.
+    """Draw one part of the train rows per name in `holdout`; return the positions (ascending int64) of each part and
+    the rest.
 
-    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. A whole number is a count of rows, and a fraction is a
-    share of all train rows. Draws are stratified by label and take whole groups, so they may be smaller.
+    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. A whole number in `holdout` is a number of rows, and a
+    fraction is a share of all train rows. Draws are stratified by label and contain whole groups, so they may be
+    smaller than requested.
 
     Raises:
-        DataError: a draw is empty, or no row is left to train on.
+        DataError: a drawn part is empty, or no train row is left.
     """
     rest, drawn = np.arange(len(labels)), {}
     for number, (name, count) in enumerate(holdout.items()):
         size = resolve_count(count, len(labels), field=f"holdout.{name}", kind="train rows")
         if size >= len(rest):
             raise DataError(
-                f"holdout.{name} is {count}, which is {size:,} rows, but train has only {len(rest):,} rows left and "
-                "must keep some; hold out fewer rows"
+                f"`holdout.{name}` is {count}, which is {size:,} rows, but only {len(rest):,} train rows are left, "
+                f"and some must remain; lower `holdout.{name}`"
             )
         rng = np.random.default_rng([seed, 1, number])
         chosen = stratified_sample(labels[rest], None if groups is None else groups[rest], size, rng=rng)
         if not len(chosen):
             raise DataError(
-                f"holdout.{name} draws whole groups, and every group has more than {size} rows; raise it, or group "
-                "by another column"
+                f"`holdout.{name}` draws whole groups, but every group has more than {size} rows; raise "
+                f"`holdout.{name}`, or set `columns.group` to another column"
             )
         drawn[name], rest = rest[chosen], np.delete(rest, chosen)
     return {"train": rest, **drawn}

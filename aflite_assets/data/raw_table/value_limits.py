@@ -1,4 +1,4 @@
-"""Limits of one cell of text or bytes, and conversion of all such columns to Arrow's plain type with 32-bit offsets."""
+"""Size limits for single texts and images, and conversion of their columns to Arrow types with 32-bit offsets."""
 
 from collections.abc import Iterator
 
@@ -22,13 +22,14 @@ _CHUNK_BYTES = 2**31 - 1
 
 
 def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndarray | None = None) -> None:
-    """Refuse a column of texts with a text that is over `LARGEST_TEXT` bytes or not UTF-8; columns of other types pass.
+    """Refuse a text column with a text that is larger than `LARGEST_TEXT` bytes or not UTF-8; accept columns of other
+    types.
 
-    Contents are read only after the lengths are known to be within the limit. `rows`: int64, the row of each value, if
-    rows do not have one value each.
+    The texts are read only after their lengths have been checked. `rows`: int64, the row of each value; needed only if
+    rows have several values.
 
     Raises:
-        DataError: names `place`, column and row and, for a long text, its size.
+        DataError: a text is too large or not UTF-8; the message names `place`, column and row.
     """
     if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
         check_sizes(place, name, column, LARGEST_TEXT, rows=rows)
@@ -44,8 +45,8 @@ def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndar
             row = start + _first_undecodable(chunk)
             row = row if rows is None else int(rows[row])
             raise BadRowError(
-                f"{place}: column {name!r} holds bytes that are not UTF-8 in row {row + 1}; write the source's text as "
-                "UTF-8",
+                f"{place}: column {name!r} contains bytes that are not UTF-8 in row {row + 1}; save the source's text "
+                "as UTF-8",
                 place=place,
                 row=row,
             ) from error
@@ -55,10 +56,10 @@ def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndar
 def check_sizes(
     place: str, name: str, column: pa.ChunkedArray, largest: int, *, rows: np.ndarray | None = None
 ) -> None:
-    """Refuse a column of texts or bytes with a cell over `largest` bytes; only lengths are read.
+    """Refuse a column of texts or bytes with a value larger than `largest` bytes; only lengths are read.
 
     Raises:
-        DataError: names `place`, column, row and size.
+        DataError: a value is too large; the message names `place`, column, row and size.
     """
     start = 0
     for chunk in column.chunks:
@@ -68,9 +69,9 @@ def check_sizes(
             row = start + int(over[0])
             row = row if rows is None else int(rows[row])
             raise BadRowError(
-                f"{place}: column {name!r} holds {int(sizes[over[0]]) / 2**20:,.1f} MiB in row {row + 1}, but one "
-                f"value may have {largest // 2**20} MiB; shorten it or drop the row from the source (in a csv, an "
-                "unclosed quote joins many rows into one value)",
+                f"{place}: the value in column {name!r}, row {row + 1}, has {int(sizes[over[0]]) / 2**20:,.1f} MiB, "
+                f"but at most {largest // 2**20} MiB are allowed; shorten the value or delete the row in the source "
+                "(in a csv file, an unclosed quote joins many rows into one value)",
                 place=place,
                 row=row,
             )
@@ -78,10 +79,9 @@ def check_sizes(
 
 
 def narrow(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a column of texts or bytes without nulls as `kind`, `pa.string()` or `pa.binary()`; contents are not
-    copied.
+    """Convert a column without nulls to the type `kind`, `pa.string()` or `pa.binary()`, without copying its contents.
 
-    Chunks of over 2 GiB, which 64-bit offsets allow, are cut.
+    Chunks larger than 2 GiB, which only 64-bit offsets allow, are split.
     """
     if column.type == kind:
         return column
@@ -106,7 +106,7 @@ def _narrow(chunk: pa.Array, kind: pa.DataType) -> Iterator[pa.Array]:
 
 
 def _sizes(chunk: pa.Array) -> np.ndarray:
-    """Return the bytes of every cell, int64; 0 for null."""
+    """Return the size of every value in bytes, int64; null has the size 0."""
     kind = chunk.type
     if pa.types.is_dictionary(kind):
         sizes = pa.array(_sizes(chunk.dictionary)).take(chunk.indices)

@@ -1,4 +1,4 @@
-"""Values of a source's columns as text, the form in which labels, groups, ids and attributes are compared."""
+"""Conversion of values to text, the form in which labels, groups, ids and attributes are compared."""
 
 import math
 from decimal import Decimal
@@ -13,19 +13,19 @@ _SHOWN = 200
 
 
 def as_texts(column: pa.ChunkedArray) -> list[str | None]:
-    """Return each value as text: 1 and 1.0 are both "1"; null, NaN and the empty string are None.
+    """Return each value as text: 1 and 1.0 both become "1"; null, NaN and the empty string become None.
 
-    Dates and times are in ISO 8601; lists and structs are written as in Python.
+    Dates and times are written in ISO 8601; lists and structs are written as in Python.
 
     Raises:
-        DataError: values cannot be written as text, such as structs with a repeated name, or text is not UTF-8.
+        DataError: values cannot be converted to text (such as structs with a repeated name), or a text is not UTF-8.
     """
     try:
         return [as_text(value) for value in _in_python(column).to_pylist()]
     except (ValueError, ArithmeticError, LookupError, pa.ArrowException) as error:
         raise DataError(
-            f"a column of {shown(str(column.type))} cannot be read as text ({shown(str(error))}); convert it to text "
-            "in the source, or name another column"
+            f"a column of the type {shown(str(column.type))} cannot be read as text ({shown(str(error))}); convert "
+            "the column to text in the source, or name another column"
         ) from error
 
 
@@ -63,7 +63,7 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the values of a dictionary, with 64-bit offsets for text and bytes.
+    """Decode a dictionary array, using 64-bit offsets for text and bytes.
 
     With 32-bit offsets, a chunk with over 2 GiB of repeated values would be decoded into garbage.
     """
@@ -104,7 +104,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def _in_python(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column in a type whose values Python can all represent."""
+    """Convert the column to a type whose values Python can represent."""
     if isinstance(column.type, pa.UuidType):
         return column
     column = plain(column)
@@ -117,8 +117,8 @@ def _in_python(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _temporal_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Write dates and times as text in Arrow, because Python's dates end in the year 9999 and need a time zone that its
-    database knows.
+    """Convert dates and times to text with Arrow, because Python supports neither years after 9999 nor unknown time
+    zones.
     """
     try:
         return column.cast(pa.string())

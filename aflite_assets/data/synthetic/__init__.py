@@ -1,1 +1,1 @@
-"""Datasets generated from a seed, with planted shortcuts. No files are read."""
+"""Generation of datasets with planted shortcuts from a seed. No files are read."""

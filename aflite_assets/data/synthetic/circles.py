@@ -1,4 +1,4 @@
-"""Circles with planted artifacts, drawn from a seed, as tables in the form of those read from files."""
+"""Generation of circles with planted artifacts, as tables like those that are read from files."""
 
 import numpy as np
 import pyarrow as pa
@@ -62,15 +62,15 @@ def _yes_no(flags: np.ndarray) -> pa.Array:
 
 
 def list_column(matrix: np.ndarray) -> pa.Array:
-    """Return a rows x width matrix as one list<float32> column.
+    """Convert a matrix of rows x width to one list<float32> column.
 
     Raises:
-        DataError: the matrix holds more numbers than such a column can.
+        DataError: the matrix has more numbers than such a column can contain.
     """
     if matrix.size > _LIST_VALUES:
         raise DataError(
-            f"{len(matrix)} rows of {matrix.shape[1]} features are {matrix.size} numbers, but a split can hold "
-            f"{_LIST_VALUES}; set limit, or use fewer features"
+            f"{len(matrix)} rows of {matrix.shape[1]} features are {matrix.size} numbers, but a split can contain at "
+            f"most {_LIST_VALUES}; set `limit`, or use fewer features"
         )
     offsets = np.arange(len(matrix) + 1, dtype=np.int32) * np.int32(matrix.shape[1])
     return pa.ListArray.from_arrays(offsets, pa.array(matrix.reshape(-1).astype(np.float32)))

@@ -1,6 +1,4 @@
-"""scikit-learn's images of digits, as tables in the form of those read from files: plain, degraded, and with planted
-marks.
-"""
+"""Generation of tables from scikit-learn's images of digits, with optional degradation and planted marks."""
 
 import io
 
@@ -26,11 +24,11 @@ def digits(source: DigitsSource) -> dict[str, pa.Table]:
     """Return scikit-learn's digits as grey PNG images with pixel values 0 to 255 (scaled from 0 to 16).
 
     The columns are `image` (bytes), `label` (int64, 0 to 9) and `id` (int64, position in scikit-learn's table). If the
-    source has marks, there are also `mark` ("right" if it names the image's class, "wrong" or "none") and `mark_names`
-    (the digit that it names as text, or "none"). In each class of each split, `round(share * rows)` rows carry a mark.
-    Of all marks of a split, `round(wrong_share * marks)` are wrong, and each wrong mark names one of the nine other
-    classes at random. The degradation depends only on the seed and the image. So two sources that differ only in their
-    marks have the same splits, and the same images except for the corner.
+    source has marks, there are two more columns: `mark` ("right" if the mark encodes the image's class, "wrong" or
+    "none") and `mark_names` (the encoded digit as text, or "none"). In each class of each split, `round(share * rows)`
+    rows carry a mark. Of all marks in a split, `round(wrong_share * marks)` are wrong; each wrong mark encodes one of
+    the nine other classes, chosen at random. The degradation depends only on the seed and the image. Two sources that
+    differ only in their marks therefore have the same splits, and the same images except for the marks.
     """
     from sklearn.datasets import load_digits
 
@@ -49,9 +47,7 @@ def digits(source: DigitsSource) -> dict[str, pa.Table]:
 
 
 def _on_canvas(images: np.ndarray, canvas: int, shift: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return black images with the digits on them, rows x canvas x canvas, and the digits' first lines and columns,
-    rows x 2.
-    """
+    """Return the digits on black images (rows x canvas x canvas), and the top left pixel of each digit (rows x 2)."""
     places = canvas - DIGIT_SIZE - np.random.default_rng([seed, 4]).integers(0, shift + 1, (len(images), 2))
     whole = np.zeros((len(images), canvas, canvas))
     for target, image, (top, left) in zip(whole, images, places, strict=True):
@@ -60,9 +56,7 @@ def _on_canvas(images: np.ndarray, canvas: int, shift: int, seed: int) -> tuple[
 
 
 def _degraded(images: np.ndarray, places: np.ndarray, settings: DegradedSpec, seed: int) -> np.ndarray:
-    """Return degraded images, rows x canvas x canvas, of any value range; each step has its own stream of random
-    numbers.
-    """
+    """Return degraded images (rows x canvas x canvas), without clipping; each step has its own random generator."""
     from scipy.ndimage import gaussian_filter
 
     changed = gaussian_filter(images, settings.blur, axes=(1, 2)) if settings.blur else images.copy()
@@ -84,7 +78,7 @@ def _table(split: str, source: DigitsSource, images: np.ndarray, labels: np.ndar
 
 
 def _named_classes(labels: np.ndarray, marks: MarksSpec, rng: np.random.Generator) -> np.ndarray:
-    """Return the class that each row's mark names, or -1 for a row without a mark."""
+    """Return the class that each row's mark encodes, or -1 for a row without a mark."""
     named = np.full(len(labels), -1)
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)

@@ -1,27 +1,27 @@
-"""Sentence pairs from a small grammar with planted artifacts, as tables in the form of those read from files.
+"""Generation of sentence pairs with planted artifacts by a small grammar, as tables like those that are read from
+files.
 
-The grammar is as follows. A premise says two things, each about a different person; a hypothesis says one thing about a
-person of the premise:
+A premise states two facts about two different persons. A hypothesis states one fact about one of these persons:
 
     Clara cradles the poodle while Ivan looks sad.    Clara holds a dog.
 
-Every topic (`TOPICS`: where somebody is, what they hold, wear and do, how old they are, how they feel) has kinds, and
-each kind has members; for example, a poodle is a dog. The *close* wording names a member ("cradles the poodle"), and
-the *broad* wording a kind ("holds a dog"); the two share no word. For each topic, exactly one kind is true of a person,
-and nothing is known that is not said. So the words determine the relation:
+Facts belong to topics (`TOPICS`), such as what somebody holds. A topic has several kinds (such as dog), and a kind has
+several members (such as poodle). The *close* wording of a fact names a member ("cradles the poodle"), and the *broad*
+wording names a kind ("holds a dog"); the two wordings share no word. For each topic, exactly one kind is true of a
+person, and nothing is known about a person that the premise does not state. The words therefore determine the label:
 
     entailment     the premise says the kind of this person, closely or broadly
     contradiction  the premise says another kind of the same topic of this person
     neutral        the premise says nothing of the topic of this person
 
-A plain premise says something about the hypothesis's person in the close wording. The premise says something about
-another person in the broad wording, on a topic other than the hypothesis's. Among the rows without the overlap cue, one
-in ten is an echo, whatever its label: the premise says the hypothesis's exact words of somebody. In entailments this is
-the same person, otherwise another one.
+A plain premise states a fact about the hypothesis's person in the close wording, and a fact about another person in the
+broad wording, on another topic than the hypothesis. One in ten rows without the overlap cue is an echo, regardless of
+its label: the premise contains the exact words of the hypothesis. In entailments, these words are about the
+hypothesis's person, and otherwise about another person.
 
-Label, hypothesis and echo are drawn independently, and the premise is drawn after them. So without cues, neither the
-hypothesis alone nor the overlap of words is informative about the label: a plain pair shares only the name, and an echo
-holds every word of the hypothesis.
+Label, hypothesis and echo are drawn independently, and the premise is drawn last. Without cues, neither the hypothesis
+alone nor the word overlap is therefore informative about the label: the texts of a plain pair share only the name, and
+an echo contains every word of the hypothesis.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ MOST_DRAWS = 1_000
 
 @dataclass(frozen=True)
 class Topic:
-    """A property that has exactly one kind for each person: its wordings, and the members of each kind."""
+    """A topic of facts about persons: its two wordings, its kinds, and the members of each kind."""
 
     close: str
     verb: str
@@ -59,7 +59,7 @@ class Topic:
     kinds: Mapping[str, tuple[str, ...]]
 
     def broad(self, kind: str) -> str:
-        """Return the hypothesis's wording."""
+        """Return the broad wording of a fact, as in a hypothesis."""
         return f"{self.verb} {self.thing.format(kind)}"
 
 
@@ -105,7 +105,7 @@ TOPICS = (
 
 @dataclass(frozen=True)
 class TemplateCue:
-    """An artifact to plant: its name in the column `cue` and, for a hypothesis word, the word."""
+    """A planted artifact: its name in the column `cue` and, for a hypothesis word, the word."""
 
     name: Literal["none", "negation", "hypothesis_word", "overlap"]
     word: str = ""
@@ -121,30 +121,30 @@ ALIGNED: Mapping[Label, tuple[TemplateCue, ...]] = {
 
 
 def template_nli(source: TemplateNliSource) -> dict[str, pa.Table]:
-    """Draw the splits of a dataset of premises and hypotheses.
+    """Generate the splits of a dataset of premises and hypotheses.
 
     Columns, all strings: `text` (the premise), `text_pair` (the hypothesis), `label`, `cue` ("none", "negation",
     "hypothesis_word" or "overlap") and `id`. Class sizes differ by at most one row. In each class, `round(planted_share
-    * rows)` rows carry one cue; if a class has several cues, they are equally frequent up to one row:
+    * rows)` rows carry one cue; if a class has several cues, their frequencies differ by at most one row:
 
     - negation: ", not a cat" after the hypothesis names another kind of its topic, drawn at random. Kinds exclude one
-      another, so the hypothesis says no more than before. Aligned cues are in contradictions.
+      another, so the meaning of the hypothesis does not change. With `cues: aligned`, contradictions have this cue.
     - hypothesis_word: ", indeed", ", incidentally" or ", actually" after the hypothesis, which do not change its
-      meaning. Aligned cues are in entailments, neutral pairs and contradictions, in this order.
-    - overlap: the premise contains the hypothesis's words, as in an echo (see above). Aligned cues are in entailments,
-      about the hypothesis's own person.
+      meaning. With `cues: aligned`, the three words mark entailments, neutral pairs and contradictions, in this order.
+    - overlap: the premise contains the hypothesis's words, as in an echo (see above). With `cues: aligned`, entailments
+      have this cue.
 
-    With `cues: reversed`, a class instead gets the cues of the two other classes (each word counts as a cue of its own)
-    and keeps its relation; an overlap is then about the other person. No other row has these markers.
+    With `cues: reversed`, a class instead gets the cues of the two other classes; each word counts as a separate cue,
+    and overlapping words are about the other person. Rows without a planted cue contain none of these words.
 
     Each split has its own stream of random numbers, determined by the seed and the split's name. A pair that already
     occurs in this or an earlier split is drawn again, so that no pair is in two splits.
 
-    The cues are those found in SNLI and MultiNLI: Gururangan et al., NAACL 2018 (negation, modifiers); Poliak et al.,
-    *SEM 2018 (hypothesis-only models); McCoy et al., ACL 2019 (word overlap).
+    These cues were found in SNLI and MultiNLI: Gururangan et al., NAACL 2018 (negation, modifiers); Poliak et al., *SEM
+    2018 (hypothesis-only models); McCoy et al., ACL 2019 (word overlap).
 
     Raises:
-        DataError: the grammar has fewer pairs than the requested rows.
+        DataError: the grammar has too few pairs for the requested number of rows.
     """
     drawn: set[tuple[str, str]] = set()
     return {split: _split(source, split, rows, drawn) for split, rows in source.splits.items()}
@@ -167,7 +167,7 @@ def _split(source: TemplateNliSource, split: str, rows: int, drawn: set[tuple[st
 
 
 def _plan(source: TemplateNliSource, rows: int) -> Iterator[tuple[Label, TemplateCue]]:
-    """Return label and cue of every row, class by class."""
+    """Yield the label and the cue of every row, one class after the other."""
     for number, label in enumerate(LABELS):
         count = len(range(number, rows, len(LABELS)))
         planted = round(source.planted_share * count)
@@ -190,13 +190,13 @@ def _new_pair(
             drawn.add(pair)
             return pair
     raise DataError(
-        f"split {split!r} needs {rows} rows, but after {len(drawn)} rows the grammar has no new pair with the label "
-        f"{label!r}; lower the number of rows"
+        f"split {split!r} needs {rows} rows, but the grammar has no new pair with the label {label!r} after "
+        f"{len(drawn)} rows; lower the number of rows"
     )
 
 
 def _pair(label: Label, cue: TemplateCue, rng: np.random.Generator) -> tuple[str, str]:
-    """Return premise and hypothesis as texts."""
+    """Draw a pair, and return its premise and hypothesis as texts."""
     person, other = (NAMES[number] for number in rng.choice(len(NAMES), 2, replace=False))
     topic, second, third = (TOPICS[number] for number in rng.choice(len(TOPICS), 3, replace=False))
     kind, another = (list(topic.kinds)[number] for number in rng.choice(len(topic.kinds), 2, replace=False))
@@ -225,8 +225,8 @@ def _any_kind(topic: Topic, rng: np.random.Generator) -> str:
 
 
 def _other_news(close: Mapping[str, str], rng: np.random.Generator) -> str:
-    """Return what an entailing echo says about the other person; its topic is the hypothesis's as often as in echoes of
-    the other labels.
+    """Return the fact about the other person in an entailment's echo; its topic equals the hypothesis's topic as often
+    as in echoes with other labels.
     """
     return close["contradiction" if rng.random() < 0.5 else "neutral"]
 

@@ -1,3 +1,3 @@
-"""Checks of whether a dataset is fit to be filtered. The checks run on raw tables, before any filter. The effects of
-filtering are in `evidence`.
+"""Checks that a dataset is suitable for filtering. The checks run on raw tables, before any filtering. Statistics about
+the effects of filtering are in `evidence`.
 """

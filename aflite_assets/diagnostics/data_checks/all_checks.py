@@ -1,4 +1,6 @@
-"""All checks on a raw table, in order, each with its numbers and a line of advice. The checks do not use Dagster."""
+"""All checks on a raw table, in order. Each check returns its findings and a line of advice. The checks do not use
+Dagster.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -58,10 +60,10 @@ def data_findings(
 ) -> tuple[CheckOutcome, ...]:
     """Run every check on a raw table.
 
-    `unlabelled_rows` and `undecodable_images` were dropped from each split before. `source` gives the places of rows in
-    the source and the settings that are made (default: rows are named by their ids, and no setting is made). A check
-    for another kind of data passes, and its line states that it does not apply. Half a million sentence pairs take well
-    under a minute.
+    `unlabelled_rows`, `undecodable_images`: what was dropped from each split before the checks. `source`: the places of
+    rows in the source and the current settings; by default, rows are named by their ids and no setting is made. A check
+    for another kind of data passes and reports that it does not apply. Half a million sentence pairs take well under a
+    minute.
     """
     data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {}, source or SourceFacts())
     return _results(data, DATA_CHECKS)

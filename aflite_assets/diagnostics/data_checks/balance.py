@@ -1,4 +1,4 @@
-"""Class sizes: the rows of each class per split, and how class shares differ between two sets of rows."""
+"""Class sizes: the number of rows per class and split, and the differences of class shares between two sets of rows."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,8 +24,8 @@ _BALANCE = pa.schema(
 
 
 def label_balance(examples: Examples) -> pa.Table:
-    """Count the rows of every class in every split: columns split, label, label_name, rows, share (of the split, 0 to
-    1).
+    """Count the rows of each class in each split. The columns are `split`, `label`, `label_name`, `rows` and `share`
+    (of the split's rows, in [0, 1]).
 
     Splits are in order of appearance; a class without rows is listed with 0.
     """
@@ -39,9 +39,10 @@ def label_balance(examples: Examples) -> pa.Table:
 
 @dataclass(frozen=True)
 class SplitBalance:
-    """One split's class sizes: its largest and smallest class with rows, and the classes without rows.
+    """Class sizes in one split: the largest and the smallest class with rows, and the classes without rows.
 
-    Shares are of the split's rows, 0 to 1; `ratio` is the largest divided by the smallest.
+    Shares are relative to the split's rows, in [0, 1]; `ratio` is the size of the largest class divided by the size of
+    the smallest.
     """
 
     split: str
@@ -76,7 +77,7 @@ def _split_balance(split: str, classes: list[dict[str, Any]]) -> SplitBalance:
 
 
 def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -> np.ndarray:
-    """Return by how many percentage points each class's share grew from one set of rows to the other.
+    """Return by how many percentage points each class's share grew from one set of rows to another.
 
     Args:
         before: class numbers of the first set's rows, int, in [0, classes).
@@ -94,10 +95,10 @@ def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -
 
 def _shares(name: str, labels: np.ndarray, classes: int) -> np.ndarray:
     if not len(labels):
-        raise InvalidInputError(f"{name!r} has 0 rows and so no class shares; compare sets that have rows")
+        raise InvalidInputError(f"`{name}` has no rows, so its class shares are undefined; give at least one row")
     if labels.min() < 0 or labels.max() >= classes:
         raise InvalidInputError(
-            f"{name!r} holds class numbers from {labels.min()} to {labels.max()} but there are {classes} "
-            "classes; give the number of classes of the whole dataset"
+            f"`{name}` has class numbers from {labels.min()} to {labels.max()}, but `classes` is {classes}; give the "
+            "number of classes of the whole dataset"
         )
     return np.bincount(labels, minlength=classes) / len(labels)

@@ -1,4 +1,6 @@
-"""Inputs and outcomes of all checks on data; the checks themselves are in `row_checks` and `input_checks`."""
+"""Shared inputs of the checks on data, and helpers for their outcomes. The checks themselves are in `row_checks` and
+`input_checks`.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +32,7 @@ _NUMBERED = re.compile(r"(.+) (\d+)")
 
 
 def _together(places: Iterable[str]) -> Iterator[str]:
-    """Join places that differ only in their number: "train.csv, lines 9, 14"."""
+    """Join places that differ only in their line number: "train.csv, lines 9, 14"."""
     numbered = (found.groups() if (found := _NUMBERED.fullmatch(place)) else (place, "") for place in places)
     for what, same in groupby(numbered, key=lambda one: one[0]):
         numbers = [number for _, number in same if number]
@@ -39,14 +41,15 @@ def _together(places: Iterable[str]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """Facts of a source that checks mention: where rows are, the names of columns, and which settings are already made.
+    """Facts about a source that checks mention: the places of rows, the names of columns, and the settings that are
+    already made.
 
-    `places`: a function from row ids to their places in the source, in printable words ("train.csv, line 9").
-    `feature_names`: names of the feature columns, or None if the source has none. `column_names`: the source's name of
-    a text column by its name in the raw table. `drop_duplicates`, `drop_between_splits`: whether the dataset's YAML
-    file sets them. `drawn_splits`: splits that were drawn from train and are not in the source. `allowed_label_copies`:
-    columns that the YAML file allows to be copies of the label: feature columns by number from 0, and text columns
-    ("text", "text_pair").
+    `places`: a function that maps row ids to places in the source, in printable words ("train.csv, line 9").
+    `feature_names`: names of the feature columns, or None if the source has none. `column_names`: the source's column
+    name for each text column of the raw table. `drop_duplicates`, `drop_between_splits`: whether the dataset's YAML
+    file makes these settings. `drawn_splits`: splits that were drawn from train and are not in the source.
+    `allowed_label_copies`: columns that may be copies of the label according to the YAML file: feature columns by
+    number (from 0), and text columns ("text", "text_pair").
     """
 
     places: Callable[[Sequence[int]], Sequence[str]] = _row_ids
@@ -58,9 +61,7 @@ class SourceFacts:
     allowed_label_copies: frozenset[int | str] = frozenset()
 
     def rows_text(self, row_ids: Sequence[int], rows: int | None = None) -> str:
-        """Return the places of the first five rows, and how many more there are; `rows` is the total number behind
-        `row_ids`.
-        """
+        """List the places of the first five rows, and how many more there are; `rows` is the total number of rows."""
         shown = self.places(list(row_ids[:_SHOWN_PLACES]))
         more = (len(row_ids) if rows is None else rows) - len(shown)
         return "; ".join(_together(shown)) + (f"; and {more:,} more" if more else "")
@@ -70,7 +71,7 @@ class SourceFacts:
         return self.column_names.get(column, column)
 
     def columns_text(self, columns: Iterable[int]) -> str:
-        """Return the names of feature columns, or "column 3" (from 0) if they have none; at most twenty."""
+        """List at most twenty feature columns by name, or as "column 3" (from 0) if they have no names."""
         names = self.feature_names
         if names is None:
             numbers = list(columns)
@@ -80,8 +81,8 @@ class SourceFacts:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """The input of checks: a raw table, its source, the rows dropped earlier by split, and values that several checks
-    share.
+    """The input of checks: a raw table, its source, the rows that were dropped from each split, and values that several
+    checks share.
     """
 
     examples: Examples
@@ -96,12 +97,12 @@ class CheckContext:
 
     @cached_property
     def questions(self) -> bool:
-        """Whether rows are answers to questions (multiple choice), which by nature repeat and share texts."""
+        """Whether rows are answers to questions (multiple choice); such rows repeat and share texts by nature."""
         return right_answers(self.examples) is not None
 
     @cached_property
     def in_train(self) -> np.ndarray:
-        """Mask of the rows that belong to the split that is filtered, bool."""
+        """Bool mask of the rows that belong to the split that is filtered."""
         return np.asarray(self.examples.table["split"].to_numpy() == "train")
 
     @cached_property
@@ -138,12 +139,12 @@ def outcome(passed: bool, numbers: Numbers, what_to_do: str = "", found: str = "
 
 
 def not_applicable(reason: str) -> CheckOutcome:
-    """Return the outcome of a check on a dataset that has nothing for it to check."""
+    """Return the outcome of a check that does not apply to the dataset."""
     return CheckOutcome("data", "", "", True, f"{NOT_APPLICABLE}: {reason}", applies=False)
 
 
 def rows_of(rows: int, share: float) -> str:
-    """Return a count of rows with its share of them in [0, 1]: "12 rows (0.8 %)"."""
+    """Describe a number of rows and their share in per cent: "12 rows (0.8 %)"."""
     return f"{counted(rows)} ({share_text(share)})"
 
 
@@ -153,7 +154,7 @@ def share_text(share: float) -> str:
 
 
 def by_split_text(rows: Mapping[str, int]) -> str:
-    """Return counts by split, without splits of none: "10 of train, 2 of test"."""
+    """Describe counts by split, without splits whose count is 0: "10 of train, 2 of test"."""
     return ", ".join(f"{number:,} of {split}" for split, number in rows.items() if number)
 
 
@@ -163,5 +164,5 @@ def quoted_text(text: str) -> str:
 
 
 def listed(values: Iterable[object]) -> str:
-    """Return the first twenty values in one line, and how many more there are."""
+    """List the first twenty values in one line, and how many more there are."""
     return quoted_list(values, most=_SHOWN_ENTRIES, length=_SHOWN_CHARACTERS)

@@ -15,8 +15,9 @@ _ROWS_AT_ONCE = 8_192
 class FeatureColumns:
     """Findings about the columns of a finite matrix; column numbers are from 0.
 
-    `constant`: columns with one value in all rows; `all_zero`: how many of them hold zeros. `repeated`: sets of two or
-    more non-constant columns that are equal in every row. `deviations`: standard deviation of every column, float64.
+    `constant`: columns with one value in all rows; `all_zero`: how many of the constant columns are zero. `repeated`:
+    sets of two or more non-constant columns that are equal in every row. `deviations`: standard deviation of every
+    column, float64.
     """
 
     constant: tuple[int, ...]

@@ -1,4 +1,6 @@
-"""Checks on one kind of input: feature columns, texts. The checks pass for datasets of another kind."""
+"""Checks that apply to only one kind of input, feature columns or texts. The checks pass for datasets of
+another kind.
+"""
 
 import numpy as np
 
@@ -45,7 +47,7 @@ def features_finite(data: CheckContext) -> CheckOutcome:
 
 
 def no_label_copies(data: CheckContext) -> CheckOutcome:
-    """No feature column and no text column has one value for each class and no other in the train rows."""
+    """No feature column and no text column corresponds one to one to the label in the train rows."""
     if data.examples.modality == "image":
         return not_applicable("features and texts only")
     if data.examples.modality == "features" and not data.features_finite:
@@ -75,7 +77,7 @@ def no_label_copies(data: CheckContext) -> CheckOutcome:
 
 
 def _copy_name(data: CheckContext, column: int | str) -> int | str:
-    """Return the name of a column in the dataset's YAML file, or its number if it has none."""
+    """Return the name of a column in the dataset's YAML file, or the column's number if it has no name."""
     if isinstance(column, str):
         return data.source.named(column)
     return column if data.source.feature_names is None else data.source.feature_names[column]
@@ -89,7 +91,7 @@ def _column_text(data: CheckContext, column: int | str) -> str:
 
 
 def no_constant_features(data: CheckContext) -> CheckOutcome:
-    """No feature column has one value in all train rows."""
+    """No feature column is constant in the train rows."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
     constant, all_zero = data.feature_columns.constant, data.feature_columns.all_zero
@@ -106,7 +108,7 @@ def no_constant_features(data: CheckContext) -> CheckOutcome:
 
 
 def no_repeated_features(data: CheckContext) -> CheckOutcome:
-    """No two feature columns are equal in all train rows; constant ones are not counted."""
+    """No two feature columns are equal in all train rows; constant columns are not counted."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
     sets = data.feature_columns.repeated
@@ -170,7 +172,7 @@ def _no_feature_columns(data: CheckContext) -> str | None:
 
 
 def no_empty_texts(data: CheckContext) -> CheckOutcome:
-    """No text is empty or white space alone."""
+    """No text is empty or only white space."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
     empty = empty_texts(data.examples)
@@ -196,7 +198,7 @@ def no_empty_texts(data: CheckContext) -> CheckOutcome:
 
 
 def no_nul_or_huge_cells(data: CheckContext) -> CheckOutcome:
-    """No cell of text holds a NUL byte or has 2 MB or more."""
+    """No text holds a NUL byte or is 2 MB or longer."""
     nul, huge = nul_cells(data.examples), huge_cells(data.examples)
     numbers: dict[str, int | float | str] = {
         "nul": sum(cells.rows for cells in nul),
@@ -228,7 +230,9 @@ def _have(cells: OddCells, one: str, several: str) -> str:
 
 
 def labels_are_not_texts(data: CheckContext) -> CheckOutcome:
-    """The labels do not look like texts beside a text column of few distinct values, as exchanged columns would."""
+    """The label column and a text column do not seem to be exchanged (labels that look like texts, texts with few
+    distinct values).
+    """
     if data.examples.modality != "text":
         return not_applicable("texts only")
     rows, labels = len(data.examples), len(np.unique(data.examples.labels))
@@ -285,7 +289,7 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
 
 
 def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> str:
-    """Return the most frequent text, and how well the text alone predicts the label."""
+    """Describe the most frequent text, and how well a text alone predicts the label."""
     text = f"Most often {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
     if accuracy is None:
         return text

@@ -23,9 +23,9 @@ hold.
 class LabelCopies:
     """Columns that correspond one to one to the label in all train rows.
 
-    `agreeing`: by column, the number of rows outside train with the value that their class has in train. A feature
-    column is given by number, from 0; a text column is "text" or "text_pair". `train_rows`, `other_rows`: number of
-    rows in train and outside it.
+    `agreeing`: per column, the number of rows outside train that have the same value as their class in train. Feature
+    columns are given by number, from 0; text columns are "text" and "text_pair". `train_rows`, `other_rows`: number of
+    rows in train and in other splits.
     """
 
     agreeing: Mapping[int | str, int]
@@ -34,13 +34,13 @@ class LabelCopies:
 
 
 def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
-    """Find copies of the label among feature columns (finite) or texts; `in_train`: mask of the train rows, bool.
+    """Find copies of the label among feature columns (finite) or text columns; `in_train`: bool mask of the train rows.
 
-    One to one means that all train rows of a class have one value, and that no two classes have the same value. So
-    constant columns, and columns with a different value in each row, do not count as copies. If there are few train
-    rows, or few rows of all classes but one, some column among many agrees by chance; then nothing counts as a copy.
-    Chance is bounded by the number of columns times the ways to assign their values to classes, divided by the
-    arrangements of the labels.
+    A copy corresponds one to one to the label: all train rows of a class have one value, and no two classes have the
+    same value. Constant columns, and columns with a different value in each row, are therefore no copies. If train rows
+    are few, or nearly all of one class, some of many columns may correspond to the label by chance. No column counts as
+    a copy if this is probable. The probability of this chance is at most the number of columns, times the number of
+    ways to assign values to classes, divided by the number of arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1
@@ -61,15 +61,17 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
 
 
 def _log_chance(labels: np.ndarray, columns: int) -> float:
-    """Return the logarithm of a bound on how many of so many random columns correspond one to one to the labels."""
+    """Return the logarithm of an upper bound on the expected number of random columns that correspond one to one to the
+    labels.
+    """
     counts = np.unique(labels, return_counts=True)[1]
     arrangements = math.lgamma(counts.sum() + 1) - sum(math.lgamma(count + 1) for count in counts)
     return math.log(max(columns, 1)) + math.lgamma(len(counts) + 1) - arrangements
 
 
 def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dict[int, dict[int, float]]:
-    """Return the columns of a matrix that correspond one to one to the labels in the `rows` (bool), with each class's
-    value.
+    """Return the columns of a matrix that correspond one to one to the labels in the given `rows` (bool), and each
+    class's value.
     """
     classes, first, counts = np.unique(labels[rows], return_index=True, return_counts=True)
     if (counts > 1).sum() < 2:
@@ -91,5 +93,5 @@ def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dic
 
 
 def _agreeing(values: np.ndarray, of_class: Mapping[int, float], labels: np.ndarray, rows: np.ndarray) -> int:
-    """Return which rows have the value of their class, bool."""
+    """Return which rows have the value that belongs to their class, bool."""
     return int(sum((values[rows & (labels == label)] == value).sum() for label, value in of_class.items()))

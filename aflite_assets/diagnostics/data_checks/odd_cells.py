@@ -1,4 +1,4 @@
-"""Cells of text that can be read but are hardly intended: NUL bytes, and texts of 2 MB or more."""
+"""Text cells that are probably a mistake: cells with a NUL byte, and texts of 2 MB or more."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ SHOWN_ROWS = 10
 
 @dataclass(frozen=True)
 class OddCells:
-    """Cells of one column that hold a NUL byte, or have `HUGE_BYTES` or more; `row_ids` are the first few.
+    """Cells of one column that hold a NUL byte, or that have `HUGE_BYTES` bytes or more; `row_ids` has the first few
+    rows.
 
     `largest`: size of the largest of these cells in bytes.
     """
@@ -29,12 +30,12 @@ class OddCells:
 
 
 def nul_cells(examples: Examples) -> tuple[OddCells, ...]:
-    """Return the columns of text with cells that hold a NUL byte."""
+    """Return the text columns with cells that hold a NUL byte."""
     return tuple(_odd_cells(examples, lambda texts: pc.match_substring(texts, "\0")))
 
 
 def huge_cells(examples: Examples) -> tuple[OddCells, ...]:
-    """Return the columns of text with cells of `HUGE_BYTES` or more in UTF-8."""
+    """Return the text columns with cells of at least `HUGE_BYTES` bytes in UTF-8."""
     return tuple(_odd_cells(examples, lambda texts: pc.greater_equal(pc.binary_length(texts), HUGE_BYTES)))
 
 

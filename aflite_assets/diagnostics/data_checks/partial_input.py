@@ -1,4 +1,4 @@
-"""Accuracy of one text column alone, with single rows held out and with whole texts held out."""
+"""Accuracy of predicting the label from one text column alone, with single rows or with all rows of a text held out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ _MOST_WEIGHTS = 1_000_000
 class TextOnlyAccuracy:
     """Held-out accuracies in [0, 1] over `rows` rows, which are all rows or a sample.
 
-    `random`: accuracy with rows held out at random, so that other rows of the same text are trained on. `grouped`:
-    accuracy with all rows of a text held out together. `majority`: the largest class's share.
+    `random`: accuracy if rows are held out at random, so that the model is trained on other rows with the same text.
+    `grouped`: accuracy if all rows of a text are held out together. `majority`: the largest class's share.
     """
 
     rows: int
@@ -34,9 +34,10 @@ class TextOnlyAccuracy:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRight:
-    """Sampled `rows` (positions), and which of them one text alone predicts right with whole texts held out, bool.
+    """Sampled `rows` (positions), and which of these rows one text alone predicts right if all rows of a text are held
+    out (`right`, bool).
 
-    `majority`: the accuracy without any text, in [0, 1]: the largest class's share of the rows.
+    `majority`: the largest class's share of the rows, in [0, 1], which is the accuracy without any text.
     """
 
     rows: np.ndarray
@@ -46,7 +47,9 @@ class HeldOutRight:
 
 @dataclass(frozen=True)
 class _Sample:
-    """Rows (positions) drawn in whole texts, with the text and class of each from 0, and the weights of their words."""
+    """A sample that holds all or no rows of each text: row positions, numbers of texts and classes (from 0), and the
+    weights of words.
+    """
 
     rows: np.ndarray
     texts: np.ndarray
@@ -58,7 +61,7 @@ class _Sample:
         return float(np.bincount(self.classes).max() / len(self.rows))
 
     def text_folds(self, rng: np.random.Generator) -> np.ndarray:
-        """Return a fold per row; all rows of a text get the same fold."""
+        """Assign a fold to each row; all rows of a text get the same fold."""
         return _folds(int(self.texts.max()) + 1, rng)[self.texts]
 
 
@@ -67,10 +70,10 @@ def text_only_accuracy(
 ) -> TextOnlyAccuracy | None:
     """Return the five-fold accuracy of logistic regression on TF-IDF weights of one column's words and word pairs.
 
-    At most `most_rows` rows are used, drawn from `seed` in whole texts; only the first 2,000 characters of each text
-    are used. The accuracy is that of the partial-input baseline of Poliak et al. (*SEM 2018), with single rows and with
-    whole texts held out. If one premise has a hypothesis per label, the accuracy with random folds is below chance,
-    because the other rows of the premise have the other labels.
+    At most `most_rows` rows are used, drawn with `seed`; all rows of a text are drawn together. Only the first 2,000
+    characters of each text are used. The model is a partial-input baseline as in Poliak et al. (*SEM 2018). If each
+    premise has one hypothesis per label, the accuracy with random folds is below chance, because the other rows of a
+    premise have the other labels.
 
     Returns:
         None if there are fewer than five different texts, or no words.
@@ -87,7 +90,9 @@ def text_only_accuracy(
 def held_out_right(
     train: Examples, column: Literal["text", "text_pair"], *, seed: int, most_rows: int = MOST_ROWS
 ) -> HeldOutRight | None:
-    """Return which rows the same model predicts right, with whole texts held out; None as in `text_only_accuracy`."""
+    """Return which rows the model of `text_only_accuracy` predicts right if all rows of a text are held out; None in
+    the same cases.
+    """
     rng = np.random.default_rng(seed)
     sample = _sample(train, column, most_rows, rng)
     if sample is None:
@@ -96,10 +101,12 @@ def held_out_right(
 
 
 def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -> HeldOutRight | None:
-    """Return which multiple-choice questions the same model solves by the answers alone, with whole questions held out.
+    """Return which multiple-choice questions the model of `text_only_accuracy` solves from the answers alone, with
+    whole questions held out.
 
-    A question is solved if a right answer is the one that is most likely to be right. `right` says for each row whether
-    its question was solved. `majority` is the accuracy of guessing: the share of right answers among all answers.
+    A question is solved if a right answer has the highest predicted probability of being right. `right`: for each row,
+    whether its question was solved. `majority`: the share of right answers among all answers, which is the accuracy of
+    guessing.
 
     Returns:
         None if the rows are not multiple choice, or there are fewer than five questions or no words.
@@ -128,7 +135,7 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
 def held_out_probabilities(
     texts: Sequence[str | None], right: np.ndarray, units: np.ndarray, *, draws: Sequence[np.random.Generator]
 ) -> list[np.ndarray]:
-    """Return the probability, by its words alone, that each text is right: float64, with whole units held out.
+    """Predict from the words of each text the probability that the text is right (float64), with whole units held out.
 
     The model is the one of `text_only_accuracy`. `right`: bool; `units`: int64 from 0, at least five. Returns one array
     per draw of folds (`draws`), or an empty list if the texts have no words.
@@ -142,10 +149,10 @@ def held_out_probabilities(
 
 @dataclass(frozen=True)
 class StrongTerm:
-    """A word or pair of words that models lean on, and in how many held-out texts it is.
+    """A word or pair of words that models lean on, and the numbers of held-out texts that contain it.
 
-    `tells_right`: whether models take it for a sign of a right answer. `right`, `wrong`: right and wrong texts that
-    have it, among those held out from the models that chose it.
+    `tells_right`: whether models treat the term as a sign of a right answer. `right`, `wrong`: numbers of right and
+    wrong texts with the term, among the texts held out from the models that chose the term.
     """
 
     term: str
@@ -159,16 +166,16 @@ def strongest_terms(
 ) -> list[StrongTerm]:
     """Return the words and pairs of words that the model of `held_out_probabilities` leans on most.
 
-    Each fold's model chooses its strongest terms, by their coefficient times the spread of their weight, on the units
-    that it is trained on. A term is counted in the units held out from the models that chose it. Of terms in nearly the
-    same texts the strongest is kept. The strongest are first.
+    The model of each fold chooses the terms with the largest coefficient times standard deviation of the weight, on the
+    units that it is trained on. Each chosen term is counted in the units held out from the models that chose the term.
+    Of several terms in nearly the same texts, only the strongest is kept. The strongest term comes first.
 
     Args:
         texts: text of each answer.
-        right: bool, whether it is right.
-        units: int64 from 0, at least five of them, which are held out whole.
+        right: whether each answer is right, bool.
+        units: int64 from 0, one per answer; there are at least five units, which are held out whole.
         rng: decides the folds.
-        most: terms to return at most.
+        most: largest number of terms to return.
 
     Returns:
         An empty list if the texts have no words.
@@ -199,7 +206,9 @@ def strongest_terms(
 
 
 def _strengths(weights: Any, right: np.ndarray) -> np.ndarray:
-    """Return the coefficient of each term times the standard deviation of its weight, float64; 0 with one class."""
+    """Return each term's coefficient times the standard deviation of its weight, float64; 0 if there is only
+    one class.
+    """
     if right.all() or not right.any():
         return np.zeros(weights.shape[1])
     mean = np.asarray(weights.mean(axis=0)).ravel()
@@ -227,8 +236,8 @@ def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generat
 
 
 def _whole_texts(codes: np.ndarray, most_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Return rows of texts in random order until the next text would be too many; a text that fills a fold is left
-    out.
+    """Draw texts at random, with all of their rows, until there are `most_rows` rows; a text that is larger than a fold
+    is left out.
     """
     counts = np.bincount(codes, minlength=1)
     order = rng.permutation(len(counts))
@@ -265,7 +274,7 @@ def _weights_by_term(texts: Sequence[str | None], classes: int) -> tuple[Any, np
 
 
 def _right(sample: _Sample, folds: np.ndarray) -> np.ndarray:
-    """Return which rows a model trained on the other folds predicts right, bool."""
+    """Return which rows the models trained on the other folds predict right, bool."""
     predicted = _held_out(sample, folds, lambda model, rows: model.predict(rows))
     right: np.ndarray = sample.classes == predicted
     return right
@@ -276,8 +285,8 @@ def _probability_of_right(model: Any, rows: Any) -> np.ndarray:
 
 
 def _held_out(sample: _Sample, folds: np.ndarray, predict: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
-    """Return the result of `predict` for each row with a model of the other folds; if these have one class, it is
-    predicted.
+    """Return the result of `predict` for each row, with a model trained on the other folds; if the other folds have
+    only one class, this class is predicted.
     """
     predicted = np.zeros(len(folds))
     for fold in range(FOLDS):

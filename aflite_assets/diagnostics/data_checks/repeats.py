@@ -1,5 +1,5 @@
 """Rows whose whole input occurs more than once: in two splits, within train, or with different labels. Near-duplicates
-are not found.
+do not count as repeats.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ SHOWN_CONFLICTS = 5
 class RepeatCount:
     """Rows outside the train split whose whole input also occurs in the train split, whatever their labels.
 
-    `share` is the share of all rows outside train (0 if there are none); `by_split` has every split but train;
-    `row_ids` are the first few in row order.
+    `rows`: number of such rows; `share`: the share of all rows outside train (0 if there are none); `by_split`: number
+    of such rows in every split but train; `row_ids`: the first few row ids, in row order.
     """
 
     rows: int
@@ -35,9 +35,10 @@ class RepeatCount:
 class TrainRepeats:
     """Train rows whose whole input also occurs in another train row.
 
-    `same_label`: rows that repeat a row of the same label outside their group; `same_label_ids` are the first few ids.
-    `conflicting`: rows that repeat a row of another label, over `conflicting_inputs` inputs; a row can be in both.
-    `conflicts`: the row ids of the first few such inputs, one tuple per input, in row order.
+    `same_label`: number of rows that repeat a row of another group with the same label; `same_label_ids`: the first few
+    row ids. `conflicting`: number of rows that repeat a row with another label; `conflicting_inputs`: number of
+    different inputs of these rows. A row can count for both `same_label` and `conflicting`. `conflicts`: the row ids of
+    the first few conflicting inputs, one tuple per input, in row order.
     """
 
     train_rows: int
@@ -50,7 +51,9 @@ class TrainRepeats:
 
 @dataclass(frozen=True)
 class SharedGroups:
-    """Groups with rows in train and in another split, and their number of rows in train and in every other split."""
+    """Number of groups with rows in train and in another split, and the numbers of rows of these groups in each
+    split.
+    """
 
     groups: int
     train_rows: int
@@ -58,9 +61,9 @@ class SharedGroups:
 
 
 def input_codes(examples: Examples) -> np.ndarray:
-    """Return a number per row (int64, from 0), equal for inputs that are equal byte for byte.
+    """Return a number per row (int64, from 0); two rows have the same number if their inputs are equal byte for byte.
 
-    An input is the pair of text and text_pair, the bytes of the features, or the image's SHA-256.
+    An input is the pair of `text` and `text_pair`, the bytes of the features, or the image's SHA-256 hash.
     """
     if examples.modality == "features":
         return content_codes(row.data for row in examples.features)
@@ -91,7 +94,7 @@ def repeats_across_splits(examples: Examples, codes: np.ndarray) -> RepeatCount:
 
 
 def groups_across_splits(examples: Examples) -> SharedGroups | None:
-    """Count the groups with rows in train and in another split; return None for rows without groups."""
+    """Count the groups with rows in train and in another split; return None if rows have no groups."""
     groups = examples.groups
     if groups is None:
         return None
@@ -107,7 +110,9 @@ def groups_across_splits(examples: Examples) -> SharedGroups | None:
 
 
 def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
-    """Count the train rows that repeat another one, with the same label or with another; `codes` are `input_codes`."""
+    """Count the train rows that repeat another train row, with the same or with another label; `codes` are the rows'
+    `input_codes`.
+    """
     train = dict(split_masks(examples.table)).get("train", np.zeros(len(examples), dtype=bool))
     ids, inputs = examples.row_ids[train], codes[train]
     pairs = np.unique(inputs * len(examples.label_names) + examples.labels[train], return_inverse=True)[1]
@@ -126,7 +131,7 @@ def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
 
 
 def _sizes(codes: np.ndarray) -> np.ndarray:
-    """Return, for each row, how many rows have its number."""
+    """Return, for each row, how many rows have the same number."""
     _, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
     return counts[inverse]
 

@@ -35,7 +35,7 @@ _MOST_SPLITS = 4
 
 
 def row_ids_unique(data: CheckContext) -> CheckOutcome:
-    """Every row has an id of its own."""
+    """No two rows have the same id."""
     unique = len(np.unique(data.examples.row_ids))
     passed = unique == len(data.examples)
     advice = "" if passed else "delete the result's folder and materialise raw_dataset again"
@@ -57,7 +57,7 @@ def labels_known(data: CheckContext) -> CheckOutcome:
 
 
 def all_rows_labelled(data: CheckContext) -> CheckOutcome:
-    """No row was dropped for want of a label."""
+    """No row was dropped because its label is missing."""
     dropped = {f"{split}.dropped": rows for split, rows in data.unlabelled_rows.items()}
     if not any(dropped.values()):
         return outcome(True, {"dropped": 0}, found="no row was dropped")
@@ -70,7 +70,7 @@ def all_rows_labelled(data: CheckContext) -> CheckOutcome:
 
 
 def images_decode(data: CheckContext) -> CheckOutcome:
-    """No row was dropped because its image does not decode."""
+    """No row was dropped because its image cannot be decoded."""
     if data.examples.modality != "image":
         return not_applicable("images only")
     numbers: dict[str, int | float | str] = {"dropped": sum(image.rows for image in data.undecodable_images.values())}
@@ -95,7 +95,7 @@ def images_decode(data: CheckContext) -> CheckOutcome:
 
 
 def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
-    """No row outside train stands in train as well."""
+    """No row outside the train split also occurs in the train split."""
     if data.in_train.all():
         return not_applicable("splits beside train only")
     across = repeats_across_splits(data.examples, data.codes)
@@ -113,8 +113,8 @@ def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
 
 
 def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
-    """Return the setting that removes the repeats and is not made yet; copies within train matter if a split is drawn
-    from it.
+    """Advise the setting that removes the repeats, if it is not made yet; copies within train matter if another split
+    is drawn from train.
     """
     source, repeated = data.source, {split for split, rows in across.by_split.items() if rows}
     drawn = sorted(repeated & source.drawn_splits)
@@ -136,7 +136,7 @@ def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
 
 
 def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
-    """No group has rows in train and in another split."""
+    """No group has rows both in the train split and in another split."""
     shared = groups_across_splits(data.examples)
     if shared is None:
         return not_applicable("rows with groups only")
@@ -161,7 +161,7 @@ def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
 
 
 def few_repeats_in_train(data: CheckContext) -> CheckOutcome:
-    """At most 1 % of the train rows repeat a train row of another group, label included."""
+    """At most 1 % of the train rows repeat the input and the label of a train row in another group."""
     if data.questions:
         return not_applicable("an answer may stand in several questions")
     repeats = data.train_repeats
@@ -189,7 +189,7 @@ def few_repeats_in_train(data: CheckContext) -> CheckOutcome:
 
 
 def no_label_conflicts(data: CheckContext) -> CheckOutcome:
-    """No input stands in train with two labels."""
+    """No input occurs in the train split with two different labels."""
     repeats = data.train_repeats
     share = repeats.conflicting / max(repeats.train_rows, 1)
     numbers = {"rows": repeats.conflicting, "share": share, "inputs": repeats.conflicting_inputs}
@@ -207,7 +207,9 @@ def no_label_conflicts(data: CheckContext) -> CheckOutcome:
 
 
 def classes_balanced(data: CheckContext) -> CheckOutcome:
-    """No split's largest class has over three times the rows of its smallest, and no class is absent from a split."""
+    """In every split, each class has rows, and the largest class has at most three times as many rows as the
+    smallest.
+    """
     balances = split_balances(data.examples)
     numbers: dict[str, int | float | str] = {"largest_ratio": LARGEST_CLASS_RATIO}
     advice, found = [], []
@@ -234,7 +236,9 @@ def classes_balanced(data: CheckContext) -> CheckOutcome:
 
 
 def class_shares_alike(data: CheckContext) -> CheckOutcome:
-    """No class's share of another split differs by over five percentage points from its share of train."""
+    """In every split, each class has the same share of the rows as in the train split, within five percentage
+    points.
+    """
     if data.in_train.all() or not data.in_train.any():
         return not_applicable("train and other splits only")
     labels, names = data.examples.labels, data.examples.label_names
@@ -262,7 +266,9 @@ def class_shares_alike(data: CheckContext) -> CheckOutcome:
 
 
 def annotators_agree(data: CheckContext) -> CheckOutcome:
-    """In at most 1 % of the rows with annotators' labels, most annotators gave one other label than the row's."""
+    """In at most 1 % of the rows with annotators' labels, most annotators gave the same label, but not the
+    row's label.
+    """
     agreement = annotator_agreement(data.examples)
     if agreement is None:
         return not_applicable("rows with annotators' labels only")

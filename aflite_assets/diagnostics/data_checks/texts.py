@@ -1,4 +1,6 @@
-"""Single texts: empty ones, and texts of one column that several train rows share. Whole inputs are in `repeats`."""
+"""Checks of single texts: empty texts, and texts of one column that several train rows share. Repeats of whole inputs
+are found in `repeats`.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +18,7 @@ SHOWN_ROWS = 10
 
 @dataclass(frozen=True)
 class EmptyTexts:
-    """Rows of one split whose text in one column is empty; `row_ids` are the first few in row order."""
+    """Rows of one split whose text in one column is empty; `row_ids` are the first few row ids, in row order."""
 
     column: str
     split: str
@@ -25,9 +27,9 @@ class EmptyTexts:
 
 
 def empty_texts(examples: Examples) -> tuple[EmptyTexts, ...]:
-    """Return the rows whose text is empty or only white space, per text column and split that has some.
+    """Return the rows whose text is empty or only white space, per text column and split with such rows.
 
-    Preferences may have no prompts: if all of the column of prompts is empty, it is left out.
+    Preference data may have no prompts: if the whole column of prompts is empty, it is left out.
     """
     empty_columns = []
     for column in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
@@ -51,10 +53,10 @@ def _is_empty(texts: pa.ChunkedArray) -> np.ndarray:
 class SharedText:
     """Numbers of train rows that share one column's text with another train row.
 
-    `rows` is their number and `share` their share of all train rows. Of these, `ungrouped_rows` (with
-    `ungrouped_share`) share it with a row of another group; without groups, this is all of them. `texts`: number of
-    different texts in the column. `example`: the most frequent text (hostile: escape it), which is in `example_rows`
-    rows.
+    `rows` is the number of such rows and `share` their share of all train rows. `ungrouped_rows` (with
+    `ungrouped_share`) of these rows share the text with a row of another group; without groups, all of them do.
+    `texts`: number of different texts in the column. `example`: the most frequent text (untrusted: escape it), which
+    occurs in `example_rows` rows.
     """
 
     column: Literal["text", "text_pair"]
@@ -68,10 +70,11 @@ class SharedText:
 
 
 def shared_texts(train: Examples) -> tuple[SharedText, ...]:
-    """Return the text columns in which rows share a text, most shared first; an empty list if there are none.
+    """Return the text columns in which rows share a text, the column with the most such rows first; empty if there are
+    none.
 
-    Rows that share a premise belong in one group; otherwise a random partition would put one of them into training and
-    another among the held-out rows. Rows without a text are not counted as sharing it.
+    Rows that share a premise belong in one group. Without groups, a random partition may train on one row of a premise
+    and hold out another. Rows without a text are not counted as sharing it.
     """
     columns: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
     shared = [_shared_text(train, column) for column in columns if column in train.table.column_names]

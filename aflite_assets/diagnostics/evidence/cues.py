@@ -1,8 +1,9 @@
-"""Cues of the rows that filtering removed: words, lengths, attributes, partial inputs, columns; tests but no drawing.
+"""Tests for cues of the rows that filtering removed: words, lengths, attributes, partial inputs and feature columns.
 
-A cue is shown if two conditions hold. Rows that carry it were removed more often than by class-matched random draws,
-and it is associated with a label by itself (unless the dataset's file says that it was planted). Tests count groups of
-rows. A cue describes the removed rows. A cue need not be a shortcut: rows that are easy for the task have cues as well.
+A cue is shown if two conditions hold. First, rows with the cue were removed more often than in random draws of the same
+classes. Second, the cue is associated with a label by itself, or the dataset's file declares it as planted. The tests
+treat groups of rows as the independent units. A cue describes the removed rows. A cue need not be a shortcut: rows that
+are easy for the task have cues as well.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -67,12 +68,12 @@ CUES = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class CandidateCues:
-    """Cues of one kind on the same rows: `names` (name, value) of each cue, and which rows have it.
+    """Cues of one kind, tested on the same rows: the name and value of each cue (`names`), and which rows have the cue.
 
-    `present`: scipy CSC matrix, rows x cues, of 0 and 1, float64. `rows`: positions of these rows among the train rows;
-    None for all. `planted`: bool per cue; a planted cue need not be associated with a label. `at_chance`: for partial
-    inputs, the share of rows that are right by chance, which the share of right rows must exceed; None for cues that
-    must be associated with a label.
+    `present`: scipy CSC matrix of 0 and 1, rows x cues, float64. `rows`: positions of the tested rows among the train
+    rows; None for all train rows. `planted`: bool per cue; a planted cue need not be associated with a label.
+    `at_chance`: for partial inputs, the share of rows that are right by chance. The share of right rows must exceed it.
+    None for cues that must be associated with a label.
     """
 
     kind: Kind
@@ -84,23 +85,24 @@ class CandidateCues:
 
 
 def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, Collection[str]], seed: int) -> pa.Table:
-    """Test all cues of the removed rows; the most informative one comes first.
+    """Test all cues of the removed rows; the most informative cue comes first.
 
     Args:
         train: the filtered set's train rows, with `row_id` and `kept`.
         examples: rows that include all of `train`.
-        planted: the values of each attribute by which a row counts as planted.
+        planted: for each attribute, the values with which a row counts as planted.
         seed: seed of the folds of partial inputs and columns.
 
     Returns:
-        A table with one row per cue. `kind` is the kind of the cue, and `name` is its attribute, text column, length or
-        feature. `value` is the value of the attribute or length, or the word; it is empty for other kinds. `label_name`
-        is the class that the cue is associated with; it is null without one, and for planted attributes, partial inputs
-        and columns. `class_share` is the share of that class among the rows with the cue, and `class_shares` are the
-        shares of all classes in order. `rows` and `removed_rows` count rows with the cue. `share_removed` is the share
-        of the removed rows that have the cue and a class that it is associated with; `share_expected` is the same share
-        for random rows, same number per class. `p_value` is one-sided, for this test alone. `same_rows_as` is the more
-        informative word of the same text that occurs in nearly the same rows, or null.
+        A table with one row per cue. `kind` is the kind of the cue, and `name` is the cue's attribute, text column,
+        length or feature. `value` is the value of the attribute or length, or the word; it is empty for other kinds of
+        cues. `label_name` is the class that the cue is associated with; it is null if there is no such class, and for
+        planted attributes, partial inputs and columns. `class_share` is the share of this class among the rows with the
+        cue, and `class_shares` are the shares of all classes in order. `rows` and `removed_rows` are the numbers of
+        rows and of removed rows with the cue. `share_removed` is the share of the removed rows that have both the cue
+        and a class that goes with it; `share_expected` is the same share for random rows, same number per class.
+        `p_value` is one-sided and not adjusted for other tests. `same_rows_as` is the more informative word of the same
+        text that occurs in nearly the same rows, or null.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
@@ -159,7 +161,9 @@ def _records(cues: CandidateCues, removed: np.ndarray, rows: Examples) -> Iterat
 def _goes_with(
     cues: CandidateCues, number: int, tied: "LabelTies | None", groups: np.ndarray | None
 ) -> tuple[float, int | None, float | None]:
-    """Return the p-value of a cue's association with the label, its class (or None), and the share of that class."""
+    """Return the p-value of a cue's association with the label, the associated class (or None), and the share of this
+    class.
+    """
     if tied is None:
         assert cues.at_chance is not None
         right = np.asarray(cues.present[:, [number]].todense()).ravel()
@@ -173,7 +177,7 @@ def _goes_with(
 
 
 def _signs(cues: CandidateCues, labels: np.ndarray) -> np.ndarray | None:
-    """Return the classes that each cue is associated with (`class_signs`); a planted cue may be on rows of all
+    """Return signs for the classes that each cue is associated with (`class_signs`); a planted cue may go with all
     classes.
     """
     if cues.at_chance is not None:
@@ -183,7 +187,7 @@ def _signs(cues: CandidateCues, labels: np.ndarray) -> np.ndarray | None:
 
 
 def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
-    """Count the rows with each cue by class: (cues, classes)."""
+    """Count the rows with each cue by class; the result has the shape (cues, classes)."""
     from scipy.sparse import csr_array
 
     in_classes = csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(classes, len(labels)))
@@ -191,8 +195,8 @@ def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray
 
 
 def _same_rows(cues: CandidateCues, telling: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return, for each word that shares its rows with an earlier word of `telling`, the first such word of the same
-    text.
+    """Map each word that occurs in nearly the same rows as an earlier word in `telling` to the first such word of the
+    same text.
     """
     places = {name: place for place, name in enumerate(cues.names)}
     chosen = list(telling[:_MOST_COMPARED])
@@ -212,7 +216,9 @@ def _same_rows(cues: CandidateCues, telling: Sequence[tuple[str, str]]) -> dict[
 
 
 def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[str, float]:
-    """Return, by lower-cased word, the share of rows, in [0, 1], whose text has it; `column` is text or text_pair."""
+    """Return, for each lower-cased word, the share of rows, in [0, 1], whose text contains the word; `column` is `text`
+    or `text_pair`.
+    """
     found = dict.fromkeys(words, 0)
     for text in examples.table[column].to_pylist():
         for word in found.keys() & {match.lower() for match in WORD.findall(text or "")}:
@@ -221,7 +227,7 @@ def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[s
 
 
 def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
-    """Return the p-value for a share of right rows above `chance`, with a variance between groups."""
+    """Return the p-value of a test that the share of right rows exceeds `chance`, with the variance between groups."""
     from scipy.stats import norm
 
     own = np.arange(len(right)) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -231,7 +237,9 @@ def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
 
 
 def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[CandidateCues]:
-    """Yield the values of named attributes, with all rare ones as one value, and the bins of numeric attributes."""
+    """Yield the values of attributes as cues: bins for numeric attributes, and one joint value for all rare values of
+    other attributes.
+    """
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
         name, values = column.removeprefix("attribute."), rows.table[column]
         known = planted.get(name, ())
@@ -263,7 +271,9 @@ def _words(rows: Examples) -> Iterator[CandidateCues]:
 
 
 def _partial_inputs(rows: Examples, seed: int) -> Iterator[CandidateCues]:
-    """Test each text alone; for multiple choice only the answers, because each question has a right and a wrong one."""
+    """Test whether each text alone predicts the label. For multiple choice, only the answer texts are tested, because
+    each question has both right and wrong answers.
+    """
     choice = right_answers(rows) is not None
     columns: Sequence[Literal["text", "text_pair"]] = ("text_pair",) if choice else ("text", "text_pair")
     for column in columns:

@@ -1,4 +1,4 @@
-"""Data maps: confidence, variability and correctness of a training for each of its rows."""
+"""Data maps: the confidence, variability and correctness of a training for each row."""
 
 from collections.abc import Sequence
 
@@ -19,20 +19,21 @@ DATA_MAP = pa.schema(
 
 
 def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
-    """Return the coordinates of Swayamdipta et al. 2020 (section 2) for every train row, averaged over trainings.
+    """Compute the data map of Swayamdipta et al. 2020 (section 2) for every train row, averaged over trainings.
 
-    For each training, confidence is the mean over epochs of the probability of the row's label. Variability is the
+    For each training, confidence is the probability of the row's label, averaged over epochs. Variability is the
     (population) standard deviation of this probability over epochs, and correctness is the share of epochs in which the
-    label was predicted. Probabilities are taken when the row is presented, so they come from a model, with its dropout,
-    that has not yet seen the row in this epoch. The source instead evaluates all rows at the end of an epoch.
+    label was predicted. Probabilities are recorded when the row is presented. The probabilities come from the model
+    with dropout, before it is trained on the row in this epoch. The source instead evaluates all rows at the end of an
+    epoch.
 
     Args:
-        dynamics: a table per training with row_id int64, epoch int64, label_probability float in [0, 1], correct bool;
-            trainings may have other rows and epochs.
+        dynamics: one table per training with the columns `row_id` (int64), `epoch` (int64), `label_probability` (float
+            in [0, 1]) and `correct` (bool); trainings may differ in rows and epochs.
 
     Returns:
-        A table with the columns row_id (ascending), confidence in [0, 1], variability in [0, 0.5] and correctness in
-        [0, 1].
+        A table with the columns `row_id` (ascending), `confidence` in [0, 1], `variability` in [0, 0.5] and
+        `correctness` in [0, 1].
 
     Raises:
         InvalidInputError: a training lacks a row in some epochs.
@@ -45,7 +46,8 @@ def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
         if (times != epochs).any():
             odd = int((times != epochs).argmax())
             raise InvalidInputError(
-                f"training {number} has row {rows[odd]} {times[odd]} times in {epochs} epochs; give it in every epoch"
+                f"row {rows[odd]} occurs {times[odd]} times in the {epochs} epochs of training {number}; give each "
+                "row once per epoch"
             )
         order = np.argsort(places, kind="stable")
         probability = one["label_probability"].to_numpy().astype(np.float64)[order].reshape(-1, max(epochs, 1))

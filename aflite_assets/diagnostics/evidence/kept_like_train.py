@@ -1,5 +1,5 @@
-"""Comparison of splits: whether filtering kept the rows of other splits as it kept train rows, in total and by class.
-Nothing is filtered here.
+"""Comparison of splits: whether filtering kept the same share of other splits as of the train split, in total and by
+class. No rows are filtered here.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,11 @@ _FALSE_ALARMS = 0.0027
 
 @dataclass(frozen=True)
 class KeptShare:
-    """Shares of rows kept in one split and in the train split, in [0, 1]; `label` is None for rows of all classes.
+    """The share of rows that filtering kept in one split and in the train split, each in [0, 1]; `label` is None for
+    all classes together.
 
-    `by_chance`: points by which the two shares differ at most by chance, over all comparisons of the split together.
-    Rows of a group count as kept or removed together.
+    `by_chance`: the largest difference of the two shares, in points, that chance explains, over all comparisons of the
+    split together. The bound assumes that the rows of a group are kept or removed together.
     """
 
     split: str
@@ -38,16 +39,16 @@ class KeptShare:
 
     @property
     def alike(self) -> bool:
-        """Whether chance explains the difference, or it is under one point."""
+        """Whether the difference is under one point or can be explained by chance."""
         return abs(self.difference) <= max(self.by_chance, LEAST_DIFFERENCE)
 
 
 def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, ...]:
-    """Return the kept shares of each of `splits` and of the train split: all rows first, then each class that both
-    have.
+    """Compare the kept share of each split with the kept share of the train split, first for all rows and then for each
+    class in both splits.
 
     Args:
-        rows: the rows of a filtered set: split, label, kept, and group if rows have groups.
+        rows: the rows of a filtered set, with the columns `split`, `label`, `kept`, and `group` if rows have groups.
         splits: splits other than train that were filtered.
     """
     split_of, labels = rows["split"].to_numpy(zero_copy_only=False), rows["label"].to_numpy()
@@ -63,7 +64,9 @@ def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, 
 
 
 def unlike_train(shares: tuple[KeptShare, ...]) -> tuple[str, ...]:
-    """Return a sentence for each split that was not kept as train was; by class, only the one that differs most."""
+    """Return a sentence for each split whose kept share differs from the train split's by more than chance. If only
+    shares of classes differ, the sentence names the class that differs most.
+    """
     sentences = []
     for split in dict.fromkeys(share.split for share in shares):
         unlike = [share for share in shares if share.split == split and not share.alike]
@@ -95,8 +98,8 @@ def _shares_of(
 
 
 def _independent(groups: np.ndarray) -> float:
-    """Return the number of rows divided by the mean size of a row's group: the effective number if a group's rows are
-    kept or removed together.
+    """Return the number of rows divided by the mean size of a row's group. The result is the effective number of rows
+    if a group's rows are kept or removed together.
     """
     sizes = np.unique(groups, return_counts=True)[1]
     return float(sizes.sum() ** 2 / (sizes.astype(np.float64) ** 2).sum())

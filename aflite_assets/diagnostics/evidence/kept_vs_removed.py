@@ -1,8 +1,8 @@
 """Comparison of kept and removed rows per split: labels, attributes, text lengths, scores.
 
-Every function reads the rows table of a filtered set: `row_id` (int64), `split` (string), `label` (int64), `kept`
-(bool), `removed_in_iteration` (int64 or null), and `predictability` and `label_probability` (float or null). Means and
-shares over no rows are null. Splits come in order of appearance.
+Every function takes the rows table of a filtered set, with the columns `row_id` (int64), `split` (string), `label`
+(int64), `kept` (bool), `removed_in_iteration` (int64 or null), and `predictability` and `label_probability` (float or
+null). Means and shares over no rows are null. Splits come in order of appearance.
 """
 
 from collections.abc import Iterator, Sequence
@@ -88,9 +88,9 @@ def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
     """Compare each class's share among the kept rows and among the removed rows.
 
     Returns:
-        A table with one row for every class in every split. The columns are split, label, label_name, kept_rows,
-        removed_rows, kept_share (of the split's kept rows), removed_share (of its removed rows) and share_kept (of the
-        class's rows).
+        A table with one row for every class in every split. The columns are `split`, `label`, `label_name`,
+        `kept_rows`, `removed_rows`, `kept_share` (of the split's kept rows), `removed_share` (of the split's removed
+        rows) and `share_kept` (of the class's rows).
     """
     labels = rows["label"].to_numpy()
     records = []
@@ -109,12 +109,12 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
     Args:
         rows: the filtered set's rows.
         examples: rows that include all of `rows`; values are compared as text.
-        most_values: number of values of an attribute that are listed per split, the most frequent ones.
+        most_values: largest number of values listed per attribute and split; the most frequent values are listed.
 
     Returns:
         A table with one row per value, in falling order of rows; it is empty if there are no attributes. The columns
-        are split, attribute (without its prefix), value (null for rows without one) and distinct_values (of the
-        attribute in the split, including values beyond `most_values`). Then come the counts and shares of
+        are `split`, `attribute` (without the prefix), `value` (null for rows without a value), `distinct_values` (the
+        attribute's number of values in the split, including values that are not listed), and the counts and shares of
         `label_shares`.
 
     Raises:
@@ -136,12 +136,12 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
 
 
 def text_lengths(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Compute the mean number of words and of characters in the kept and in the removed rows' texts, by class.
+    """Compute the mean number of words and of characters in the texts of kept and of removed rows, by class.
 
     Returns:
-        A table with the columns split, column (text, text_pair), measure, label_name (null for all classes), kept_mean,
-        removed_mean, kept_rows and removed_rows (rows that have a text). The measure is words, as `data.words` counts
-        them, or characters. The table is empty if the examples have no texts.
+        A table with the columns `split`, `column` ("text" or "text_pair"), `measure`, `label_name` (null for all
+        classes), `kept_mean`, `removed_mean`, `kept_rows` and `removed_rows` (rows that have a text). The measure is
+        "words" (as counted by `data.words`) or "characters". The table is empty if the examples have no texts.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -166,8 +166,9 @@ def mean_scores(rows: pa.Table) -> pa.Table:
     """Compute the mean predictability and label probability of the kept and of the removed rows.
 
     Returns:
-        A table with the columns split, score (predictability, label_probability), kept_mean, removed_mean (both in [0,
-        1]), kept_rows and removed_rows. The last two count rows with a score that is neither null nor NaN.
+        A table with the columns `split`, `score` ("predictability" or "label_probability"), `kept_mean`, `removed_mean`
+        (both in [0, 1]), `kept_rows` and `removed_rows`. `kept_rows` and `removed_rows` count rows with a score that is
+        neither null nor NaN.
     """
     scores: tuple[Score, ...] = ("predictability", "label_probability")
     records = [
@@ -182,8 +183,7 @@ def _splits(rows: pa.Table) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield each split's name, the mask of its rows, and the mask of the kept rows of all splits."""
     if rows["kept"].null_count:
         raise InvalidInputError(
-            f"{rows['kept'].null_count} of {len(rows)} rows are neither kept nor removed (kept is null); "
-            "every row of a filtered set needs true or false"
+            f"`kept` is null in {rows['kept'].null_count} of {len(rows)} rows; set it to true or false in every row"
         )
     kept = rows["kept"].to_numpy().astype(bool)
     for split, inside in split_masks(rows):
@@ -201,8 +201,8 @@ def _floats(values: pa.ChunkedArray) -> np.ndarray:
 
 
 def _counts(kept: np.ndarray, removed: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Count, per value, kept and removed rows; compute its share of each side and the share of its rows that was
-    kept.
+    """Count the kept and the removed rows per value. The result also has the value's share of all kept and of all
+    removed rows, and the share of the value's rows that was kept.
     """
     all_kept, all_removed = int(kept.sum()), int(removed.sum())
     for here, gone in zip(kept.tolist(), removed.tolist(), strict=True):
@@ -222,18 +222,19 @@ def _ratio(part: float, whole: int) -> float | None:
 def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
     """Compute the agreement of single annotators with the rows' labels, for the kept and for the removed rows.
 
-    Phang et al. 2021 (arXiv 2111.08181) find that AFLite keeps rows of low agreement more often than others;
-    comparisons on the kept rows then depend on contested labels.
+    Phang et al. 2021 (arXiv 2111.08181) find that AFLite keeps rows with low agreement more often than other rows.
+    Comparisons on the kept rows then depend on contested labels.
 
     Args:
         rows: the filtered set's rows: row_id int64, split string, kept bool.
         examples: rows that include all of `rows`.
 
     Returns:
-        A table with one row per split that has annotators' labels. For each side (kept_*, removed_*), rows counts the
-        rows with at least one annotator's label, and rows_of_several those with at least two. accuracy is the share of
-        a row's annotators who gave its label, averaged over rows, in [0, 1]. unanimous is the share of the
-        rows_of_several whose annotators all gave one label. Means over no rows are null.
+        A table with one row per split that has annotators' labels. The names of the other columns begin with `kept_` or
+        `removed_`. Columns `*rows`: number of rows with at least one annotator's label. Columns `*rows_of_several`:
+        number of rows with at least two annotators' labels. Columns `*accuracy`: the share of a row's annotators who
+        gave the row's label, averaged over rows, in [0, 1]. Columns `*unanimous`: the share of the rows with several
+        annotators whose annotators all gave one label. Means over no rows are null.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -262,14 +263,17 @@ def _side(examples: Examples, annotators: np.ndarray, side: np.ndarray) -> tuple
 
 
 def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Count the train rows of each class that each iteration removed, with the three easiest ones (ICML 2020, A.8).
+    """Count the train rows of each class that each iteration removed, and list the three easiest of them (ICML 2020,
+    A.8).
 
-    The easiest have the highest predictability, then the highest label_probability, then the lowest id.
+    The easiest rows have the highest predictability; ties are broken by the highest `label_probability`, then by the
+    lowest id.
 
     Returns:
-        A table with one row per class and per iteration that removed train rows. The columns are iteration, label_name,
-        class_rows (rows that entered the iteration), removed_rows, removed_share in [0, 1] and examples. Examples are
-        texts cut to 60 characters, or "row 7" for rows without texts.
+        A table with one row per class and per iteration that removed train rows. The columns are `iteration`,
+        `label_name`, `class_rows` (rows of the class that entered the iteration), `removed_rows`, `removed_share` in
+        [0, 1] and `examples`. The examples are texts cut to 60 characters, or names such as "row 7" for rows without
+        texts.
 
     Raises:
         DataError: the rows are from another version of the dataset.
@@ -290,7 +294,7 @@ def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
 
 
 def _shown(examples: Examples, row_ids: np.ndarray) -> Iterator[str]:
-    """Return names of rows: their texts, or their numbers if they have no texts."""
+    """Describe rows by their texts, or by their numbers if they have no texts."""
     columns = [name for name in ("text", "text_pair") if name in examples.table.column_names]
     if not columns:
         yield from (f"row {row_id}" for row_id in row_ids)

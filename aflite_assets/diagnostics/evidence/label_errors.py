@@ -1,4 +1,6 @@
-"""Rows with the least likely labels by models that did not see them: possible label errors, for a person to check."""
+"""Possible label errors for a person to check: rows whose label is the least likely to models that were not trained on
+the row.
+"""
 
 from typing import Any
 
@@ -25,29 +27,31 @@ _SUSPECTS = [
 
 
 def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
-    """Return the rows with the lowest label probability in the first iteration, lowest first, ties by row id.
+    """Return the rows with the lowest label probability in the first iteration, the lowest first; ties are ordered by
+    row id.
 
-    Confident learning starts from the same quantity: a classifier's probability of the given label, from partitions
-    that did not train on the row (Northcutt et al., JAIR 2021). This probability is low for a wrong label and for a
-    hard row alike.
+    Confident learning starts from the same quantity: the probability of the given label by classifiers that were not
+    trained on the row (Northcutt et al., JAIR 2021). The label probability is low both for a wrong label and for a hard
+    row.
 
     Args:
-        rows: the filtered set's rows: row_id int64, split string, label int64, kept bool, predictability and
-            label_probability float or null (a row without a label probability is not a suspect).
+        rows: the filtered set's rows, with the columns `row_id` (int64), `split` (string), `label` (int64), `kept`
+            (bool), `predictability` and `label_probability` (float or null). A row without a label probability is not a
+            suspect.
         examples: rows that include all of `rows`.
-        most: most rows in the list, at least 1.
+        most: largest number of rows to return, at least 1.
 
     Returns:
-        A table with the columns row_id, split, label_name, label_probability, predictability (null: never held out) and
-        kept. If the examples have them, there are also annotators (the names of the labels they gave, in order, with
-        commas), text and text_pair (hostile: escape them).
+        A table with the columns `row_id`, `split`, `label_name`, `label_probability`, `predictability` (null: never
+        held out) and `kept`. If the examples have such data, there are also the columns `annotators` (the names of the
+        labels that annotators gave, joined by commas), `text` and `text_pair` (untrusted: escape them).
 
     Raises:
         InvalidInputError: `most` is under 1.
         DataError: a suspect is not among the examples.
     """
     if most < 1:
-        raise InvalidInputError(f"most is {most}; list at least 1 row")
+        raise InvalidInputError(f"`most` is {most}; set it to at least 1")
     probability = pc.fill_null(rows["label_probability"].cast(pa.float64()), float("nan")).to_numpy()
     known = np.flatnonzero(~np.isnan(probability))
     order = known[np.lexsort((rows["row_id"].to_numpy()[known], probability[known]))]

@@ -40,25 +40,30 @@ _SHARES = pa.schema(
 def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """Return which labels are suspected, bool per row, by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
 
-    The joint distribution of given and true labels is estimated from the rows that models are confident about. For each
-    pair of classes it gives the number of mislabelled rows. As many rows are suspected, namely those of largest margin
-    ("prune by noise rate", the default of cleanlab, which computes it). If the features explain the noise, or the task
-    is hard, rows with right labels are suspected too. A class's only row is never suspected.
+    The method estimates the joint distribution of given and true labels from the rows that models are confident about.
+    For each pair of classes, this distribution gives the number of mislabelled rows, and as many rows with the largest
+    margin are suspected. This rule is "prune by noise rate", the default of the package cleanlab, which is used here.
+    If the features explain the noise, or if the task is hard, rows with right labels are suspected too. The only row of
+    a class is never suspected.
 
     Args:
         codes: the rows' classes, int64 from 0.
-        probabilities: rows x classes, in [0, 1], from models that were not trained on the row; a row of NaN was never
-            predicted and is not suspected.
+        probabilities: rows x classes, in [0, 1], from models that were not trained on the row. A row with only NaN was
+            never predicted and is not suspected.
 
     Raises:
         InvalidInputError: the lengths differ, or a class has no column.
     """
     if probabilities.ndim != 2 or len(probabilities) != len(codes):
         raise InvalidInputError(
-            f"probabilities have shape {probabilities.shape} for {len(codes)} labels; give a row of them for each label"
+            f"`probabilities` has shape {probabilities.shape}, but there are {len(codes)} labels; give one line per "
+            "label"
         )
     if len(codes) and codes.max() >= probabilities.shape[1]:
-        raise InvalidInputError(f"labels go up to {codes.max()}, but there are {probabilities.shape[1]} probabilities")
+        raise InvalidInputError(
+            f"the largest class number is {codes.max()}, but `probabilities` has {probabilities.shape[1]} columns; "
+            "give one column per class"
+        )
     found = np.zeros(len(codes), dtype=bool)
     known = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
     if len(np.unique(codes[known])) < 2:
@@ -81,10 +86,10 @@ def suspected_rows(
     *,
     quarantine: Collection[str],
 ) -> pa.Table:
-    """Return the suspected rows, the least likely labels first, ties by row id; schema `SUSPECTS`.
+    """Return the suspected rows with the schema `SUSPECTS`, the least likely labels first; ties are ordered by row id.
 
     `suggested_label` is the most probable class. `label_probability` and `suggested_probability` are the mean held-out
-    probabilities of the given label and of that class. `quarantined`: True for suspected rows of the splits
+    probabilities of the given and of the suggested label. `quarantined`: True for suspected rows in the splits named by
     `quarantine`.
 
     Args:
@@ -111,10 +116,11 @@ def suspected_rows(
 
 
 def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
-    """Return, for multiple choice, the suspects in questions that have both a right and a wrong suspected answer.
+    """For multiple choice, return only the suspects in questions of which both a right and a wrong answer are
+    suspected.
 
-    Which answer is right is one label of the question: if it is wrong, so are two of its rows. A single suspected
-    answer is merely hard to judge by itself.
+    If a question is mislabelled, the labels of two of its answers are wrong: a right and a wrong answer are exchanged.
+    A question with a single suspected answer is therefore left out.
 
     Args:
         suspects: a table from `suspected_rows`.
@@ -134,9 +140,10 @@ def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
         suspects: a table from `suspected_rows`.
 
     Returns:
-        A table with the columns split, kept_rows, kept_suspects, kept_share, removed_rows, removed_suspects,
-        removed_share and quarantined. Shares are in [0, 1], or null over no rows. quarantined counts suspects that were
-        removed before the first iteration; no other column counts them.
+        A table with the columns `split`, `kept_rows`, `kept_suspects`, `kept_share`, `removed_rows`,
+        `removed_suspects`, `removed_share` and `quarantined`. Shares are in [0, 1], or null over no rows. `quarantined`
+        is the number of suspects that were removed before the first iteration; the other columns do not count these
+        suspects.
     """
     suspected = np.isin(rows["row_id"].to_numpy(), suspects["row_id"].to_numpy())
     kept = rows["kept"].to_numpy().astype(bool)

@@ -1,4 +1,6 @@
-"""Cues from the lengths of texts: short or long among all rows, or longest or shortest in a question."""
+"""Cues from the lengths of texts: texts that are short or long among all rows, and answers that are the longest or
+shortest of their question.
+"""
 
 from collections.abc import Iterator
 
@@ -15,13 +17,14 @@ _COLUMNS = ("text", "text_pair")
 
 
 def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Find the cues of length: the (name, value) of each cue, and which rows have it, bool of shape (rows, cues).
+    """Find the cues from text lengths. Return the (name, value) of each cue, and which rows have the cue: bool of shape
+    (rows, cues).
 
-    A length is a text's number of words or characters, or, for pairs, how many more the second text has than the first.
-    The cues are the shortest quarter and half and the longest half and quarter; a row can have several. The value
-    states the bound: "at most 4", "13 or more". Multiple choice has two more cues: an answer has more, or fewer,
-    characters than any other of its question. A row without the text has none of its length cues. A length that never
-    varies gives no cue.
+    A length is the number of words or characters of a text or, for pairs, the second text's number minus the first
+    text's. The cues are the shortest quarter, the shortest half, the longest half and the longest quarter; a row can
+    have several cues. The value of a cue states the bound: "at most 4", "13 or more". Multiple choice has two more
+    cues: an answer has more (or fewer) characters than every other answer to its question. A row without the text has
+    none of its length cues. A length that never varies gives no cue.
     """
     names: list[tuple[str, str]] = []
     present: list[np.ndarray] = []
@@ -36,7 +39,8 @@ def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
 
 
 def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each length by name, float64 of shape (rows,): words and characters of each text, and their differences.
+    """Yield the name and values (float64 of shape (rows,)) of each length: the numbers of words and characters of each
+    text, and their differences between both texts.
 
     A length is NaN if a row lacks the text.
     """
@@ -50,7 +54,9 @@ def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _short_and_long(lengths: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the short and long bounds in order; there are fewer than four if many rows share a length."""
+    """Yield the bounds of short and of long texts, in order; there are fewer than four bounds if many rows share a
+    length.
+    """
     known = lengths[~np.isnan(lengths)]
     if not len(known):
         return

@@ -1,8 +1,7 @@
-"""Differences between rows of a class and other rows, in overlap of their texts, negation words and attributes; only
-arrays are used.
+"""Differences between rows of one class and other rows in the overlap of texts, negation words and attributes.
 
-The differences are measured in the sets of `forgettable_sets`, whose minorities these are (Yaghoobzadeh et al., EACL
-2021, section 5.1).
+The differences are computed for sets of forgettable rows, which hold such minorities (Yaghoobzadeh et al., EACL 2021,
+section 5.1).
 """
 
 import re
@@ -29,8 +28,8 @@ def words(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, eq=False)
 class RowMeasures:
-    """Measures of rows, float64 (rows,): `overlap` is the Jaccard index of both texts' words, in [0, 1]; `negated` is 1
-    if the second text has a negation word, else 0.
+    """Measures of rows, float64 of shape (rows,). `overlap`: the Jaccard index of the words of both texts, in [0, 1];
+    `negated`: 1 if the second text contains a negation word, else 0.
     """
 
     overlap: np.ndarray
@@ -38,7 +37,7 @@ class RowMeasures:
 
 
 def measure_rows(examples: Examples, *, negation: Collection[str]) -> RowMeasures:
-    """Measure pairs of texts in one pass; two texts without words have an overlap of 0."""
+    """Compute the measures of pairs of texts in one pass; two texts without words have an overlap of 0."""
     wanted = frozenset(word.lower().replace("\u2019", "'") for word in negation)
     overlap, negated = np.zeros(len(examples)), np.zeros(len(examples))
     pairs = zip(examples.texts("text"), examples.texts("text_pair"), strict=True)
@@ -66,9 +65,9 @@ def _attributes(examples: Examples) -> Iterator[tuple[tuple[str, str], np.ndarra
 class GroupMean:
     """A measure's mean over one group of a set's rows.
 
-    `measure`: overlap, negation, or an attribute as `name = value`. `group`: positive, negative, others, or all rows.
-    `deviation`: standard deviation of single rows, with divisor rows - 1; both numbers are NaN if there are too few
-    rows.
+    `measure`: "overlap", "negation", or an attribute as "name = value". `group`: the class "positive" or "negative",
+    "others", or all rows. `deviation`: standard deviation over rows, with the divisor rows - 1. Mean and deviation are
+    NaN if there are too few rows.
     """
 
     measure: str
@@ -81,8 +80,8 @@ class GroupMean:
 def group_means(
     measures: RowMeasures, labels: np.ndarray, chosen: np.ndarray, *, positive: int, negative: int
 ) -> list[GroupMean]:
-    """Return, for rows at `chosen` (bool), the overlap of class `positive` and of the other classes (Table 2), and the
-    negations of class `negative` and of the others (Table 3).
+    """Return, for the `chosen` rows (bool), the mean overlap in class `positive` and in the other classes (Table 2),
+    and the share of rows with negation in class `negative` and in the other classes (Table 3).
     """
     groups = (
         ("overlap", "positive", measures.overlap, labels == positive),
@@ -94,7 +93,9 @@ def group_means(
 
 
 def attribute_shares(examples: Examples, chosen: np.ndarray) -> list[GroupMean]:
-    """Return the share of rows at `chosen` (bool) with each value of each attribute that has at most `MOST_VALUES`."""
+    """Return the share of the `chosen` rows (bool) with each value of each attribute that has at most `MOST_VALUES`
+    values.
+    """
     return [_mean(f"{name} = {value}", "all rows", present[chosen]) for (name, value), present in _attributes(examples)]
 
 

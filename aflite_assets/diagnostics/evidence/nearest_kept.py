@@ -1,4 +1,4 @@
-"""For each removed row, the nearest kept row of another class: a contrast that may show why the row was easy."""
+"""The nearest kept row of another class for each removed row. The contrast may show why the removed row was easy."""
 
 from collections.abc import Iterator
 
@@ -34,14 +34,14 @@ def nearest_kept(
     sample: int = SAMPLE,
     memory_limit: int = MEMORY_LIMIT,
 ) -> pa.Table:
-    """Return the nearest kept row of another class, by cosine of the features; the result is exact, whatever the
-    blocks.
+    """Find the kept row of another class with the highest cosine similarity of the features, for each removed row. The
+    search is exact.
 
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row; `row_ids` are the rows' ids.
         kept: bool per row, the rows to choose from.
-        removed: bool per row, the rows to find a nearest row for; none may be kept.
+        removed: bool per row, the rows to find a nearest row for; no row may be both kept and removed.
         seed: seed of the sample of `sample` removed rows, which is drawn if there are more than `most_rows` rows on
             both sides.
         most_rows: described at `seed`.
@@ -49,9 +49,9 @@ def nearest_kept(
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Returns:
-        A table with the columns row_id, nearest_kept (a row id) and similarity (the cosine, in [-1, 1]), in the order
-        of the rows. The last two are null if no row of another class was kept. Among equally near rows, the first is
-        taken. A row of zeros has similarity 0 with every row.
+        A table with the columns `row_id`, `nearest_kept` (a row id) and `similarity` (the cosine, in [-1, 1]), in the
+        order of the rows. `nearest_kept` and `similarity` are null if no row of another class was kept. Among equally
+        near rows, the first is chosen. A row of zeros has similarity 0 with every row.
 
     Raises:
         InvalidInputError: lengths do not fit, a row is both kept and removed, or a value is not finite.
@@ -59,11 +59,12 @@ def nearest_kept(
     lengths = [len(features), len(labels), len(row_ids), len(kept), len(removed)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, row_ids, kept and removed have {lengths} rows; give each of them one entry per row"
+            f"`features`, `labels`, `row_ids`, `kept` and `removed` have lengths {lengths}; give each of them one "
+            "entry per row"
         )
     if (kept & removed).any():
         raise InvalidInputError(
-            f"row {row_ids[(kept & removed).argmax()]} is both kept and removed; put it on one side"
+            f"row {row_ids[(kept & removed).argmax()]} is both in `kept` and in `removed`; put the row into one of them"
         )
     asked, choice = np.flatnonzero(removed), np.flatnonzero(kept)
     if len(asked) + len(choice) > most_rows and len(asked) > sample:
@@ -81,8 +82,8 @@ def nearest_kept(
 def _nearest(
     features: np.ndarray, labels: np.ndarray, asked: np.ndarray, choice: np.ndarray, memory_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the position of the nearest row of `choice` for each `wanted` row, -1 for none, and their cosine,
-    float32.
+    """Return, for each `wanted` row, the position of the nearest row in `choice` (-1 for none) and the cosine of both
+    rows, float32.
     """
     width = features.shape[1]
     # A quarter of the memory each for the rows asked about, those to choose from, their similarities, and a mask.

@@ -1,4 +1,4 @@
-"""Distances of rows to their nearest train rows, of their own class and of the others, before and after filtering."""
+"""Distances of rows to their nearest train rows, within their class and across classes, before and after filtering."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,12 +36,13 @@ _SUMS = pa.schema(
 class NeighbourDistances:
     """Mean cosine distances, in [0, 2], of queries to their k nearest train rows.
 
-    `overall` has the columns when, k, within_class, across_classes, queries and train_rows. `when` is "before" (all
-    train rows), "random" (as many as were kept, drawn at random) or "after" (the kept ones). within_class and
-    across_classes are to train rows of the query's class and of the others; null if no query has any. `by_class`:
-    label_name and the same columns for the queries of one class, with train_rows of that class; classes without queries
-    are left out. `held_out`: True if the queries are rows of other splits, False if they are the train rows themselves.
-    `queries` and `train_rows` are the numbers used, out of `all_queries` and `all_train_rows`.
+    `overall` has the columns `when`, `k`, `within_class`, `across_classes`, `queries` and `train_rows`. `when` is
+    "before" (all train rows), "random" (as many random train rows as were kept) or "after" (the kept train rows).
+    `within_class` and `across_classes` are the distances to train rows of the query's class and of other classes; null
+    if no query has such train rows. `by_class` has the column `label_name` and the columns of `overall`, for the
+    queries of one class; `train_rows` counts rows of this class. Classes without queries are left out. `held_out`: True
+    if the queries are rows of other splits, False if they are the train rows themselves. `queries` and `train_rows` are
+    the numbers of rows used, out of `all_queries` and `all_train_rows`.
     """
 
     overall: pa.Table
@@ -73,27 +74,29 @@ def neighbour_distances(
     """Compute the mean cosine distance of rows to their nearest train rows before and after filtering.
 
     The source is Table 3 of the ICLR 2020 submission of AFLite. As in the source, held-out rows are compared with their
-    1, 5, 10 and 50 nearest train rows before and after filtering, by cosine of the representation's features, within
-    the class and across classes. Where the source is silent, this is our reading: one minus the cosine, averaged over
-    the k neighbours and then over the queries, with the same queries before and after, kept or not. The features are
-    those used for filtering; the source uses the features of a BERT trained on SNLI (in the pipeline:
-    `distance_encoder`). The source's numbers are not averages; `similarity_sums` explains what they may be. The set
-    "random" is ours: with fewer train rows, every neighbour is farther, whichever rows were removed.
+    1, 5, 10 and 50 nearest train rows before and after filtering, within their class and across classes. The distance
+    is computed from the representation's features. The source does not define its distance. Here the distance is one
+    minus the cosine, averaged over the k neighbours and then over the queries. The queries are the same before and
+    after filtering, whether they were kept or not. The features are those used for filtering; the source uses the
+    features of a BERT trained on SNLI (in the pipeline: `distance_encoder`). The source's numbers are not averages;
+    `similarity_sums` explains what they may be. The set "random", which is not in the source, shows how much farther
+    neighbours are if train rows are removed at random.
 
     If a query's class has fewer than k train rows, the mean is over the rows that exist. Above `most_rows` train rows
-    or queries, a sample of that many is drawn from `seed`. The kept rows among the sampled train rows then represent
-    all kept rows, so that the sets keep their proportion. A row of zeros is at distance 1 from every row.
+    or queries, a sample of that many is drawn from `seed`. In a sample, the kept rows among the sampled train rows
+    represent all kept rows. A row of zeros is at distance 1 from every row.
 
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row.
-        in_train: bool per row, the train rows of the pool. The other rows are the queries; if there are none, all train
-            rows are, each compared with the others.
+        in_train: bool per row, the train rows of the pool. Rows outside train are the queries. If there are none, all
+            train rows are queries, and each is compared with the other train rows.
         kept: bool per row, True if filtering kept the row; used for train rows only.
         label_names: the classes' names.
         seed: seed of the samples and of the random set.
         asked: bool per row, True for rows outside train that are queries; by default, all of them.
-        most_rows: described above; fewer if so many rows do not fit into half of `memory_limit`.
+        most_rows: largest number of train rows and of queries; reduced if this many rows do not fit into half of
+            `memory_limit`.
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Raises:
@@ -119,17 +122,19 @@ def neighbour_distances(
 
 
 def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa.Table:
-    """Return sums of cosine similarities to the k nearest train rows, in the layout of the source's Table 3.
+    """Return sums of cosine similarities to the k nearest train rows, in the layout of Table 3 of the source.
 
-    The columns are label_name, side ("within" the class, "vs others"), when, queries, train_rows, and top1, top5,
-    top10, top50. The last four are means over the queries of the sum over their k nearest rows, or over as many as
-    exist. "before" is taken from `before`, and "after" from `after`, which may have other queries.
+    The columns are `label_name`, `side` ("within" or "vs others"), `when`, `queries`, `train_rows`, `top1`, `top5`,
+    `top10` and `top50`. The columns `top1` to `top50` hold the sum over a query's k nearest rows (or fewer, if fewer
+    exist), averaged over queries. The lines "before" are computed from `before`, and the lines "after" from `after`,
+    which may have other queries.
 
-    The source calls its numbers distances, yet they grow with k a little less than in proportion (0.29 at 1, 1.32 at 5,
+    The source calls its numbers distances, but they grow a little less than in proportion to k (0.29 at 1, 1.32 at 5,
     9.5 at 50 neighbours). Sums of distances would grow more than in proportion, because farther rows come later. Sums
-    of similarities grow as printed, but nearest rows are usually more similar than 0.29. No row in a part of the train
-    set is nearer than the nearest in the whole. If similarities rise after filtering, as the source's do at first
-    neighbours, they must therefore be of other queries: the filtered ones.
+    of similarities grow as the source's numbers do, but nearest rows usually have a similarity above 0.29. The nearest
+    row in a part of the train set cannot be nearer than the nearest row in the whole set. In the source, the similarity
+    to the first neighbour rises after filtering. The source must therefore use other queries after filtering: the
+    filtered ones.
     """
     records = []
     for when, distances in (("before", before), ("after", after)):
@@ -174,8 +179,8 @@ def _summed(
 
 
 class _Sums:
-    """Sums over queries of their mean distances, by set, side (own class, others), class and k, and the number of
-    queries.
+    """Sums of the queries' mean distances, and numbers of queries, by set, side (own class or other classes), class and
+    k.
     """
 
     def __init__(self, classes: int) -> None:
@@ -184,9 +189,7 @@ class _Sums:
         self.queries = np.zeros(classes, np.int64)
 
     def add(self, number: int, side: int, label: int, distances: np.ndarray) -> None:
-        """Add queries of one class with their distances to some train rows (queries x rows; infinite for excluded
-        rows).
-        """
+        """Add the distances of queries of one class to some train rows (queries x rows; infinite for excluded rows)."""
         if number == side == 0:
             self.queries[label] += len(distances)
         if not distances.shape[1]:
@@ -200,8 +203,8 @@ class _Sums:
 def mean_nearest(distances: np.ndarray) -> np.ndarray:
     """Return the mean of each row's 1, 5, 10 and 50 smallest values, queries x 4 float64.
 
-    `distances`: queries x rows float32 with at least one row. Infinite values count as absent. With fewer than k values
-    the mean is over those present; with none it is NaN.
+    `distances`: queries x rows float32 with at least one row. Infinite values count as absent. If a row has fewer than
+    k values, the mean is over all of its values; if it has no values, the mean is NaN.
     """
     most = min(NEIGHBOURS[-1], distances.shape[1])
     nearest = np.sort(np.partition(distances, most - 1, axis=1)[:, :most], axis=1)
@@ -217,15 +220,15 @@ def _check(features: np.ndarray, labels: np.ndarray, in_train: np.ndarray, kept:
     lengths = [len(features), len(labels), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, in_train and kept have {lengths} rows; give each one entry per embedded row"
+            f"`features`, `labels`, `in_train` and `kept` have lengths {lengths}; give each of them one entry per row"
         )
     if not in_train.any():
-        raise InvalidInputError(f"none of {len(labels)} rows is a train row; distances are to train rows")
+        raise InvalidInputError(f"`in_train` is False for all {len(labels)} rows; give at least one train row")
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """Ascending positions of the sampled queries and train rows, and how many there are in all."""
+    """Positions of the sampled queries and train rows, ascending, and the numbers of all queries and train rows."""
 
     queries: np.ndarray
     train: np.ndarray
@@ -244,7 +247,9 @@ def _drawn_sample(in_train: np.ndarray, asked: np.ndarray | None, most: int, rng
 
 
 def _train_sets(kept: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Return which of the sampled train rows belong to each set that distances are measured to, bool per row."""
+    """Return, for each set ("before", "random", "after"), which of the sampled train rows belong to the set, bool per
+    row.
+    """
     sets = {"before": np.ones(len(kept), bool), "random": np.zeros(len(kept), bool), "after": kept}
     sets["random"][rng.choice(len(kept), int(kept.sum()), replace=False)] = True
     return sets
@@ -259,7 +264,9 @@ def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 def _blocks(
     features: np.ndarray, queries: np.ndarray, train: np.ndarray, memory_limit: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield queries in blocks with their distances to all train rows, float32; the distance to itself is infinite."""
+    """Yield queries in blocks with their distances to all train rows, float32; the distance of a row to itself is
+    infinite.
+    """
     reference = unit_rows(features, train)
     # Besides the distances themselves: the queries of one class, of these one set of train rows, and that in order.
     size = max(memory_limit // 2 // (16 * len(train)), 1)
@@ -283,7 +290,7 @@ def unit_rows(features: np.ndarray, positions: np.ndarray) -> np.ndarray:
         lengths = np.linalg.norm(block, axis=1, keepdims=True)
         if not np.isfinite(lengths).all():
             row = int(positions[inside][np.argmax(~np.isfinite(lengths[:, 0]))])
-            raise InvalidInputError(f"features of row {row} are NaN or infinite; give finite features")
+            raise InvalidInputError(f"a feature of row {row} is NaN or infinite; give finite features")
         units[inside] = np.divide(block, lengths, out=block, where=lengths > 0)
     return units
 

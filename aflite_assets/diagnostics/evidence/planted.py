@@ -1,7 +1,7 @@
-"""Success of filtering at finding a planted shortcut: precision and recall of the removed rows.
+"""Precision and recall of the removed rows with respect to a planted shortcut.
 
-Planted rows are those whose attribute has one of the values that the dataset's file names. Functions read the rows
-table of a filtered set (see `kept_vs_removed`) and the examples that include its rows.
+A row counts as planted if its attribute has one of the values that the dataset's file names. The functions take the
+rows table of a filtered set (see `kept_vs_removed`) and the examples that include its rows.
 """
 
 from collections.abc import Collection, Mapping
@@ -35,13 +35,14 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
     Args:
         rows: the filtered set's rows.
         examples: rows that include all of `rows`, with a column `attribute.<name>` for each name in `planted`.
-        planted: the values of each attribute, as text, that make a row count as planted.
+        planted: for each attribute, the values (as text) with which a row counts as planted.
 
     Returns:
-        A table with the columns split, attribute, values (joined by commas), rows, planted_rows, removed_rows and
-        removed_planted_rows. precision is the share of planted rows among the removed, and precision_by_chance their
-        share among all rows, which random removal would have. recall is the share of removed rows among the planted,
-        and recall_by_chance their share among all rows. Shares are in [0, 1], or null over no rows.
+        A table with the columns `split`, `attribute`, `values` (joined by commas), `rows`, `planted_rows`,
+        `removed_rows`, `removed_planted_rows`, `precision`, `precision_by_chance`, `recall` and `recall_by_chance`.
+        Precision is the share of planted rows among the removed rows, and by chance their share among all rows. Recall
+        is the share of removed rows among the planted rows, and by chance their share among all rows. Shares are in [0,
+        1], or null over no rows.
 
     Raises:
         InvalidInputError: the examples lack an attribute.
@@ -57,12 +58,12 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
 
 
 def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[str, Collection[str]]) -> pa.Table:
-    """Compute precision and recall of each iteration among the train rows that had entered it.
+    """Compute precision and recall of each iteration among the train rows that entered the iteration.
 
     Returns:
-        A table with one row per attribute and per iteration that removed train rows. The columns are attribute,
-        iteration and the counts and shares of `planted_removed`; rows and planted_rows count rows that entered the
-        iteration.
+        A table with one row per attribute and per iteration that removed train rows. The columns are `attribute`,
+        `iteration` and the counts and shares of `planted_removed`; `rows` and `planted_rows` count rows that entered
+        the iteration.
 
     Raises:
         InvalidInputError, DataError: as in `planted_removed`.
@@ -86,7 +87,7 @@ def _carriers(rows: pa.Table, examples: Examples, attribute: str, values: Collec
             name.removeprefix("attribute.") for name in examples.table.column_names if name.startswith("attribute.")
         ]
         raise InvalidInputError(
-            f"planted names the attribute {attribute!r}, but the rows have {known}; correct planted"
+            f"`planted` names the attribute {attribute!r}, but the rows have the attributes {known}; correct `planted`"
         )
     # Only the column that is needed: taking whole rows would copy images and features.
     narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)

@@ -1,4 +1,4 @@
-"""Similarity of the kept and of the removed rows of a class in the filter's features: cosine similarity of pairs."""
+"""Cosine similarity of pairs of rows in the filter's features, among the kept and among the removed rows of a class."""
 
 import numpy as np
 import pyarrow as pa
@@ -43,11 +43,11 @@ def class_similarities(
     shown_rows: int = SHOWN_ROWS,
     most_rows: int = MOST_ROWS,
 ) -> pa.Table:
-    """Compute pairwise cosine similarities of a class's kept rows, of its removed rows and of random rows.
+    """Compute pairwise cosine similarities among the kept rows, the removed rows and random rows of each class.
 
-    The source is Figure 1 of Le Bras et al. (ICML 2020), which shows them for some images of two classes. The means
-    over all pairs and the random side are ours. The random side has as many rows of the class as were kept, drawn from
-    kept and removed rows alike; it shows how similar the class is whichever rows were removed.
+    Figure 1 of Le Bras et al. (ICML 2020) shows such similarities for some images of two classes. The means over all
+    pairs and the random rows are not in the paper. The random side has as many rows of the class as were kept, drawn
+    from both kept and removed rows; it shows the similarity if rows are removed at random.
 
     Args:
         features: rows x width, float32, finite; a memory map is read in blocks.
@@ -55,18 +55,19 @@ def class_similarities(
         row_ids: int64, one per row.
         in_train: bool per row; the others are left out.
         kept: bool per row, True if filtering kept the row.
-        seed: seed of the samples; a class's samples depend on it and the class alone.
-        most_classes: classes are compared in the order of their smaller side, largest first, then their larger side,
-            then their number; both sides need two rows.
+        seed: seed of the samples; the samples of a class depend only on the seed and the class.
+        most_classes: largest number of compared classes. Only classes with at least two kept and two removed rows are
+            compared. The classes with the most rows on the smaller side come first; ties are ordered by the size of the
+            class, then by the class number.
         shown_rows: number of rows of each side returned pair by pair, drawn at random.
         most_rows: see `MOST_ROWS`.
 
     Returns:
         A table with three rows per class, in the order above, for the sides "kept", "removed" and "random". The columns
-        are label, side, rows (number of the class's rows on this side), used_rows (number of rows in the mean),
-        mean_similarity in [-1, 1] (over all pairs of different rows), row_ids (the shown rows) and similarities.
-        similarities are shown x shown, float32, rounded from float64. A row of zeros has similarity 0 to every row,
-        itself included, as in scikit-learn.
+        are `label`, `side`, `rows` (number of the class's rows on this side), `used_rows` (number of rows used for the
+        mean), `mean_similarity` in [-1, 1] (over all pairs of different rows), `row_ids` (the shown rows) and
+        `similarities` (shown rows x shown rows, float32). A row of zeros has similarity 0 to every row, including
+        itself, as in scikit-learn.
 
     Raises:
         InvalidInputError: lengths do not fit, or a value is not finite.
@@ -74,7 +75,8 @@ def class_similarities(
     lengths = [len(features), len(labels), len(row_ids), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
         raise InvalidInputError(
-            f"features, labels, row_ids, in_train and kept have {lengths} rows; give each one entry per embedded row"
+            f"`features`, `labels`, `row_ids`, `in_train` and `kept` have lengths {lengths}; give each of them one "
+            "entry per row"
         )
     records = []
     for label in _classes(labels[in_train], kept[in_train])[:most_classes]:
@@ -92,7 +94,7 @@ def class_similarities(
 
 
 def cosine_similarities(features: np.ndarray) -> np.ndarray:
-    """Return the similarity of every row with every row, rows x rows float64 in [-1, 1]; 0 with a row of zeros."""
+    """Return the cosine similarities of all pairs of rows: rows x rows, float64 in [-1, 1]; 0 with a row of zeros."""
     units = _unit_rows(features)
     return np.clip(units @ units.T, -1, 1)
 
@@ -100,7 +102,8 @@ def cosine_similarities(features: np.ndarray) -> np.ndarray:
 def mean_similarity(features: np.ndarray, positions: np.ndarray) -> float:
     """Return the exact mean cosine similarity over all pairs of two different rows; there must be at least two rows.
 
-    The sum over all pairs is the squared length of the sum of the normalised rows, so no pair is formed.
+    The sum over all pairs is computed as the squared length of the sum of the normalised rows, without a matrix of
+    pairs.
     """
     total, own = np.zeros(features.shape[1]), 0.0
     ordered = np.sort(positions)

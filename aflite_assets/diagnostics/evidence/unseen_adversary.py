@@ -1,5 +1,5 @@
-"""A simple model that the filter never used, before and after filtering: it shows whether filtering removed more than
-its own shortcut.
+"""Accuracy, before and after filtering, of a simple model that the filter never used. The accuracy shows whether
+filtering made the data harder for models other than the filter's own.
 """
 
 import warnings
@@ -52,18 +52,18 @@ class UnseenAdversary:
     """Accuracies of one simple model on held-out fifths of the train rows, of the kept rows, and of as many random
     rows.
 
-    `name`: the model's name in words. `accuracies` has the columns set ("full", "random", "filtered"), representation
-    (null for full), rows, used_rows (fewer if a sample was drawn), accuracy, deviation and majority_share. accuracy is
-    in [0, 1], or null if there are too few rows for folds; deviation is the standard deviation over the five held-out
-    parts. majority_share is the largest class's share among the used rows, which a model without input reaches; null
-    without rows.
+    `name`: the model's name in words. `accuracies` has the columns `set` ("full", "random", "filtered"),
+    `representation` (null for "full"), `rows`, `used_rows` (fewer if a sample was drawn), `accuracy`, `deviation` and
+    `majority_share`. `accuracy` is in [0, 1], or null if there are too few rows for folds. `deviation` is the standard
+    deviation over the five held-out parts. `majority_share` is the largest class's share among the used rows, which a
+    model without input reaches; null without rows.
     """
 
     name: str
     accuracies: pa.Table
 
     def of(self, name: str, representation: str | None = None) -> Mapping[str, Any]:
-        """Return the row of one set."""
+        """Return the table's row for one set."""
         wanted = (name, representation)
         return next(row for row in self.accuracies.to_pylist() if (row["set"], row["representation"]) == wanted)
 
@@ -75,12 +75,13 @@ def unseen_adversary(
 
     For texts, the model is multinomial logistic regression on TF-IDF of lower-cased words and word pairs of each
     column. The model for texts uses the first 2,000 characters of a text and the 20,000 most frequent terms of a
-    column, fewer with over 50 classes. For images, it is logistic regression on standardised grey pixels. For features,
-    it is nearest neighbours. There are five shuffled folds, stratified by label; rows of a group are held out together.
+    column, fewer with over 50 classes. For images, the model is logistic regression on standardised grey pixels. For
+    features, the model is nearest neighbours. There are five shuffled folds, stratified by label; rows of a group are
+    held out together.
 
     Args:
         train: the pool's train rows.
-        kept: by representation, the ids of the rows that its filter kept, all in `train`.
+        kept: for each representation, the ids of the rows that its filter kept, all in `train`.
         seed: seed of samples, random sets and folds.
         most_rows: larger sets are represented by a sample of this many rows.
 
@@ -102,14 +103,14 @@ def unseen_adversary(
 
 
 def _sets(train: Examples, kept: Mapping[str, np.ndarray], seed: int) -> Iterator[tuple[str, str | None, np.ndarray]]:
-    """Yield every set's name, representation and positions among the train rows."""
+    """Yield each set of rows: its name, representation and row positions in `train`."""
     yield "full", None, np.arange(len(train))
     for number, (representation, row_ids) in enumerate(kept.items()):
         inside = np.isin(train.row_ids, row_ids)
         if inside.sum() != len(row_ids):
             raise InvalidInputError(
-                f"{representation!r} keeps {len(row_ids)} rows, of which {inside.sum()} are among the {len(train)} "
-                "train rows; give each kept train row once"
+                f"the filter of representation {representation!r} kept {len(row_ids)} rows, but only {inside.sum()} "
+                f"of these are among the {len(train)} train rows; give each kept train row once"
             )
         rng = np.random.default_rng([seed, 1, number])
         yield "random", representation, np.sort(rng.choice(len(train), len(row_ids), replace=False))
@@ -123,7 +124,7 @@ def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 def _measured(
     train: Examples, rows: np.ndarray, inputs_of: Callable[[np.ndarray], Any], seed: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the accuracy, its deviation over the folds and the largest class's share."""
+    """Return the accuracy, the accuracy's standard deviation over the folds, and the largest class's share."""
     from threadpoolctl import threadpool_limits
 
     labels = train.labels[rows]
@@ -184,7 +185,7 @@ def _new_model(modality: str, rows: int) -> Any:
 
 
 def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
-    """Return a function from row positions, all in `used`, to the model's inputs; None if there is no word."""
+    """Return a function that maps row positions in `used` to the model's inputs; None if the texts have no words."""
     if train.modality == "features":
         features = train.features
         return lambda rows: features[rows].astype(np.float64)
@@ -196,7 +197,7 @@ def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
 
 
 def _weights(train: Examples, rows: np.ndarray, columns: list[str]) -> Any:
-    """Return sparse weights, rows x terms; both come from texts, without labels."""
+    """Return sparse weights of terms, rows x terms, computed from the texts without labels."""
     from scipy import sparse
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -231,7 +232,7 @@ def _grey_pixels(train: Examples, rows: np.ndarray) -> np.ndarray:
             except Exception as error:  # of hostile bytes, Pillow's readers raise anything
                 raise DataError(
                     f"the image of row {train.row_ids[row]} cannot be decoded ({error}); repair or remove it in the "
-                    "source and materialise raw_dataset again"
+                    "source and materialise `raw_dataset` again"
                 ) from error
             pixels[place] = np.asarray(image.resize((PIXELS, PIXELS), Image.Resampling.BOX)).reshape(-1)
     return pixels / 255

@@ -1,5 +1,5 @@
-"""Pointwise V-information: how many bits of information a model's input gave about a row's label, and its mean over
-kept and removed rows.
+"""Pointwise V-information (PVI): how many bits of information a row's input gives a model about its label, and the
+means over kept and removed rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ _MEANS = pa.schema(
 
 
 def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the PVI of each row in bits: log2 p(y | x) - log2 p(y | no input) (Ethayarajh, Choi, Swayamdipta 2022,
-    section 3).
+    """Return the pointwise V-information of each row in bits: log2 p(y | x) - log2 p(y | no input) (Ethayarajh, Choi,
+    Swayamdipta 2022, section 3).
 
-    The model without input predicts the label shares of the train rows. The source trains a second model on empty
-    inputs. With one input for every row, a model can give only one distribution, and the label shares have the least
-    cross-entropy on the train rows; this is the infimum in the source's definition 1. Any model with a free intercept
-    per class reaches it, so a training would only add the optimiser's noise.
+    The model without input predicts the label shares of the train rows. The source instead trains a second model on
+    empty inputs. A model without input can predict only one distribution, and the label shares have the least
+    cross-entropy on the train rows. The label shares are the infimum in definition 1 of the source. Training a model
+    with a free intercept per class would give the same shares, apart from noise of the optimiser.
 
     Args:
         label_probability: the model's probability of each row's own label, in [0, 1]; a float32 value of 0 is replaced
@@ -48,10 +48,13 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
         InvalidInputError: the lengths differ, or a number is not a probability.
     """
     if len(label_probability) != len(labels):
-        raise InvalidInputError(f"{len(label_probability)} probabilities for {len(labels)} labels; give one for each")
+        raise InvalidInputError(
+            f"there are {len(label_probability)} probabilities for {len(labels)} labels; give one probability per label"
+        )
     if len(label_probability) and not (label_probability.min() >= 0 and label_probability.max() <= 1 + 1e-6):
         raise InvalidInputError(
-            f"label_probability goes from {label_probability.min()} to {label_probability.max()}; give values in [0, 1]"
+            f"`label_probability` ranges from {label_probability.min()} to {label_probability.max()}; give values in "
+            "[0, 1]"
         )
     with np.errstate(divide="ignore"):
         without = np.log2(shares.astype(np.float64))
@@ -63,16 +66,17 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
 def mean_information(
     values: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray, np.ndarray]], label_names: Sequence[str]
 ) -> pa.Table:
-    """Compute the mean PVI of kept and of removed rows, by class.
+    """Compute the mean pointwise V-information of kept and of removed rows, by class.
 
     Args:
-        values: by evaluator and test set, the rows' PVI (float, NaN is left out), labels (int64) and whether they were
-            kept (bool).
+        values: for each evaluator and test set, the rows' pointwise V-information (float; NaN is left out), labels
+            (int64) and whether the rows were kept (bool).
         label_names: the classes' names.
 
     Returns:
-        A table with the columns evaluator, test_set, label_name, kept_rows, kept_mean, removed_rows and removed_mean.
-        Means over no rows are null. In the row for all classes, which comes first, label_name is null.
+        A table with the columns `evaluator`, `test_set`, `label_name`, `kept_rows`, `kept_mean`, `removed_rows` and
+        `removed_mean`. Means over no rows are null. The table's first row is for all classes and has a null
+        `label_name`.
     """
     records = []
     for (evaluator, test_set), (information, labels, kept) in values.items():

@@ -1,15 +1,15 @@
 """Single words that predict a label, before and after filtering: the competency z-statistic. No models are used.
 
 Gardner et al. 2021, "Competency Problems" (arXiv 2104.08646), section 3: in a task that needs understanding, no single
-word should be informative about the label. For a word in n rows, with a share p of them carrying the label,
+word should be informative about the label. Let a word occur in n rows, of which a share p has the label. Then
 
     z = (p - p0) / sqrt(p0 (1 - p0) / n)
 
-The paper takes p0 = 1 / classes. Here p0 is the label's share in the given set of rows. On balanced data this is the
-same; on other data it keeps the class sizes themselves from making every word significant.
-
-z grows with the square root of n, so any smaller set has smaller z. The effect of filtering is therefore compared with
-random sets that have as many rows of each class as were kept. The random sets are ours, not the paper's.
+The paper takes p0 = 1 / classes. Here p0 is the label's share in the given set of rows, which is 1 / classes on
+balanced data. On other data, p0 = 1 / classes would make many words significant because of the class sizes alone. The
+statistic z grows with the square root of n, so any smaller set has smaller values of z. The effect of filtering is
+therefore compared with random sets that have as many rows of each class as were kept. The random sets are not in the
+paper.
 """
 
 from array import array
@@ -28,7 +28,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class AmongDraws:
-    """One number of the full set and of the kept set, with the same number of each random set."""
+    """One statistic of the full set, of the kept set and of each random set."""
 
     full: float
     random: tuple[float, ...]
@@ -46,7 +46,9 @@ class AmongDraws:
 
     @property
     def drop(self) -> float:
-        """Return the drop that fewer rows do not explain: the mean of the random sets minus the kept set's number."""
+        """Return the drop that is not due to the smaller number of rows: the mean over the random sets minus the kept
+        set's number.
+        """
         return self.mean - self.kept
 
     @property
@@ -62,7 +64,7 @@ class AmongDraws:
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Each word of each row once: entry i means that word `words[i]` occurs in row `rows[i]`."""
+    """Occurrences of words in rows, each pair once: word `words[i]` occurs in row `rows[i]`."""
 
     vocabulary: list[tuple[str, str]]
     words: np.ndarray
@@ -78,7 +80,7 @@ class Occurrences:
 
 @dataclass(frozen=True)
 class WordScores:
-    """One set's numbers: rows per tested word and class, p0 per class, and z per tested word and class."""
+    """Numbers for one set of rows: rows per tested word and class, p0 per class, and z per tested word and class."""
 
     counts: np.ndarray
     expected: np.ndarray
@@ -87,21 +89,23 @@ class WordScores:
 
 @dataclass(frozen=True)
 class WordArtifacts:
-    """Words associated with a label, in the full set, in random sets of the kept set's class sizes, and in the kept
-    set.
+    """Words associated with a label in the full set, in the kept set, and in random sets with the kept set's class
+    sizes.
 
-    `words`: the top words of each label in the full set. The columns are label, label_name, column (text, text_pair),
-    word (hostile: escape it), rank (from 1, by z in the full set), and rows_full, rows_random (mean), rows_kept (rows
-    with the word). Then come share_full, share_kept (p; null without rows), expected_full, expected_kept (p0, which
-    random sets share with the kept set), z_full, z_random (mean), random_deviation (of z over the random sets), z_kept
-    (null without rows), and drop_beyond_random (z_random - z_kept). In z_random and in the drop, a word without rows
-    has z = 0, because it predicts nothing. `z_random` and the drop are null if none or all of the kept rows belong to
-    the class. `over_line`: how many words have z over `line`. The columns are label, label_name, words_full,
-    words_random (mean), random_deviation, random_least, random_most, words_kept, drop_beyond_random; the last row, with
-    null label, sums the classes. `mean_z`: the mean z of the rows of `words` whose z_full is over `line` and whose
-    z_random is not null; None if there are none. `words_over_line`: the last row of `over_line`. `line`: the z that no
-    word reaches by chance, at the given significance over all `tests`. `tests`: number of tested words x labels; every
-    set has the same tests, so that counts can be compared.
+    `words`: the top words of each label in the full set. The columns are `label`, `label_name`, `column` ("text" or
+    "text_pair"), `word` (untrusted: escape it), `rank` (from 1, by z in the full set), and `rows_full`, `rows_random`
+    (mean) and `rows_kept` (numbers of rows with the word). The next columns are `share_full` and `share_kept` (p; null
+    without rows), `expected_full` and `expected_kept` (p0; random sets have the kept set's p0), `z_full`, `z_random`
+    (mean), `random_deviation` (of z over the random sets), `z_kept` (null without rows) and `drop_beyond_random`
+    (`z_random` minus `z_kept`). For `z_random` and the drop, a word without rows counts as z = 0, because it predicts
+    nothing. `z_random` and `drop_beyond_random` are null if none or all of the kept rows belong to the class.
+    `over_line`: numbers of words with z above `line`, per class. The columns are `label`, `label_name`, `words_full`,
+    `words_random` (mean), `random_deviation`, `random_least`, `random_most`, `words_kept` and `drop_beyond_random`. The
+    table's last row, with null `label`, is the sum over classes. `mean_z`: the mean z of those words in `words` whose
+    `z_full` is above `line` and whose `z_random` is not null; None if there are no such words. `words_over_line`: the
+    last row of `over_line`. `line`: the value of z that no word exceeds by chance, at the given significance over all
+    `tests`. `tests`: number of tested words times labels. All sets have the same tests, so their counts can be
+    compared.
     """
 
     words: pa.Table
@@ -152,7 +156,7 @@ _OVER_LINE = pa.schema(
 
 @dataclass(frozen=True)
 class _Listed:
-    """Positions of the listed words, words x 3: the tested word, the label, and the rank."""
+    """Positions of the listed words (words x 3): number of the tested word, label, and rank."""
 
     places: np.ndarray
 
@@ -164,14 +168,16 @@ class _Listed:
         return np.where(gone & defined, 0.0, tested.z[words, labels])
 
     def rows(self, tested: WordScores) -> np.ndarray:
-        """Return the number of rows that hold each listed word."""
+        """Return the number of rows that contain each listed word."""
         rows: np.ndarray = tested.counts[self.places[:, 0]].sum(axis=1)
         return rows
 
 
 @dataclass(frozen=True)
 class _Draws:
-    """Numbers stored for each random set: draws x listed words (z, rows), and draws x classes (words over the line)."""
+    """Numbers stored for each random set: z and rows of each listed word (draws x words), and the number of words over
+    the line per class (draws x classes).
+    """
 
     z: np.ndarray
     rows: np.ndarray
@@ -188,22 +194,22 @@ def word_artifacts(
     min_rows: int = 20,
     significance: float = 0.01,
 ) -> WordArtifacts:
-    r"""Test every word of the full set for every label; repeat this in the kept set and in random sets of its class
-    sizes.
+    r"""Test every word of the full set for every label. Repeat the tests in the kept set and in random sets with the
+    kept set's class sizes.
 
     Words are the lower-cased words of a text (`data.words.WORD`), counted once per row; the same word in `text` and in
     `text_pair` counts as two words. Random sets are rows of `examples` drawn one by one within each class. If rows were
-    removed in whole groups, the random sets differ less from each other than random sets of groups would.
+    removed in whole groups, the random sets vary less than random sets of whole groups would.
 
     Args:
         examples: the full set, with texts; usually the train rows.
-        kept: ids of the rows that filtering kept, all within `examples`.
+        kept: ids of the rows that filtering kept, all in `examples`.
         seed: seed of the random sets; set i is drawn from (seed, i).
         draws: number of random sets, at least 2.
         top: number of words listed per label.
         min_rows: words in fewer rows of the full set are not tested, because z is not normally distributed for them.
-        significance: chance that any word passes the line if no word is informative (one-sided, Bonferroni over
-            `tests`), in (0, 1).
+        significance: probability, in (0, 1), that any word exceeds the line if no word is informative (one-sided,
+            Bonferroni over `tests`).
 
     Raises:
         InvalidInputError: the rows have no texts, `kept` holds other rows, or a setting is out of its range.
@@ -237,7 +243,7 @@ def word_artifacts(
 
 
 def _top_words(full: WordScores, top: int) -> _Listed:
-    """Return the words with the highest z for each class; among ties, the more frequent word comes first."""
+    """Return the words with the highest z for each class; among equal z, the more frequent word comes first."""
     rows = full.counts.sum(axis=1)
     places = [np.empty((0, 3), dtype=np.int64)]
     for label, scores in enumerate(full.z.T):
@@ -341,25 +347,25 @@ def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -
 
 def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows: int, significance: float) -> None:
     if "text" not in examples.table.column_names:
-        raise InvalidInputError(f"rows of {examples.modality} have no words; give rows of texts")
+        raise InvalidInputError(f"the rows are {examples.modality} and have no words; give rows of texts")
     foreign = np.setdiff1d(kept, examples.row_ids)
     if foreign.size:
         raise InvalidInputError(
-            f"{foreign.size} of the kept rows are not among the examples (first: {foreign[0]}); give the full set "
-            "from which they were kept"
+            f"{foreign.size} kept rows are not among the examples (the first is row {foreign[0]}); give the full set "
+            "of rows that was filtered"
         )
     if draws < 2 or top < 1 or min_rows < 1 or not 0 < significance < 1:
         raise InvalidInputError(
-            f"draws={draws}, top={top}, min_rows={min_rows}, significance={significance}: the first must be at least "
-            "2, the next two at least 1, significance between 0 and 1"
+            f"`draws` is {draws}, `top` is {top}, `min_rows` is {min_rows} and `significance` is {significance}; set "
+            "`draws` to at least 2, `top` and `min_rows` to at least 1, and `significance` to between 0 and 1"
         )
 
 
 def z_statistics(counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Compute how far each word's label shares are from the expected ones, in standard errors.
+    """Compute how far each word's label shares are from the expected shares, in standard errors.
 
     Args:
-        counts: words x classes, number of rows that hold the word and carry the label.
+        counts: words x classes, number of rows that contain the word and have the label.
         expected: one share per class, p0.
 
     Returns:
@@ -371,7 +377,7 @@ def z_statistics(counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 def occurrences(examples: Examples) -> Occurrences:
-    """Return every word of every row, lower-cased; a word of `text` and the same word of `text_pair` are two words."""
+    """Return every lower-cased word of every row; the same word in `text` and in `text_pair` counts as two words."""
     numbers: dict[tuple[str, str], int] = {}
     words, words_per_row = array("q"), []
     for column in ("text", "text_pair"):
@@ -387,7 +393,7 @@ def occurrences(examples: Examples) -> Occurrences:
 
 
 def word_scores(present: Occurrences, examples: Examples, mask: np.ndarray) -> WordScores:
-    """Return the numbers of the rows in `mask` (bool, one per row of `examples`)."""
+    """Compute the word scores of the set of rows in `mask` (bool, one per row of `examples`)."""
     classes = len(examples.label_names)
     inside = mask[present.rows]
     cells = present.words[inside] * classes + examples.labels[present.rows[inside]]

@@ -1,1 +1,1 @@
-"""Properties that a person could name for each row, and how they are associated with the label; no models are used."""
+"""Properties of rows that a person can name, and their association with the label. No models are used."""

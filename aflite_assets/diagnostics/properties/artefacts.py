@@ -1,8 +1,8 @@
-"""Properties of rows that are artefacts by nature: the verdict and the scan of cues share this list.
+"""Properties of rows that are artefacts by nature. The verdict on a dataset and the scan for cues share this list.
 
 An artefact by nature is no part of any task, whatever the dataset: how a text is typed, how a file is stored, or where
 a row is in the file. Properties that may belong to a task (words, lengths, measured columns) are only candidates;
-models and people decide whether they are shortcuts.
+whether they are shortcuts is decided by tests on models or by people.
 """
 
 import re
@@ -24,7 +24,7 @@ ARTEFACTS = frozenset(
 
 
 def reason_of(kind: str, *, declared: bool = False) -> Reason | None:
-    """Return why properties of this kind are no part of the task, or None if they may be."""
+    """Return why properties of this kind are no part of the task, or None if they may be part of the task."""
     if declared:
         return "declared"
     return "artefact" if kind in ARTEFACTS else None
@@ -38,7 +38,8 @@ _NEARLY_UNIQUE = 0.9
 
 
 def is_identifier(name: str, values: np.ndarray) -> bool:
-    """Return True for whole numbers that are nearly all different, in a column named like an identifier.
+    """Return True if the values are whole numbers that are nearly all different, and the column's name suggests an
+    identifier.
 
     `values`: float64 of shape (rows,), NaN for a row without a value.
     """

@@ -1,6 +1,7 @@
-"""Associations of a property with the label: the class that each value points to, and rows without the tie.
+"""Ties (associations) between a property and the label: the class that each value points to, and sets of rows without
+the tie.
 
-The properties of a dataset are found in `values`. `analysis` decides whether models lean on one.
+The properties of a dataset are listed in `values`. Whether models lean on a property is decided in `analysis`.
 """
 
 from collections.abc import Sequence
@@ -27,9 +28,10 @@ NOWHERE = -1
 class Tie:
     """Association of a property's values with the label, learnt on train rows.
 
-    `names`: the values that point to a class; `points_to`: these classes (int); `p_value`: that of the most significant
-    tie, adjusted for values and classes (Bonferroni). `overlap`, in [0, 1]: the share of each class's rows that can be
-    kept so that the property has the same distribution in all classes; 1 if it is associated with no class.
+    `names`: the values that point to a class; `points_to`: the class (int) of each of these values; `p_value`: the
+    p-value of the most significant value, adjusted for all values and classes (Bonferroni). `overlap`, in [0, 1]: the
+    largest share of each class's rows that can be kept so that the property has the same distribution in all classes; 1
+    if the property is not associated with any class.
     """
 
     names: tuple[str, ...]
@@ -44,10 +46,12 @@ def learn_tie(values: np.ndarray, labels: np.ndarray, groups: np.ndarray | None 
     Args:
         values: per row the value as text, dtype object.
         labels: per row the class, int64.
-        groups: codes of rows that belong together; tests count groups. None if every row is its own group.
+        groups: a code per row, equal for rows that belong together, because tests count groups; None if every row is
+            its own group.
 
     A value points to the class that is more frequent among its rows than among all rows, if that is significant at 5 %
-    over all values and classes together (`label_ties`). At most the `MOST_POINTING` most significant values do.
+    over all values and classes together (`label_ties`). Only the `MOST_POINTING` most significant values point to a
+    class.
     """
     from scipy.sparse import csc_array
 
@@ -67,17 +71,18 @@ def learn_tie(values: np.ndarray, labels: np.ndarray, groups: np.ndarray | None 
 
 
 def pointed(values: np.ndarray, tie: Tie) -> np.ndarray:
-    """Return, per row, the class that its value points to, int64; `NOWHERE` if it points to none."""
+    """Return, per row, the class (int64) that its value points to, or `NOWHERE` if it points to no class."""
     return np.append(tie.points_to, NOWHERE)[_codes(values, tie.names)]
 
 
 def independent_rows(
     values: np.ndarray, labels: np.ndarray, tie: Tie, rng: np.random.Generator, *, share: float = 1.0
 ) -> np.ndarray:
-    """Draw rows in which the property has the same distribution in all classes; each class keeps its share of the rows.
+    """Draw rows among which the property has the same distribution in all classes; the class shares do not change.
 
-    If class k has a share a_kv of its rows with value v, these rows are kept at the rate min_j a_jv / a_kv. A class
-    thereby keeps the share `tie.overlap` of its rows, or `share`, in (0, 1], of these. Returns a bool array, (rows,).
+    If value v has the share a_kv of the rows of class k, these rows are kept with the rate min_j a_jv / a_kv. Each
+    class then keeps the share `tie.overlap` of its rows. A fraction `share`, in (0, 1], of these rows is drawn. Returns
+    a bool array, (rows,).
     """
     codes = _codes(values, tie.names)
     shares, classes = _shares(codes, labels), np.unique(labels)
@@ -92,7 +97,9 @@ def independent_rows(
 
 
 def random_rows(labels: np.ndarray, sizes_of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows with the class sizes of the rows `sizes_of` (bool); returns a bool array, (rows,)."""
+    """Draw random rows, as many of each class as among the rows `sizes_of` (bool). Returns a bool array of shape
+    (rows,).
+    """
     drawn = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels[sizes_of]):
         rows = np.flatnonzero(labels == label)
@@ -101,13 +108,13 @@ def random_rows(labels: np.ndarray, sizes_of: np.ndarray, rng: np.random.Generat
 
 
 def _codes(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
-    """Return the position of each row's value in `names`, or their number if it is not among them."""
+    """Return the position of each row's value in `names`, or the length of `names` if the value is not listed."""
     places = {name: place for place, name in enumerate(names)}
     return np.array([places.get(value, len(names)) for value in values.astype(str)], dtype=np.int64)
 
 
 def _shares(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the share of each class's rows with each code, (classes, codes)."""
+    """Return the share of each class's rows that have each code, of shape (classes, codes)."""
     _, classes = np.unique(labels, return_inverse=True)
     counts = np.zeros((int(classes.max()) + 1, int(codes.max()) + 1))
     np.add.at(counts, (classes, codes), 1)

@@ -1,7 +1,7 @@
-"""Properties of a dataset's rows and their values: attributes, lengths, words, and columns of features.
+"""Properties of a dataset's rows, with each row's value: attributes, lengths, words, and feature columns.
 
 Artefacts are listed in `artefacts`, and associations with the label are tested in `ties`. Properties of typography and
-files are in `scan`, and the cues of removed rows are in `evidence.cues`.
+of files are in `scan`, and cues of removed rows are in `evidence.cues`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,11 +28,12 @@ MISSING = "none"
 class Property:
     """A property of rows: its name, its kind and a function that reads its values.
 
-    `kind`: attribute, length, word, topic word, column, or the kind of a cue that the scan found. A topic word is a
-    word of a single text, which may be what the text is about; in pairs, the kind is word. `name`: name of the
-    attribute, length, column or cue. For words it is the text column, and `word` is the word. `read`: a function that
-    returns the values of the rows of a set, given the set's name. `reason`: why the property is no part of the task, or
-    None if this is not known. `edges`: edges of the bins into which a number is cut, or None for values that are names.
+    `kind`: attribute, length, word, topic word, column, or the kind of a cue that the scan found. A word is a topic
+    word if each row has a single text, because it may be what the text is about; in pairs of texts, the kind is "word".
+    `name`: name of the attribute, length, column or cue. For words, `name` is the text column and `word` is the word.
+    `read`: a function that returns each row's value, given the name of a set of rows. `reason`: why the property is no
+    part of the task, or None if this is not known. `edges`: edges of the bins for numeric values, or None if the values
+    are names.
     """
 
     kind: str
@@ -43,7 +44,7 @@ class Property:
     edges: np.ndarray | None = None
 
     def values(self, rows: Examples, of_set: str = "train") -> np.ndarray | None:
-        """Return each row's value as text, dtype object; None if the rows of this set do not have the property."""
+        """Return each row's value as text (dtype object); None if the rows of this set do not have the property."""
         raw = self.read(rows, of_set)
         if raw is None or self.edges is None:
             return raw
@@ -53,12 +54,12 @@ class Property:
 def properties_of(
     train: Examples, *, irrelevant: Sequence[str] = (), feature_names: Sequence[str] = ()
 ) -> tuple[Property, ...]:
-    """Return the properties of a dataset; numbers are cut into bins at the quantiles of the train rows.
+    """Return the properties of a dataset; numeric values are binned at quantiles of the train rows.
 
     `irrelevant`: names of attributes and columns that the dataset's file declares to be no part of the task.
-    `feature_names`: names of the feature columns, in order; by default "column 0" and so on. Columns are properties
-    only if they are declared or identifiers; any other column is the task's own input. Among words, the one of each
-    text that is most associated with a class is a property.
+    `feature_names`: names of the feature columns, in order; by default "column 0" and so on. A feature column is a
+    property only if it is declared in `irrelevant` or is an identifier; other columns are the task's own input. Of the
+    words of each text column, only the word that is most associated with a class is a property.
     """
     declared = frozenset(irrelevant)
     found = [*_attributes(train, declared), *_columns(train, declared, feature_names)]
@@ -130,7 +131,7 @@ def _lengths(train: Examples) -> Iterator[Property]:
 
 
 def _words(train: Examples) -> Iterator[Property]:
-    """Return, for each text, the word that is most associated with a class."""
+    """Return, for each text column, the word that is most associated with a class."""
     from scipy.sparse import csc_array
 
     present = occurrences(train).in_rows(FEWEST_ROWS)

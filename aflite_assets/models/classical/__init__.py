@@ -1,1 +1,3 @@
-"""Evaluators that scikit-learn fits, and their inputs. Neural models are in the other folders."""
+"""Evaluators that are fitted with scikit-learn, and the matrices that they are fitted on. The other folders hold the
+neural models.
+"""

@@ -1,4 +1,4 @@
-"""The families of evaluators that scikit-learn fits."""
+"""Model families of the evaluators that are fitted with scikit-learn."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ class Linear(ClassicalFamily[LinearModelSpec]):
     settings = LinearModelSpec
 
     def estimator(self, settings: LinearModelSpec) -> Any:
-        """Return a logistic regression with this inverse regularisation."""
+        """Return a logistic regression with the inverse regularisation of the settings."""
         from sklearn.linear_model import LogisticRegression
 
         return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
 
 
 class RbfSvm(ClassicalFamily[RbfSvmSpec]):
-    """A support vector machine, which predicts no probabilities."""
+    """A support vector machine with a radial basis function kernel. It predicts no probabilities."""
 
     settings = RbfSvmSpec
     gives_probabilities = False
@@ -39,15 +39,15 @@ class RbfSvm(ClassicalFamily[RbfSvmSpec]):
 
 
 class MaxPpmi(ClassicalFamily[MaxPpmiSpec]):
-    """Logistic regression on the largest positive pointwise mutual information between each class and a word of the
-    row.
+    """Logistic regression on one feature per class: the largest positive pointwise mutual information between the class
+    and a word of the row.
     """
 
     settings = MaxPpmiSpec
     modality = "text"
 
     def estimator(self, settings: MaxPpmiSpec) -> Any:
-        """Return a logistic regression with this inverse regularisation."""
+        """Return a logistic regression with the inverse regularisation of the settings."""
         from sklearn.linear_model import LogisticRegression
 
         return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
@@ -59,7 +59,9 @@ class MaxPpmi(ClassicalFamily[MaxPpmiSpec]):
         *,
         row_weights: np.ndarray | None,
     ) -> MakeMatrix:
-        """Return the function that maps rows to their largest information per class; rows count by their weights."""
+        """Return the function that computes the largest mutual information per class for each row. Train rows are
+        counted with their weights.
+        """
         from aflite_assets.models.classical.max_ppmi import fit_word_information
 
         return fit_word_information(

@@ -1,4 +1,4 @@
-"""Matrices for scikit-learn models: features, pixels, or TF-IDF weights; fitted on train rows only."""
+"""Matrices for scikit-learn models: features, pixels, or TF-IDF weights. They are fitted on train rows only."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -26,16 +26,16 @@ def fit_inputs(
     inputs: Sequence[TextColumn] | None,
     features: Sequence[int] | None = None,
 ) -> MakeMatrix:
-    """Return a function that turns examples into a matrix, rows x width.
+    """Return a function that turns examples into a matrix of shape rows x width.
 
-    Features are used as they are; if `features` is given, only its columns, in its order.
+    Feature columns are used unchanged. If `features` is given, only the columns that it lists are used, in that order.
 
     Texts become TF-IDF weights of lower-cased words and word pairs with sublinear term frequencies. Each text column
-    has its own vocabulary, learned from `train`. Images become RGB in [0, 1], at their own size if all images have one
-    size, else 32 x 32; `tests` are used only to find the sizes.
+    has its own vocabulary, learned from `train`. Images become RGB values in [0, 1]. Their size is kept if all images
+    have the same size; otherwise all are resized to 32 x 32. `tests` is used only to find the sizes.
 
     Raises:
-        DataError: a text column of the train rows has no word at all, or an image cannot be decoded.
+        DataError: a text column of the train rows contains no word, or an image cannot be decoded.
     """
     if train.modality == "features":
         chosen = slice(None) if features is None else list(features)
@@ -59,8 +59,8 @@ def _fit_words(train: Examples, column: TextColumn) -> Any:
 
 
 def fitted_words(fit: Callable[[list[str]], _Fitted], train: Examples, column: TextColumn, *, purpose: str) -> _Fitted:
-    """Return the result of a vectorizer's `fit` on the texts of a column; `purpose` states in errors what the words are
-    for.
+    """Return the result of a vectorizer's `fit` on the texts of a column. Error messages show `purpose`: what the words
+    are needed for.
 
     Raises:
         DataError: the texts hold no word.
@@ -69,8 +69,8 @@ def fitted_words(fit: Callable[[list[str]], _Fitted], train: Examples, column: T
         return fit(train.texts(column))
     except ValueError as error:
         raise DataError(
-            f"column {column!r} of {len(train)} train rows has no words to {purpose} ({error}); "
-            "leave it out with inputs, or check the source"
+            f"the column `{column}` of {len(train)} train rows has no words to {purpose} ({error}); leave the column "
+            "out of `inputs`, or check the source"
         ) from error
 
 

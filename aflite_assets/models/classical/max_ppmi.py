@@ -1,10 +1,10 @@
-"""Max-PPMI: the information of a text's words about its class, one word at a time. The model fitted on it is in
-`models`.
+"""Max-PPMI: for each class, the largest positive pointwise mutual information (PPMI) with a single word of a text. The
+model that is fitted on these features is in `classical.families`.
 
-Gururangan et al. 2018 ("Annotation Artifacts in Natural Language Inference Data", section 3) use the association of
-single words with classes to find artifacts of annotation: pointwise mutual information with add-100 smoothing. Le Bras
-et al. 2020 ("Adversarial Filters of Dataset Biases", section 4.2) use it as the only features of a baseline and leave
-the form open. Here a row has one feature per class, the largest positive value among its words.
+Gururangan et al. 2018 ("Annotation Artifacts in Natural Language Inference Data", section 3) find annotation artifacts
+by the pointwise mutual information of single words and classes, with add-100 smoothing. Le Bras et al. 2020
+("Adversarial Filters of Dataset Biases", section 4.2) use this information as the only features of a baseline and do
+not define the features further. Here a row has one feature per class: the largest positive value among the row's words.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,14 +25,15 @@ def fit_word_information(
     smoothing: float,
     row_weights: np.ndarray | None = None,
 ) -> Callable[[Examples], np.ndarray]:
-    """Return a function that maps examples to rows x classes float64: each class's largest PPMI with a word of the row.
+    """Return a function that computes, for each row and class, the largest PPMI of the class and a word of the row. The
+    function's result is float64, rows x classes.
 
-    Words are lower-cased runs of letters, digits and underscores; the same word in two columns counts as two words. A
-    row that shares no word with the train rows is all zeros. Classes are those of the train rows, ascending.
-    `row_weights` (rows,): the weight of each train row, 1 by default.
+    Words are lower-cased runs of letters, digits and underscores; the same word in two columns counts as two words. If
+    a row shares no word with the train rows, all its features are zero. The classes are the classes of the train rows,
+    in ascending order. `row_weights` (rows,): the weight of each train row, 1 by default.
 
     Raises:
-        DataError: a text column of the train rows has no word at all.
+        DataError: a text column of the train rows contains no word.
     """
     columns = text_columns(train, inputs)
     vocabularies = [CountVectorizer(token_pattern=r"(?u)\w+", binary=True, dtype=np.int64) for _ in columns]
@@ -53,9 +54,10 @@ def fit_word_information(
 
 
 def word_counts(words: sparse.csr_matrix, labels: np.ndarray, row_weights: np.ndarray | None = None) -> np.ndarray:
-    """Count, words x classes in float64, the rows of the class that hold the word, each row counted with its weight.
+    """Count the rows of each class that contain each word; a row counts with its weight. The result is float64, words x
+    classes.
 
-    `words`: rows x words, 1 if the row holds the word.
+    `words`: rows x words, 1 if the row contains the word.
     """
     _, column = np.unique(labels, return_inverse=True)
     rows = np.arange(len(labels))
@@ -68,12 +70,12 @@ def _weights(row_weights: np.ndarray | None, rows: int) -> np.ndarray:
 
 
 def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
-    """Return the positive pointwise mutual information in nats, words x classes float64, from `counts` of the same
-    shape.
+    """Return the positive pointwise mutual information in nats, float64, words x classes. `counts` has the same shape.
 
-    The value is max(0, log(p(word, class) / (p(word) p(class)))), with probabilities from a table that has `smoothing`
-    added to every cell. Without smoothing, it is zero if a word and a class never meet. With smoothing it may then be
-    positive for a class with few words in all, because smoothing gives a word to all classes alike.
+    The value is max(0, log(p(word, class) / (p(word) p(class)))), with probabilities from the counts plus `smoothing`
+    in every cell. Without smoothing, the value is zero if a word never occurs in a class. With smoothing, the value of
+    such a pair may be positive if the class has few words, because smoothing adds the same count of a word to all
+    classes.
     """
     table = counts + smoothing
     by_word, by_class = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
@@ -83,8 +85,8 @@ def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
 
 
 def largest_information(words: sparse.csr_matrix, information: np.ndarray) -> np.ndarray:
-    """Return the largest `information` (words x classes) among each row's words, or zero without words; rows x classes,
-    float64.
+    """Return the largest `information` (words x classes) among each row's words; zero for a row without words. The
+    result is float64, rows x classes.
     """
     largest = np.zeros((words.shape[0], information.shape[1]))
     filled = np.flatnonzero(np.diff(words.indptr))

@@ -1,1 +1,3 @@
-"""ESIM: pairs of texts read by LSTMs with attention between them. Words and their vectors are in `words`."""
+"""ESIM: a model that reads pairs of texts with LSTMs and lets each text attend to the other. Words and their vectors
+are defined in the package `words`.
+"""

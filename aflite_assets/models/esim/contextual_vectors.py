@@ -1,6 +1,4 @@
-"""Word vectors that depend on the text: a Hugging Face encoder's frozen layers, their mix, and the word pieces it
-reads.
-"""
+"""Word vectors that depend on the text. They are a learned mix of the layers of a frozen Hugging Face encoder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,13 +28,13 @@ ENCODER_FOLDER = "contextual"
 
 
 class ContextualVectors(nn.Module):
-    """All layers of an encoder in evaluation mode; training does not change them.
+    """All layers of an encoder in evaluation mode. Training does not change the layers.
 
-    The layers are recomputed for every batch, because stored vectors would take `layers` x `width` numbers for each
-    word of each text.
+    The layers' outputs are recomputed for every batch, because storing them would take `layers` x `width` numbers for
+    each word of each text.
 
     Raises:
-        ModelError: the encoder does not give one vector per word piece and layer.
+        ModelError: the encoder does not return one vector per word piece and layer.
     """
 
     def __init__(self, encoder: Any) -> None:
@@ -47,7 +45,7 @@ class ContextualVectors(nn.Module):
 
     @property
     def width(self) -> int:
-        """Numbers per word."""
+        """Length of a word vector."""
         return int(self.encoder.config.hidden_size)
 
     def train(self, mode: bool = True) -> "ContextualVectors":
@@ -55,11 +53,12 @@ class ContextualVectors(nn.Module):
         return self
 
     def forward(self, words: torch.Tensor, pieces: torch.Tensor) -> torch.Tensor:
-        """Return each layer's vector of each word's first piece, float32, layers x rows x most words x width.
+        """Return, for each layer and word, the vector of the word's first piece: float32, layers x rows x most words x
+        width.
 
-        The first layer is the input of the encoder's first block: the pieces' embeddings. `words` (rows x most words):
-        the position of that piece in its text, counted from 1, or 0 for no word. `pieces` (rows x most pieces): word
-        pieces, or -1 for none. `words` and `pieces` are int64.
+        Layer 0 is the embedding of the pieces, which is the input of the encoder's first block. `words` (rows x most
+        words): the position of the word's first piece in the text, counted from 1; 0 for no word. `pieces` (rows x most
+        pieces): word pieces; -1 for no piece. `words` and `pieces` are int64.
         """
         positions = (words - 1).clamp(min=0)[:, :, None].expand(-1, -1, self.width)
         return torch.stack([states.gather(1, positions).float() for states in self._states(pieces)])
@@ -74,15 +73,17 @@ class ContextualVectors(nn.Module):
         return tuple(output.hidden_states or ())
 
     def _count_layers(self) -> int:
-        """Count the layers by running the encoder, because configurations do not name their number alike."""
+        """Count the layers by running the encoder, because configurations store the number of layers under different
+        names.
+        """
         tried = torch.zeros(1, 2, dtype=torch.int64, device=self.encoder.device)
         layers = self._states(tried)
         shapes = {tuple(states.shape) for states in layers}
         if shapes != {(1, 2, self.width)}:
             raise ModelError(
-                f"contextual: a {type(self.encoder).__name__} returns layers of the shapes {sorted(shapes)} for two "
-                f"word pieces instead of {self.width} numbers per word piece; choose an encoder such as a BERT, "
-                "RoBERTa or DistilBERT"
+                f"`contextual` is a {type(self.encoder).__name__}, which returns layers of the shapes "
+                f"{sorted(shapes)} for two word pieces instead of {self.width} numbers per word piece; choose an "
+                "encoder such as BERT, RoBERTa or DistilBERT"
             )
         return len(layers)
 
@@ -93,10 +94,10 @@ class ContextualVectors(nn.Module):
 
 
 class LayerMix(nn.Module):
-    """A learned weighted mean of layers, times a learned number (Peters et al., NAACL 2018, eq. 1).
+    """A learned weighted mean of layers, multiplied by a learned factor (Peters et al., NAACL 2018, eq. 1).
 
-    At the start all layers weigh the same and the number is 1. The optimizer's weight decay pulls `weights` to 0, where
-    all layers weigh the same, as the penalty in that paper does.
+    Before training, all layers have the same weight and the factor is 1. The optimizer's weight decay pulls `weights`
+    towards 0, where all layers have the same weight. The penalty in the paper has the same effect.
     """
 
     def __init__(self, layers: int) -> None:
@@ -105,11 +106,13 @@ class LayerMix(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def shares(self) -> torch.Tensor:
-        """Return each layer's weight, float32 (layers,); the weights sum to 1."""
+        """Return the weight of each layer, float32 (layers,). The weights sum to 1."""
         return self.weights.float().softmax(dim=0)
 
     def forward(self, layers: torch.Tensor) -> torch.Tensor:
-        """Mix `layers`, layers x rows x most words x width float32; the result has the shape of one layer."""
+        """Return the weighted mean of `layers` (float32, layers x rows x most words x width), in the shape of one
+        layer.
+        """
         with torch.autocast(layers.device.type, enabled=False):
             return self.scale.float() * torch.tensordot(self.shares(), layers, dims=1)
 
@@ -117,8 +120,8 @@ class LayerMix(nn.Module):
 class PieceReader:
     """A reader that turns pairs of texts into word pieces and the positions of each word's first piece.
 
-    The encoder reads the original text up to the end of its last word that counts; a word's pieces are those that
-    contain one of its characters.
+    The encoder reads the original text up to the end of the last word that is kept. A word's pieces are all pieces that
+    contain one of the word's characters.
     """
 
     def __init__(self, tokenizer: Any, *, most_pieces: int | None) -> None:
@@ -126,10 +129,12 @@ class PieceReader:
         self._most_pieces = most_pieces
 
     def inputs(self, examples: Examples, *, max_length: int) -> PairInputs:
-        """Return `first_words`, `second_words`, `first_pieces` and `second_pieces`, as `ContextualVectors` takes them.
+        """Return `first_words`, `second_words`, `first_pieces` and `second_pieces`, in the form that
+        `ContextualVectors` accepts.
 
-        Each text keeps at most `max_length` words, and only words whose first piece is within the encoder's limit. A
-        word without any piece is left out; a text without words is represented by its first piece.
+        Each text keeps at most `max_length` words, and only words whose first piece is within the encoder's maximum
+        length. A word without any piece is left out. A text without words is represented by the first piece of the
+        text.
         """
         parts = []
         for side, column in zip(SIDES, PAIR, strict=True):
@@ -157,13 +162,13 @@ class PieceReader:
         return words, pieces
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the tokenizer to the folder of its encoder."""
+        """Write the tokenizer into the subfolder that holds the encoder."""
         self.tokenizer.save_pretrained(folder / ENCODER_FOLDER)
 
 
 def _first_pieces(words: np.ndarray, offsets: Sequence[tuple[int, int]], special: Sequence[int]) -> np.ndarray:
-    """Return the position, counted from 1, of the first piece that has a character of each word; at least one
-    position.
+    """Return, for each word, the position of the first piece that contains one of its characters, counted from 1. At
+    least one position is returned.
     """
     own = np.flatnonzero(np.array(special, dtype=np.int64) == 0)
     starts, ends = np.array(offsets, dtype=np.int64).reshape(-1, 2)[own].T
@@ -177,9 +182,9 @@ def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_le
     """Check the configuration and the tokenizer, but not the weights.
 
     Raises:
-        ModelError: the checkpoint is neither a folder nor an id that the hub or its cache serves, is not an encoder of
-            texts, or reads fewer word pieces than `max_length` words have; or its tokenizer does not give the positions
-            of its pieces.
+        ModelError: the checkpoint is neither a folder nor a known id of the hub, is not an encoder of texts, or cannot
+            read as many word pieces as `max_length` words have; or the tokenizer does not return the positions of the
+            pieces.
     """
     check_text_checkpoint(checkpoint, revision=revision, max_length=max_length)
     with quiet_libraries():
@@ -187,21 +192,21 @@ def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_le
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     if config.is_encoder_decoder:
         raise ModelError(
-            f"contextual {checkpoint!r} is a {config.model_type!r}, which has a decoder; choose an "
-            "encoder such as a BERT, RoBERTa or DistilBERT"
+            f"`contextual` is {checkpoint!r}, a model of type {config.model_type!r}, which has a decoder; choose an "
+            "encoder such as BERT, RoBERTa or DistilBERT"
         )
     if not tokenizer.is_fast:
         raise ModelError(
-            f"the tokenizer of contextual {checkpoint!r} gives no character positions of word pieces; choose an "
-            "encoder with a tokenizer.json"
+            f"`contextual` is {checkpoint!r}, whose tokenizer does not return the character positions of word pieces; "
+            "choose an encoder that has a tokenizer.json"
         )
 
 
 def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[ContextualVectors, PieceReader]:
-    """Return the encoder in float32 and its reader.
+    """Return the encoder in float32, and the reader that turns texts into its word pieces.
 
     Raises:
-        ModelError: the checkpoint cannot be loaded, or lacks parts of an encoder.
+        ModelError: the checkpoint cannot be loaded, or parts of the encoder are missing from it.
     """
     with quiet_libraries():
         try:
@@ -216,14 +221,15 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
                 output_loading_info=True,
             )
         except LOADING_ERRORS as error:
-            raise unusable(f"contextual {checkpoint!r}", checkpoint, error) from cause_of(error)
+            raise unusable(checkpoint, error) from cause_of(error)
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     # A pooler's output is not used, and many checkpoints have none.
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing or report["mismatched_keys"]:
         raise ModelError(
-            f"contextual {checkpoint!r} lacks {len(missing)} weights of a {type(encoder).__name__} (first: "
-            f"{[*missing, *report['mismatched_keys']][0]}); its config.json and its weights do not match"
+            f"`contextual` is {checkpoint!r}, whose weights do not match its config.json: {len(missing)} weights of "
+            f"{type(encoder).__name__} are missing (first: {[*missing, *report['mismatched_keys']][0]}); choose "
+            "another checkpoint, or download it again"
         )
     return ContextualVectors(encoder), PieceReader(tokenizer, most_pieces=_most_pieces(encoder.config))
 

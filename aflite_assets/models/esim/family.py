@@ -11,13 +11,13 @@ from aflite_assets.specs.models.settings import EsimSpec
 
 
 class EsimFamily(NeuralFamily[EsimSpec]):
-    """ESIM on word vectors that are learned or from a file, or on the mixed layers of a contextual checkpoint."""
+    """ESIM on word vectors that are learned, read from a file, or computed by a contextual checkpoint."""
 
     settings = EsimSpec
     modality = "text"
 
     def check_rows(self, settings: EsimSpec, examples: Examples) -> None:
-        """Refuse rows that have only one text."""
+        """Raise an error if the rows have only one text."""
         check_pairs(settings.kind, examples)
 
     def check(self, settings: EsimSpec) -> None:
@@ -31,7 +31,7 @@ class EsimFamily(NeuralFamily[EsimSpec]):
             check_contextual_checkpoint(settings.contextual, revision=settings.revision, max_length=settings.max_length)
 
     def new(self, settings: EsimSpec, train: Examples, log: Log) -> BuiltModel:
-        """Read the words of the train texts and initialise the weights."""
+        """Build the vocabulary from the train texts and initialise the weights."""
         from aflite_assets.models.esim.saved_models import new_esim
 
         return new_esim(settings, train, log)

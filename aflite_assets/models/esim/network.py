@@ -1,4 +1,4 @@
-"""ESIM, a classifier of pairs of texts, as a torch module. ESIM's word vectors are defined in other files."""
+"""ESIM, a classifier of text pairs, as a torch module. ESIM's word vectors are defined in other files."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD
 
 @dataclass(frozen=True)
 class EsimConfiguration:
-    """Sizes of a saved model: `words` is the length of its table of vectors, or None for contextual vectors."""
+    """Sizes of a saved model. `words` is the number of vectors in its table, or None for contextual vectors."""
 
     label_names: tuple[str, ...]
     vector_width: int
@@ -29,13 +29,14 @@ class EsimConfiguration:
 class Esim(nn.Module):
     """Enhanced LSTM for natural language inference (Chen et al., ACL 2017, section 3, without its syntax trees).
 
-    One bidirectional LSTM reads both texts, and each word attends to the words of the other text. A second LSTM
-    composes each word, what it attends to, their difference and their product; its outputs are pooled (means and maxima
-    over the words) for a hidden layer. As in the authors' code, dropout is applied to the word vectors and to the
-    inputs of the second LSTM, the hidden layer and the last layer. Padding of the texts does not change the result.
+    One bidirectional LSTM reads both texts, and each word attends to the words of the other text. A second LSTM reads
+    four vectors per word: the word, the words that it attends to, their difference and their product. A hidden layer
+    reads the mean and the maximum of its outputs over the words. As in the authors' code, dropout is applied to the
+    word vectors and to the inputs of three layers: the second LSTM, the hidden layer and the last layer. Padding of the
+    texts does not change the result.
 
-    `vectors` maps numbers of words to an array rows x longest x `vector_width`; 0 stands for no word. The layers from
-    `ContextualVectors` are mixed by weights that belong to this model and are learned with it. New weights are drawn
+    `vectors` maps word numbers to an array, rows x longest x `vector_width`; the number 0 means no word. The weights
+    that mix the layers from `ContextualVectors` belong to this model and are learned with it. New weights are drawn
     from torch's global generator.
     """
 
@@ -61,7 +62,9 @@ class Esim(nn.Module):
         first_pieces: torch.Tensor | None = None,
         second_pieces: torch.Tensor | None = None,
     ) -> SequenceClassifierOutput:
-        """Return logits, rows x classes, for rows x longest int64 words (and word pieces, for contextual vectors)."""
+        """Return logits, rows x classes. The arguments are int64 word numbers, rows x longest, and also word pieces for
+        contextual vectors.
+        """
         words = stacked(first_words, second_words, NO_WORD)
         if first_pieces is None or second_pieces is None:
             vectors = self.vectors(words)
@@ -77,7 +80,7 @@ class Esim(nn.Module):
         return SequenceClassifierOutput(logits=self.output(self.dropout(hidden)))
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the configuration and the weights; the encoder of contextual vectors is saved separately in the same
+        """Write the configuration and the weights. The encoder of contextual vectors is saved separately in the same
         folder.
         """
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,8 +94,8 @@ class Esim(nn.Module):
 
 
 def _attended(encoded: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """Return, for each word, the mean of the other text's words, weighted by the softmax of their dot products (eq.
-    11-13).
+    """Return, for each word, the mean of the other text's words. The mean is weighted by the softmax of the dot
+    products (eq. 11-13).
     """
     first, second = encoded.chunk(2)
     in_first, in_second = present.chunk(2)

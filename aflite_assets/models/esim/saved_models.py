@@ -1,4 +1,4 @@
-"""ESIM models with the readers of their texts: new ones for train rows, and saved ones from a folder."""
+"""Building, saving and loading of ESIM models and of the readers that turn texts into words."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -20,14 +20,16 @@ from aflite_assets.specs.models.settings import EsimSpec
 
 
 def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) -> BuiltModel:
-    """Return a model with random weights from torch's global generator, and the reader of its words or word pieces.
+    """Return a model with random weights from torch's global generator, and the reader that turns texts into its words
+    or word pieces.
 
-    The vocabulary holds the most frequent words of the train texts. If it has room left and there is a file of vectors,
-    it also holds the first other words of that file, so that words missing from the train texts have vectors. A word
-    without a vector in the file gets normally distributed numbers with the spread of the file's vectors.
+    The vocabulary holds the most frequent words of the train texts. If the vocabulary has room left and there is a file
+    of vectors, the first other words of the file are added. Words that are missing from the train texts can then have
+    vectors too. A word without a vector in the file gets normally distributed numbers with the standard deviation of
+    the file's vectors.
 
     Raises:
-        DataError: the texts have no words, or the file of vectors cannot be read or has none of these words.
+        DataError: the texts have no words, or the file of vectors cannot be read or contains none of the texts' words.
         ModelError: the contextual checkpoint cannot be loaded.
     """
     if settings.contextual is not None:
@@ -45,7 +47,8 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
 
 
 def saved_esim(folder: Path) -> BuiltModel:
-    """Return the model that was saved into `folder`, and its reader; nothing outside the folder is read.
+    """Return the model that was saved into `folder`, and the reader that turns texts into its words. Nothing outside
+    the folder is read.
 
     Raises:
         ModelError: the folder does not hold such a model.
@@ -59,11 +62,14 @@ def saved_esim(folder: Path) -> BuiltModel:
         table = LearntVectors(configuration.words, configuration.vector_width)
         reader = WordReader.from_pretrained(folder)
         if len(reader) != configuration.words:
-            raise ValueError(f"it has vectors of {configuration.words} words, but a vocabulary of {len(reader)}")
+            raise ValueError(
+                f"the model has vectors of {configuration.words} words, but its vocabulary has {len(reader)} words"
+            )
         return BuiltModel(_with_weights(Esim(configuration, table), weights), reader)
     except LOADING_ERRORS as error:
         raise ModelError(
-            f"{folder} holds no readable esim model ({reading_problem(folder, error)}); materialise warmup_models again"
+            f"the folder {folder} holds no readable esim model ({reading_problem(folder, error)}); "
+            "materialise the asset `warmup_models` again"
         ) from error
 
 
@@ -74,14 +80,18 @@ def _configuration(settings: EsimSpec, train: Examples, vector_width: int, words
 def _read_configuration(folder: Path) -> EsimConfiguration:
     content: dict[str, Any] = json.loads((folder / CONFIGURATION_FILE).read_text(encoding="utf-8"))
     if content.pop("model_type") != "esim":
-        raise ValueError(f"{CONFIGURATION_FILE} describes another kind of model")
+        raise ValueError(f"the file {CONFIGURATION_FILE} describes another kind of model")
     return EsimConfiguration(**content | {"label_names": tuple(content["label_names"])})
 
 
 def _with_weights(model: Esim, weights: Mapping[str, torch.Tensor], *, apart: str | None = None) -> Esim:
-    """Return the model with these weights; weights whose names begin with `apart` are already in the model."""
+    """Load the weights into the model and return it. Weights whose names begin with `apart` are already in
+    the model.
+    """
     report = model.load_state_dict(dict(weights), strict=False)
     missing = [name for name in report.missing_keys if apart is None or not name.startswith(apart)]
     if missing or report.unexpected_keys:
-        raise ValueError(f"{WEIGHTS_FILE} lacks {missing} and has the unknown entries {report.unexpected_keys}")
+        raise ValueError(
+            f"the file {WEIGHTS_FILE} lacks the entries {missing} and has the unknown entries {report.unexpected_keys}"
+        )
     return model

@@ -1,1 +1,3 @@
-"""timm image classifiers: building, loading, and turning images into pixels. Training is in `training`."""
+"""Image classifiers from timm: building and loading them, and turning images into pixels. The package `training` trains
+them.
+"""

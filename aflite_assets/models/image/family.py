@@ -1,4 +1,4 @@
-"""The family of timm's image classifiers."""
+"""The model family of timm's image classifiers."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class TimmImage(NeuralFamily[ImageModelSpec]):
         check_image_model(settings.architecture, checkpoint=settings.checkpoint)
 
     def new(self, settings: ImageModelSpec, train: Examples, log: Log) -> BuiltModel:
-        """Build the architecture, with a checkpoint's weights or new ones."""
+        """Build the architecture with new weights, or with the weights of a checkpoint."""
         from aflite_assets.models.image.timm_models import new_image_model
 
         model = new_image_model(
@@ -59,18 +59,20 @@ class TimmImage(NeuralFamily[ImageModelSpec]):
         return ImageInputs(examples, image_preparation(settings), augmentation=augmentation)
 
     def most_weights(self, settings: ImageModelSpec) -> int | None:
-        """Return the size of the architecture with 100 classes; None if timm does not know it."""
+        """Return the number of weights of the architecture with 100 classes, or None if timm does not know the
+        architecture.
+        """
         return _weights_of_architecture(settings.architecture)
 
     def make(self, settings: ImageModelSpec) -> str:
-        """Return the kind and timm's name of the architecture."""
+        """Return the model kind and timm's name of the architecture."""
         return f"{settings.kind} {settings.architecture}"
 
     def architecture(self, settings: ImageModelSpec) -> str:
-        """Return the module of timm that defines the architecture (it is the same for efficientnet_b0 and
-        efficientnet_b7).
+        """Return the name of the timm module that defines the architecture. For example, efficientnet_b0 and
+        efficientnet_b7 have the same module.
 
-        For a name that timm does not know, return the part up to its first digit or underscore.
+        For a name that timm does not know, return the part before its first digit or underscore.
         """
         from timm.models import is_model, model_entrypoint
 
@@ -83,8 +85,8 @@ class TimmImage(NeuralFamily[ImageModelSpec]):
 
 @cache
 def _weights_of_architecture(architecture: str) -> int | None:
-    """Return the number of weights of one of timm's models with 100 classes, without allocating them; None if
-    unknown.
+    """Return the number of weights of a timm model with 100 classes, without allocating them. Return None if the number
+    is unknown.
     """
     import timm
     import torch

@@ -1,4 +1,6 @@
-"""From encoded images to pixel batches: decoding and caching. Cropping and augmentation are in `transforms`."""
+"""Decoding of encoded images into batches of pixels, and caching of the pixels. Cropping and augmentation are in
+`transforms`.
+"""
 
 from collections.abc import Sequence
 
@@ -16,7 +18,8 @@ CACHE_BYTES = 2**30
 
 
 def open_image(examples: Examples, position: int) -> Image.Image:
-    """Open the image at `position` with Pillow: its size is known, but its pixels are not yet decoded.
+    """Open the image at `position` with Pillow. The size of the image is then known, but its pixels are not yet
+    decoded.
 
     Raises:
         DataError: the bytes are not an image of a supported kind (`data.images`).
@@ -31,12 +34,13 @@ def open_image(examples: Examples, position: int) -> Image.Image:
 
 
 def decode_image(examples: Examples, position: int, *, size: tuple[int, int] | None = None) -> np.ndarray:
-    """Decode one image to height x width x 3 uint8, resized bilinearly to `size` (width, height) if given.
+    """Decode one image to height x width x 3 uint8. If `size` (width, height) is given, the image is resized
+    bilinearly.
 
     Transparency is dropped; grey and palette images become RGB.
 
     Raises:
-        DataError: the image cannot be decoded; the message names its row id.
+        DataError: the image cannot be decoded; the message contains the row id.
     """
     image = rgb_image(examples, position)
     if size is not None and image.size != size:
@@ -45,10 +49,10 @@ def decode_image(examples: Examples, position: int, *, size: tuple[int, int] | N
 
 
 def rgb_image(examples: Examples, position: int) -> Image.Image:
-    """Return the image at `position`, decoded, in RGB; transparency is dropped.
+    """Return the image at `position`, decoded and in RGB. Transparency is dropped.
 
     Raises:
-        DataError: the image cannot be decoded; the message names its row id.
+        DataError: the image cannot be decoded; the message contains the row id.
     """
     image = open_image(examples, position)
     try:
@@ -61,15 +65,15 @@ def rgb_image(examples: Examples, position: int) -> Image.Image:
 
 def _broken_image(examples: Examples, position: int, error: Exception) -> DataError:
     return DataError(
-        f"the image of row {examples.row_ids[position]} cannot be decoded ({error}); "
-        "repair or remove it in the source and materialise raw_dataset again"
+        f"the image of row {examples.row_ids[position]} cannot be decoded ({error}); repair the image or remove the "
+        "row in the source, and materialise the asset `raw_dataset` again"
     )
 
 
 class ImageInputs:
     """Square RGB images of a table's rows, normalised to [-1, 1] (mean 0.5, standard deviation 0.5).
 
-    `augmentation` is a generator for the random changes of each batch of train rows, or None.
+    `augmentation` is the random generator for the augmentation of train rows, or None for no augmentation.
     """
 
     def __init__(
@@ -91,14 +95,14 @@ class ImageInputs:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Ones, because images of one size cost the same."""
+        """Ones, because all images have the same size and therefore the same cost."""
         return np.ones(len(self), dtype=np.int64)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
         """Return `pixel_values`, rows x 3 x size x size float32.
 
         Raises:
-            DataError: an image cannot be decoded; the message names its row id.
+            DataError: an image cannot be decoded; the message contains the row id.
         """
         normalised = self._pixels(list(positions)).astype(np.float32) / 127.5 - 1.0
         return {"pixel_values": torch.from_numpy(np.ascontiguousarray(normalised.transpose(0, 3, 1, 2)))}

@@ -1,4 +1,6 @@
-"""timm image classifiers in transformers' wrapper: naming, building and loading them; no training."""
+"""Image classifiers from timm, in the wrapper of transformers: checking, building and loading them. This module trains
+nothing.
+"""
 
 import difflib
 from collections.abc import Sequence
@@ -27,14 +29,14 @@ WRAPPER_PREFIX = "timm_model."
 
 
 class TimmClassifier(TimmWrapperForImageClassification):
-    """transformers' wrapper of timm models, but with timm's own initial weights for each architecture.
+    """The wrapper of transformers for timm models, but with timm's own initial weights for each architecture.
 
-    The wrapper itself would redraw every convolution with standard deviation 0.02, which is meant for a head on
-    pretrained weights.
+    The original wrapper would initialise every convolution again with standard deviation 0.02, a value meant for a new
+    output layer on pretrained weights.
     """
 
     def init_weights(self) -> None:
-        """Do nothing, because timm has initialised the model."""
+        """Do nothing, because timm has already initialised the model."""
 
 
 def check_image_model(architecture: str, *, checkpoint: str | None) -> None:
@@ -45,8 +47,10 @@ def check_image_model(architecture: str, *, checkpoint: str | None) -> None:
     """
     if not timm.is_model(architecture):
         near = difflib.get_close_matches(architecture, timm.list_models(), n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else "timm.list_models() lists the names"
-        raise ModelError(f"architecture {architecture!r} is not in timm {timm.__version__}; {hint}")
+        hint = (
+            f"did you mean {', '.join(near)}?" if near else "choose one of the names that `timm.list_models()` returns"
+        )
+        raise ModelError(f"`architecture` is {architecture!r}, which timm {timm.__version__} does not have; {hint}")
     if checkpoint is not None:
         _check_weights_file(checkpoint)
 
@@ -60,9 +64,11 @@ def new_image_model(
     dropout: float = 0.0,
     drop_path: float = 0.0,
 ) -> Any:
-    """Return the architecture for square RGB images; new weights are drawn from torch's generator.
+    """Return a model of the architecture for square RGB images. New weights are drawn from torch's global random
+    generator.
 
-    `dropout` (before the last layer) and `drop_path` (stochastic depth) are timm's drop_rate and drop_path_rate.
+    `dropout` (before the last layer) is timm's `drop_rate`, and `drop_path` (stochastic depth) is timm's
+    `drop_path_rate`.
 
     Raises:
         ModelError: the architecture does not accept this image size or dropout, or the checkpoint does not fit it.
@@ -85,7 +91,9 @@ def new_image_model(
             _try_one_image(model, image_size)
         except BUILDING_ERRORS as error:
             problem = _building_problem(error, image_size)
-            raise ModelError(f"architecture {architecture!r} {problem}, or choose another architecture") from error
+            raise ModelError(
+                f"`architecture` is {architecture!r}, which {problem}, or choose another architecture"
+            ) from error
     if checkpoint is not None:
         _load_weights(model, checkpoint)
     return model
@@ -110,16 +118,18 @@ def saved_image_model(folder: Path) -> Any:
             )
         except LOADING_ERRORS as error:
             raise ModelError(
-                f"{folder} holds no readable image encoder ({reading_problem(folder, error)}); "
-                "materialise warmup_models again"
+                f"the folder {folder} holds no readable image encoder ({reading_problem(folder, error)}); "
+                "materialise the asset `warmup_models` again"
             ) from cause_of(error)
 
 
 def _building_problem(error: Exception, image_size: int) -> str:
     refused = [name for name in SETTINGS if isinstance(error, TypeError) and f"'{name}'" in str(error)]
     if refused:
-        return f"has no {refused[0]}; leave {SETTINGS[refused[0]]} out"
-    return f"cannot process images of {image_size} x {image_size} pixels ({error}); set image_size to a supported size"
+        return f"has no `{refused[0]}`; leave `{SETTINGS[refused[0]]}` out"
+    return (
+        f"cannot process images of {image_size} x {image_size} pixels ({error}); set `image_size` to a supported size"
+    )
 
 
 def _try_one_image(model: Any, image_size: int) -> None:
@@ -134,8 +144,8 @@ def _check_weights_file(checkpoint: str) -> None:
             pass
     except (OSError, SafetensorError) as error:
         raise ModelError(
-            f"checkpoint {checkpoint!r} is not a safetensors file that can be read ({error}); give the path of "
-            "a file with a timm model's weights, or leave checkpoint out to train from scratch"
+            f"`checkpoint` is {checkpoint!r}, which cannot be read as a safetensors file ({error}); give the path of "
+            "a file with a timm model's weights, or leave `checkpoint` out to train from scratch"
         ) from error
 
 
@@ -147,8 +157,8 @@ def _load_weights(model: Any, checkpoint: str) -> None:
     unfit = [key for key in sorted(expected) if key not in fitting and not key.startswith(f"{head}.")]
     if unfit:
         raise ModelError(
-            f"checkpoint {checkpoint!r} lacks {len(unfit)} of {len(expected)} weights of "
-            f"{model.config.architecture} or has them in another shape (first: {unfit[0]}); "
-            "give weights of the same architecture and image_size"
+            f"`checkpoint` is {checkpoint!r}, in which {len(unfit)} of {len(expected)} weights of "
+            f"{model.config.architecture} are missing or have another shape (first: {unfit[0]}); give weights of the "
+            "same architecture and image size"
         )
     model.timm_model.load_state_dict(fitting, strict=False)

@@ -1,7 +1,6 @@
-"""Ways to turn images into squares of pixels, chosen by settings: whole or cropped, and with or without random
-augmentation in training.
-
-timm makes the transforms that ImageNet models are trained and tested on; decoding is in `inputs`.
+"""Transforms that turn images into squares of pixels. The settings choose between whole and cropped images, and between
+training with and without random augmentation. The transforms that are usual for ImageNet come from timm. Images are
+decoded in `inputs`.
 """
 
 import math
@@ -35,9 +34,9 @@ high would fill the memory when enlarged.
 class ImagePreparation:
     """The functions that turn images into the input of a model.
 
-    `square` turns an RGB image into image_size x image_size x 3 uint8 for prediction. `change(images, rng=)` turns
-    train images into rows x image_size x image_size x 3; it takes their squares or, with `changes_originals`, the
-    original RGB images. If it is None, train images are treated like others.
+    `square` turns an RGB image into image_size x image_size x 3 uint8 for prediction. `change(images, rng=)` augments
+    train images and returns rows x image_size x image_size x 3. Its input is the squares or, with `changes_originals`,
+    the original RGB images. If `change` is None, train images are prepared in the same way as all other images.
     """
 
     image_size: int
@@ -47,7 +46,7 @@ class ImagePreparation:
 
 
 def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
-    """Return the preparation that these settings describe."""
+    """Return the image preparation that the settings describe."""
     size, squeezed = settings.image_size, Squeezed(settings.image_size, settings.interpolation)
     if settings.augmentation == "flip_crop":
         return ImagePreparation(size, squeezed, flip_and_crop)
@@ -66,7 +65,7 @@ def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
 
 @dataclass(frozen=True)
 class Squeezed:
-    """Preparation by resizing the whole image to a square, whatever its shape."""
+    """Preparation by resizing the whole image to a square, whatever the image's shape."""
 
     image_size: int
     interpolation: str
@@ -79,8 +78,8 @@ class Squeezed:
 
 @dataclass(frozen=True)
 class Centre:
-    """Preparation by cutting out the middle square of an image; `transform`, timm's for tests, gives 3 x size x size
-    uint8.
+    """Preparation by cutting out the middle square of an image. `transform` is timm's transform for tests, which
+    returns 3 x size x size uint8.
     """
 
     transform: Callable[[Image.Image], torch.Tensor]
@@ -101,27 +100,29 @@ def _middle(image: Image.Image) -> Image.Image:
 
 @dataclass(frozen=True)
 class LargeEnough:
-    """A transform that enlarges images of fewer than `pixels` pixels, because timm would cut empty parts out of
-    them.
+    """A transform that enlarges images with fewer than `pixels` pixels, because timm's crops of such images could be
+    empty.
     """
 
     pixels: float
 
     def __call__(self, image: Image.Image) -> Image.Image:
-        """Return the image, enlarged if needed, in its shape."""
+        """Return the image, enlarged if necessary; its aspect ratio does not change."""
         times = math.ceil(math.sqrt(self.pixels / (image.width * image.height)))
         return image if times <= 1 else image.resize((times * image.width, times * image.height))
 
 
 @dataclass(frozen=True)
 class RandomChanges:
-    """timm's random transforms, applied one after another to each image; global generators are not changed."""
+    """The random transforms of timm, applied one after another to each image. Global random generators are
+    not changed.
+    """
 
     steps: tuple[Callable[[Image.Image], Image.Image], ...]
 
     def __call__(self, images: Iterable[Image.Image | np.ndarray], *, rng: np.random.Generator) -> np.ndarray:
-        """Return rows x size x size x 3 uint8, drawn from `rng` alone; `images` are RGB, as Pillow images or as uint8
-        pixels.
+        """Return the changed images, rows x size x size x 3 uint8. All random numbers come from `rng`. `images` are
+        RGB, as Pillow images or as uint8 pixels.
         """
         # timm draws from the generators of random, numpy and torch.
         with isolated_cpu_random_state(int(rng.integers(2**63))):
@@ -161,11 +162,9 @@ def _first_changes(settings: ImageModelSpec, **crop: Any) -> Callable[[Image.Ima
 
 
 def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callable[[Image.Image], Image.Image]:
-    """Return RandAugment with the strengths of the authors' code for EfficientNets, where the magnitude goes beyond 10.
-
-    timm's default would stop at 10, leave out every second operation and, on large images, shift by more. As in that
-    code, posterising and solarising get weaker as the magnitude rises. Areas from beyond the border are filled with
-    grey.
+    """Return RandAugment with the strengths from the authors' code for EfficientNets, which allows magnitudes above 10.
+    The default of timm would stop at 10, omit every second operation and shift large images further. As in the authors'
+    code, posterising and solarising get weaker as the magnitude rises. Areas outside the image are filled with grey.
     """
     from timm.data import rand_augment_transform
 
@@ -181,7 +180,7 @@ def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callab
 
 
 def _policies(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
-    """Return AutoAugment for ImageNet, which draws one of 25 policies of two operations for each image."""
+    """Return AutoAugment for ImageNet. For each image, it draws one of 25 policies, each of two operations."""
     from timm.data import auto_augment_transform
 
     fixed = {"img_mean": (GREY, GREY, GREY), "interpolation": _resampling(settings.interpolation)}
@@ -206,10 +205,11 @@ def _resampling(interpolation: str) -> Image.Resampling:
 
 
 def flip_and_crop(pixels: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
-    """Flip randomly (horizontally), then crop randomly after padding by reflection; shape and dtype do not change.
+    """Flip images horizontally at random, pad them by reflection and crop them at random. Shape and dtype do not
+    change.
 
-    `pixels` is rows x size x size x 3. The border is 4 pixels per 32, as usual for CIFAR (He et al. 2016, section 4.2),
-    but with reflection instead of zeros.
+    `pixels` is rows x size x size x 3. The padding is 4 pixels per 32 pixels, as usual for CIFAR (He et al. 2016,
+    section 4.2), but by reflection instead of zeros.
     """
     rows, size = pixels.shape[:2]
     border = max(1, size * 4 // 32)

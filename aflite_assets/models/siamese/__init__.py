@@ -1,3 +1,3 @@
-"""Siamese models: the same small network reads each text separately, then both texts are compared. Words and vectors
-are in `words`.
+"""Siamese models: one small network reads each text separately, and then the two texts are compared. Words and vectors
+are defined in the package `words`.
 """

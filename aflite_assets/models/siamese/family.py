@@ -1,4 +1,6 @@
-"""The families of models of words: siamese networks, which encode each text separately, and the overlap of words."""
+"""Families of models that read words: siamese networks, which encode each text separately, and a model of
+word overlap.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +16,7 @@ WordSettings = TypeVar("WordSettings", SiameseBagSpec, SiameseLstmSpec, WordOver
 
 
 class WordFamily(NeuralFamily[WordSettings]):
-    """Base of all models of words; they differ only in the encoder of a text."""
+    """Base class of the families in this module, which differ only in how a text is encoded."""
 
     modality = "text"
 
@@ -25,7 +27,7 @@ class WordFamily(NeuralFamily[WordSettings]):
         check_vectors_file(settings.vectors)
 
     def new(self, settings: WordSettings, train: Examples, log: Log) -> BuiltModel:
-        """Read the words of the train texts and initialise the weights."""
+        """Build the vocabulary from the train texts and initialise the weights."""
         from aflite_assets.models.siamese.saved_models import new_siamese
 
         return new_siamese(settings, train, log)
@@ -44,7 +46,7 @@ class WordFamily(NeuralFamily[WordSettings]):
         *,
         augmentation: np.random.Generator | None,
     ) -> ModelInputs:
-        """Return the words of the texts that the model sees."""
+        """Return the words of the text columns that the model reads."""
         from aflite_assets.models.text.inputs import text_columns
 
         columns = text_columns(examples, getattr(settings, "inputs", None))
@@ -53,13 +55,13 @@ class WordFamily(NeuralFamily[WordSettings]):
 
 
 class SiameseBag(WordFamily[SiameseBagSpec]):
-    """A siamese bag of words."""
+    """A siamese model whose encoder is a bag of words."""
 
     settings = SiameseBagSpec
 
 
 class SiameseLstm(WordFamily[SiameseLstmSpec]):
-    """A siamese LSTM."""
+    """A siamese model whose encoder is an LSTM."""
 
     settings = SiameseLstmSpec
 
@@ -70,5 +72,5 @@ class WordOverlap(WordFamily[WordOverlapSpec]):
     settings = WordOverlapSpec
 
     def check_rows(self, settings: WordOverlapSpec, examples: Examples) -> None:
-        """Refuse rows that have only one text."""
+        """Raise an error if the rows have only one text."""
         check_pairs(settings.kind, examples)

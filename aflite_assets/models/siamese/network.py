@@ -1,5 +1,5 @@
-"""The siamese bag of words and LSTM as one torch module. Texts are read, and models saved and loaded, in
-`saved_models`.
+"""Siamese models, with a bag of words or an LSTM as encoder, as one torch module. The module `saved_models` reads texts
+and loads models.
 """
 
 import json
@@ -22,10 +22,10 @@ from aflite_assets.models.words.word_tables import PartlyLearntVectors
 class SiameseConfiguration:
     """The configuration that a saved model is built from.
 
-    `words`: number of learned rows in the table of vectors; `other_words`: number of rows that are not learned.
-    `texts`: number of texts that the model reads, 1 or 2. `width`: width of the bag's projection (None for no
-    projection) or of one direction of the LSTM. `layers` applies to the LSTM only, and `pooling` to the bag only. With
-    `encoder` "overlap", the model is the one in `overlap`, which uses none of these.
+    `words`: number of learned word vectors. `other_words`: number of word vectors that are not learned. `texts`: number
+    of texts that the model reads, 1 or 2. `width`: width of one direction of the LSTM, or of the projection in the bag
+    of words (None for no projection). `layers` applies only to the LSTM, and `pooling` only to the bag of words. If
+    `encoder` is "overlap", the model is `overlap.WordOverlap`, which uses none of these settings.
     """
 
     label_names: tuple[str, ...]
@@ -42,8 +42,8 @@ class SiameseConfiguration:
 
 
 class BagEncoder(nn.Module):
-    """An encoder that takes the mean or the maximum, over the words of a text, of tanh(W x + b) or of the vectors x
-    themselves.
+    """An encoder that returns the mean or the maximum over the words of a text. The mean or maximum is taken of tanh(W
+    x + b) for each word vector x, or of x itself.
     """
 
     def __init__(self, vector_width: int, width: int | None, pooling: Literal["mean", "max"]) -> None:
@@ -53,7 +53,7 @@ class BagEncoder(nn.Module):
         self.width = vector_width if width is None else width
 
     def forward(self, vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-        """Return texts x `width` for `vectors`, texts x words x vector width."""
+        """Encode texts: return texts x `width` for `vectors` of shape texts x words x vector width."""
         values = vectors if self.projection is None else torch.tanh(self.projection(vectors))
         if self.pooling == "max":
             return _highest(values, present)
@@ -61,8 +61,8 @@ class BagEncoder(nn.Module):
 
 
 class LstmEncoder(nn.Module):
-    """An encoder that takes the maximum, over the words of a text, of the output of a bidirectional LSTM's top
-    layer.
+    """An encoder that returns the maximum over the words of a text. The values are the outputs of the top layer of a
+    bidirectional LSTM.
     """
 
     def __init__(self, vector_width: int, width: int, layers: int) -> None:
@@ -71,16 +71,17 @@ class LstmEncoder(nn.Module):
         self.width = 2 * width
 
     def forward(self, vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-        """Return texts x `width` for `vectors`, texts x words x vector width."""
+        """Encode texts: return texts x `width` for `vectors` of shape texts x words x vector width."""
         return _highest(run_lstm(self.lstm, vectors, present), present)
 
 
 class Siamese(nn.Module):
     """A classifier that reads each text separately with the same weights (Yaghoobzadeh et al., EACL 2021, appendix A).
 
-    For two texts with vectors p and h its input is [p, h, |p - h|, p * h]; for a single text, it is the text's vector.
-    A hidden layer with tanh and layer normalisation follows, and one output per class. Padding of the texts does not
-    change the result. New weights are drawn from torch's global generator.
+    The classifier's input is [p, h, |p - h|, p * h] for two texts with the vectors p and h. For a single text, the
+    input is the text's vector. Two layers follow: a hidden layer with tanh and layer normalisation, and an output layer
+    with one output per class. Padding of the texts does not change the result. New weights are drawn from torch's
+    global generator.
     """
 
     def __init__(self, configuration: SiameseConfiguration) -> None:
@@ -97,7 +98,7 @@ class Siamese(nn.Module):
         self.output = nn.Linear(configuration.hidden, self.num_labels)
 
     def forward(self, first_words: torch.Tensor, second_words: torch.Tensor | None = None) -> SequenceClassifierOutput:
-        """Return logits, rows x classes, for rows x longest int64 words of one or two texts."""
+        """Return logits, rows x classes, for the int64 word numbers (rows x longest) of one or two texts."""
         words = first_words if second_words is None else stacked(first_words, second_words, NO_WORD)
         texts = self.encoder(self.dropout(self.vectors(words)), words != NO_WORD)
         compared = texts if second_words is None else _compared(*texts.chunk(2))
@@ -110,7 +111,7 @@ class Siamese(nn.Module):
 
 
 def save_network(network: nn.Module, configuration: SiameseConfiguration, folder: Path) -> None:
-    """Write the files that `saved_models.saved_siamese` reads."""
+    """Write the model's configuration and weights, which `saved_models.saved_siamese` reads."""
     folder.mkdir(parents=True, exist_ok=True)
     content = {"model_type": "siamese", **asdict(configuration)}
     (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")

@@ -25,8 +25,8 @@ FEATURES = (
 class WordOverlap(nn.Module):
     """A classifier of pairs whose only inputs are seven features of the overlap of their words.
 
-    The features are those in the research code of Clark et al. (EMNLP 2019), made for HANS; see `overlap_features`.
-    Word vectors are not trained. New weights are drawn from torch's global generator.
+    The features were designed for HANS in the research code of Clark et al. (EMNLP 2019); see `overlap_features`. Word
+    vectors are not trained. New weights are drawn from torch's global generator.
     """
 
     def __init__(self, configuration: SiameseConfiguration) -> None:
@@ -39,7 +39,7 @@ class WordOverlap(nn.Module):
         self.output = nn.Linear(len(FEATURES), self.num_labels)
 
     def forward(self, first_words: torch.Tensor, second_words: torch.Tensor) -> SequenceClassifierOutput:
-        """Return logits, rows x classes, for rows x longest int64 words of two texts."""
+        """Return logits, rows x classes, for the int64 word numbers (rows x longest) of two texts."""
         vectors = self.vectors(first_words), self.vectors(second_words)
         return SequenceClassifierOutput(logits=self.output(overlap_features(first_words, second_words, *vectors)))
 
@@ -52,11 +52,11 @@ class WordOverlap(nn.Module):
 def overlap_features(
     first_words: torch.Tensor, second_words: torch.Tensor, first_vectors: torch.Tensor, second_vectors: torch.Tensor
 ) -> torch.Tensor:
-    """Compute `FEATURES`, rows x 7 float32.
+    """Compute the seven features in `FEATURES` for each row, float32, rows x 7.
 
     The words are rows x longest int64, padded with `NO_WORD`; the vectors are rows x longest x width. A similarity is
-    the highest cosine between a word of the second text and any word of the first. Unknown words are not similar to any
-    word and have no similarity.
+    the highest cosine between a word of the second text and any word of the first. Unknown words have no similarity to
+    any word.
     """
     known_first, known = first_words > UNKNOWN_WORD, second_words > UNKNOWN_WORD
     first_length, length = ((words != NO_WORD).sum(dim=1) for words in (first_words, second_words))
@@ -79,9 +79,10 @@ def overlap_features(
 
 
 def _stands_whole(same: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
-    """Return whether the second text occurs in the first without a gap, bool per row.
+    """Return, for each row, whether the whole second text occurs in the first text without a gap.
 
-    `same`: rows x words of the second text x words of the first, bool; `length`: number of words of the second text.
+    `same`: bool, rows x words of the second text x words of the first text. `length`: number of words of the second
+    text.
     """
     reached = same[:, 0, :]
     whole = reached.any(dim=1) & (length == 1)

@@ -1,4 +1,4 @@
-"""Siamese models with the readers of their texts: new ones for train rows, and saved ones from a folder."""
+"""Building and loading of siamese models and of the readers that turn texts into words."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ Settings = SiameseBagSpec | SiameseLstmSpec | WordOverlapSpec
 
 
 def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None]) -> BuiltModel:
-    """Return a model with random weights from torch's global generator, and the reader of its words.
+    """Return a model with random weights from torch's global generator, and the reader that turns texts into its words.
 
-    The vocabulary holds the most frequent words of the train texts. If there is a file of vectors and room, it also
-    holds the file's first other words, whose vectors are not trained. A word of the train texts without a vector gets
-    normally distributed numbers with the spread of the file's vectors.
+    The vocabulary holds the most frequent words of the train texts. If the vocabulary has room left and there is a file
+    of vectors, the first other words of the file are added. Their vectors are not trained. If a word of the train texts
+    has no vector in the file, it gets normally distributed numbers with the standard deviation of the file's vectors.
 
     Raises:
-        DataError: the texts have no words, or the file of vectors cannot be read or has none of these words.
+        DataError: the texts have no words, or the file of vectors cannot be read or contains none of the texts' words.
     """
     columns = text_columns(train, None if isinstance(settings, WordOverlapSpec) else settings.inputs)
     texts = (text for column in columns for text in train.texts(column))
@@ -45,7 +45,8 @@ def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None])
 
 
 def saved_siamese(folder: Path) -> BuiltModel:
-    """Return the model that was saved into `folder`, and its reader; nothing outside the folder is read.
+    """Return the model that was saved into `folder`, and the reader that turns texts into its words. Nothing outside
+    the folder is read.
 
     Raises:
         ModelError: the folder does not hold such a model.
@@ -55,14 +56,14 @@ def saved_siamese(folder: Path) -> BuiltModel:
         reader = WordReader.from_pretrained(folder)
         if len(reader) != configuration.words + configuration.other_words:
             known = configuration.words + configuration.other_words
-            raise ValueError(f"it has vectors of {known} words, but a vocabulary of {len(reader)}")
+            raise ValueError(f"the model has vectors of {known} words, but its vocabulary has {len(reader)} words")
         model = _network(configuration)
         model.load_state_dict(load_file(folder / WEIGHTS_FILE))
         return BuiltModel(model, reader)
     except LOADING_ERRORS as error:
         raise ModelError(
-            f"{folder} holds no readable siamese model ({reading_problem(folder, error)}); materialise the asset that "
-            "trained it again"
+            f"the folder {folder} holds no readable siamese model ({reading_problem(folder, error)}); materialise the "
+            "asset that trained the model again"
         ) from error
 
 
@@ -99,5 +100,5 @@ def _configuration(
 def _read_configuration(folder: Path) -> SiameseConfiguration:
     content: dict[str, Any] = json.loads((folder / CONFIGURATION_FILE).read_text(encoding="utf-8"))
     if content.pop("model_type") != "siamese":
-        raise ValueError(f"{CONFIGURATION_FILE} describes another kind of model")
+        raise ValueError(f"the file {CONFIGURATION_FILE} describes another kind of model")
     return SiameseConfiguration(**content | {"label_names": tuple(content["label_names"])})

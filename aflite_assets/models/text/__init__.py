@@ -1,1 +1,3 @@
-"""Transformers that classify texts, pretrained or small and new, and their tokens. Training is in `training`."""
+"""Transformers that classify texts: pretrained models, and small models without pretraining. Their tokenizers are here
+too. The package `training` trains them.
+"""

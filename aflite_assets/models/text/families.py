@@ -1,5 +1,5 @@
-"""Families of Hugging Face's text classifiers: fine-tuned checkpoints, and small BERTs that are made from the train
-texts.
+"""Families of Hugging Face's text classifiers: checkpoints that are fine-tuned, and small BERTs that are trained from
+scratch.
 """
 
 import inspect
@@ -19,12 +19,14 @@ TokenizedSettings = TypeVar("TokenizedSettings", TextModelSpec, SmallTransformer
 
 
 class TokenizedTexts(NeuralFamily[TokenizedSettings]):
-    """Base of both families: a sequence classifier of transformers with a tokenizer of word pieces."""
+    """Base class of both families: a sequence classifier from transformers, with a tokenizer for word pieces."""
 
     modality = "text"
 
     def load(self, settings: TokenizedSettings, folder: Path, label_names: Sequence[str]) -> BuiltModel:
-        """Load a model from its folder; a folder that lacks weights was trained on other labels."""
+        """Load a model from its folder. If weights are missing from the folder, the model was trained on
+        other labels.
+        """
         from aflite_assets.models.text.pretrained import pretrained_text_model
 
         new_weights: list[str] = []
@@ -54,7 +56,9 @@ class TokenizedTexts(NeuralFamily[TokenizedSettings]):
 
 
 class HuggingFaceText(TokenizedTexts[TextModelSpec]):
-    """Any sequence classifier from a checkpoint, which is a folder or an id of the hub."""
+    """Any sequence classifier from a checkpoint. The checkpoint is a folder or the id of a model on the Hugging Face
+    hub.
+    """
 
     settings = TextModelSpec
 
@@ -73,13 +77,14 @@ class HuggingFaceText(TokenizedTexts[TextModelSpec]):
         )
 
     def make(self, settings: TextModelSpec) -> str:
-        """Return the kind and the checkpoint."""
+        """Return the model kind and the checkpoint."""
         return f"{settings.kind} {settings.checkpoint}"
 
     def architecture(self, settings: TextModelSpec) -> str:
-        """Return the `model_type` of the checkpoint's folder; for an id, its last part up to the first hyphen.
+        """Return the `model_type` in the checkpoint's folder. For an id on the hub, return the last part of the id up
+        to the first hyphen.
 
-        So roberta-large and roberta-base are both roberta; a misleading name is not detected.
+        For example, roberta-large and roberta-base are both roberta. A misleading id is not detected.
         """
         config = Path(settings.checkpoint).expanduser() / "config.json"
         known = json.loads(config.read_text(encoding="utf-8")).get("model_type") if config.is_file() else None
@@ -88,7 +93,7 @@ class HuggingFaceText(TokenizedTexts[TextModelSpec]):
 
 
 class SmallTransformer(TokenizedTexts[SmallTransformerSpec]):
-    """A small BERT whose word pieces are learnt from the texts that it is trained on."""
+    """A small BERT whose word pieces are learned from the train texts."""
 
     settings = SmallTransformerSpec
 
@@ -99,7 +104,7 @@ class SmallTransformer(TokenizedTexts[SmallTransformerSpec]):
         return new_small_text_model(settings, train)
 
     def most_weights(self, settings: SmallTransformerSpec) -> int:
-        """Return the number of weights in the tables, the layers and an output layer of 100 classes."""
+        """Return the number of weights in the embeddings, the layers and an output layer for 100 classes."""
         width = settings.width
         tables = (settings.vocabulary + settings.max_length + 4) * width
         return tables + settings.layers * (12 * width * width + 13 * width) + width * (width + 1) + 100 * (width + 1)

@@ -1,5 +1,5 @@
-"""Conversion of texts to padded token batches, and the choice of columns that a model reads. Models are in the other
-files of this folder.
+"""Conversion of texts to padded batches of tokens, and the choice of the columns that a model reads. The other files of
+this folder hold the models.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ TOKENIZED_AT_ONCE = 4096
 
 
 def text_columns(examples: Examples, inputs: Sequence[TextColumn] | None) -> list[TextColumn]:
-    """Return the columns that a model sees, in the dataset's order; `inputs=None` means all columns."""
+    """Return the text columns that a model reads, in the dataset's order. `inputs=None` means all text columns."""
     present: list[TextColumn] = ["text"]
     if "text_pair" in examples.table.column_names:
         present.append("text_pair")
@@ -26,10 +26,10 @@ def text_columns(examples: Examples, inputs: Sequence[TextColumn] | None) -> lis
 
 @dataclass(frozen=True)
 class TokenizedTexts:
-    """Token rows of different lengths, stored flat: row `i` of every array is `offsets[i]:offsets[i + 1]`.
+    """Token rows of different lengths, stored in flat arrays: row `i` of every array is `offsets[i]:offsets[i + 1]`.
 
-    `arrays` maps a model argument (`input_ids`, `attention_mask`, ...) to int32 values; `padding` maps the same
-    arguments to the value that fills shorter rows of a batch.
+    `arrays` maps each argument of the model (`input_ids`, `attention_mask`, ...) to int32 values. `padding` maps each
+    argument to the value that fills shorter rows of a batch.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -46,7 +46,7 @@ class TokenizedTexts:
         return np.diff(self.offsets)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
-        """Return the model's arguments for these rows, each rows x longest row int64."""
+        """Return the model's arguments for these rows, each of them int64, rows x longest row."""
         return {name: torch.from_numpy(self._padded(name, positions)) for name in self.arrays}
 
     def _padded(self, name: str, positions: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -66,8 +66,8 @@ def tokenize(
     max_length: int,
     arguments: Sequence[str],
 ) -> TokenizedTexts:
-    """Tokenize all rows; the longest text is cut first until a row has `max_length` tokens; `arguments` are those the
-    model takes.
+    """Tokenize all rows. A row with more than `max_length` tokens is shortened, the longest text first. `arguments` are
+    the arguments that the model accepts.
     """
     columns = [examples.texts(column) for column in text_columns(examples, inputs)]
     padding = {

@@ -1,4 +1,6 @@
-"""Hugging Face sequence classifiers and their tokenizers: finding, checking and loading them; no training."""
+"""Finding, checking and loading of Hugging Face sequence classifiers and their tokenizers. This module
+trains nothing.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,35 +30,36 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
     """Check the configuration and the tokenizer, but not the weights.
 
     Raises:
-        ModelError: the checkpoint is neither a folder nor an id that the hub or its cache serves, or it has an
-            architecture without a sequence classifier, a tokenizer without words, or fewer positions than `max_length`.
+        ModelError: the checkpoint is neither a folder nor a known id on the hub, or it has no sequence classifier, no
+            vocabulary, or fewer positions than `max_length`.
     """
     with quiet_libraries():
         config = _load_configuration(checkpoint, revision=revision)
         load_tokenizer(checkpoint, revision=revision)
     if type(config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
         raise ModelError(
-            f"checkpoint {checkpoint!r} is a {config.model_type!r}, for which transformers has no sequence "
-            "classifier; choose a text encoder such as a BERT, RoBERTa or DistilBERT"
+            f"`checkpoint` is {checkpoint!r}, a model of type {config.model_type!r}, for which transformers has no "
+            "sequence classifier; choose a text encoder such as BERT, RoBERTa or DistilBERT"
         )
     positions = _positions(config)
     if positions is not None and max_length > positions:
         raise ModelError(
-            f"max_length {max_length} is more than the {positions} tokens that checkpoint {checkpoint!r} can read; "
-            f"set max_length to {positions} or less"
+            f"`max_length` is {max_length}, but the checkpoint {checkpoint!r} can read at most {positions} tokens; "
+            f"set `max_length` to {positions} or less"
         )
 
 
 def pretrained_text_model(
     checkpoint: str, *, revision: str | None, label_names: Sequence[str], log: Callable[[str], None]
 ) -> BuiltModel:
-    """Return the checkpoint in float32 with an output layer for these labels; new weights are drawn from torch's
-    generator.
+    """Return the checkpoint's model in float32 with an output layer for these labels. New weights are drawn from
+    torch's generator.
 
-    Weights that the checkpoint lacks, or has for another number of labels, are new, and the log names them.
+    Weights are new if the checkpoint does not contain them or has them for another number of labels. The log lists the
+    new weights.
 
     Raises:
-        ModelError: the checkpoint cannot be loaded or is not one of this architecture.
+        ModelError: the checkpoint cannot be loaded, or its weights do not fit its architecture.
     """
     names = dict(enumerate(label_names))
     labels = {"id2label": names, "label2id": {name: number for number, name in names.items()}}
@@ -77,7 +80,7 @@ def pretrained_text_model(
                 output_loading_info=True,
             )
         except LOADING_ERRORS as error:
-            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from cause_of(error)
+            raise unusable(checkpoint, error) from cause_of(error)
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     _check_loaded(checkpoint, model, report, n_labels=len(names))
     new = sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
@@ -90,23 +93,24 @@ def pretrained_text_model(
 def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
     if not Path(checkpoint).is_dir() and checkpoint.startswith(("/", "./", "../", "~")):
         raise ModelError(
-            f"checkpoint folder {checkpoint!r} does not exist; give the folder that save_pretrained wrote "
-            "(config.json, model.safetensors, tokenizer files) or a hub id"
+            f"the checkpoint {checkpoint!r} is a folder that does not exist; give a folder that `save_pretrained` "
+            "wrote (config.json, model.safetensors, tokenizer files) or the id of a model on the Hugging Face hub"
         )
     try:
         # The cache first: without a network the hub's client retries for many seconds.
         return _configuration(checkpoint, revision, local=True)
     except LOADING_ERRORS as cache_error:
         if Path(checkpoint).is_dir():
-            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, cache_error) from cache_error
+            raise unusable(checkpoint, cache_error) from cache_error
     # One request, where transformers would ask many times before it says that nobody answers.
     resolve_commit(checkpoint, None, kind="model")
     try:
         return _configuration(checkpoint, revision, local=False)
     except LOADING_ERRORS as error:
         raise ModelError(
-            f"checkpoint {checkpoint!r} is neither a folder nor a model on the hub or in its cache ({error}); "
-            "give a local folder, correct the id, or download the model while there is a network"
+            f"the checkpoint {checkpoint!r} is neither a folder nor the id of a model on the Hugging Face hub or in "
+            f"its local cache ({error}); give a folder, correct the id, or download the model when there is a network "
+            "connection"
         ) from error
 
 
@@ -115,17 +119,17 @@ def _configuration(checkpoint: str, revision: str | None, *, local: bool) -> Any
 
 
 def _commit(checkpoint: str, revision: str | None) -> str:
-    """Return the commit of the hub id that is loaded, which keys also name; for a folder, a value that transformers
-    ignores.
+    """Return the hub commit of the checkpoint, which is also part of cache keys. For a folder, return a value that
+    transformers ignores.
     """
     return "main" if Path(checkpoint).is_dir() else model_commit(checkpoint, revision)
 
 
 def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
-    """Return the tokenizer of a folder or hub id.
+    """Return the tokenizer of a checkpoint, which is a folder or a hub id.
 
     Raises:
-        ModelError: there is no tokenizer, or it knows no words.
+        ModelError: there is no tokenizer, or its vocabulary is empty.
     """
     try:
         tokenizer = AutoTokenizer.from_pretrained(
@@ -135,12 +139,12 @@ def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
             local_files_only=Path(checkpoint).is_dir(),
         )
     except LOADING_ERRORS as error:
-        raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from error
+        raise unusable(checkpoint, error) from error
     # Without its files transformers makes a tokenizer that turns every word into "unknown".
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelError(
-            f"checkpoint {checkpoint!r} has no tokenizer vocabulary; put the tokenizer's files "
-            "(tokenizer.json or vocab.txt) beside config.json"
+            f"the checkpoint {checkpoint!r} has no tokenizer vocabulary; put the tokenizer's files (tokenizer.json or "
+            "vocab.txt) into the folder of config.json"
         )
     return tokenizer
 
@@ -157,14 +161,15 @@ def _check_loaded(checkpoint: str, model: Any, report: Any, *, n_labels: int) ->
     expected = model.state_dict()
     if len(report["missing_keys"]) > len(expected) / 2:
         raise ModelError(
-            f"checkpoint {checkpoint!r} lacks {len(report['missing_keys'])} of {len(expected)} weights of a "
-            f"{type(model).__name__}; its config.json and its weights do not match"
+            f"`checkpoint` is {checkpoint!r}, whose weights do not match its config.json: "
+            f"{len(report['missing_keys'])} of the {len(expected)} weights of {type(model).__name__} are missing; "
+            "choose another checkpoint, or download it again"
         )
     for key, actual, wanted in sorted(report["mismatched_keys"], key=str):
         if wanted[0] != n_labels:
             raise ModelError(
-                f"checkpoint {checkpoint!r} has {key} with shape {tuple(actual)}, but its config.json gives "
-                f"{tuple(wanted)}; its config.json and its weights do not match"
+                f"`checkpoint` is {checkpoint!r}, whose weights do not match its config.json: {key} has shape "
+                f"{tuple(actual)} instead of {tuple(wanted)}; choose another checkpoint, or download it again"
             )
 
 
@@ -172,25 +177,28 @@ def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
     if tokenizer.pad_token_id is None:
         if tokenizer.eos_token_id is None:
             raise ModelError(
-                f"the tokenizer of checkpoint {checkpoint!r} has neither a padding nor an end-of-text token, so rows "
-                "of different lengths cannot share a batch; set pad_token in its tokenizer_config.json"
+                f"the tokenizer of the checkpoint {checkpoint!r} has neither a padding token nor an end-of-text "
+                "token, so rows of different lengths cannot share a batch; set `pad_token` in the checkpoint's "
+                "tokenizer_config.json"
             )
         tokenizer.pad_token = tokenizer.eos_token
     model.config.get_text_config().pad_token_id = tokenizer.pad_token_id
     model.config.pad_token_id = tokenizer.pad_token_id
 
 
-def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
-    """Return the error that explains why the folder or hub id `checkpoint` cannot be loaded; `what` is its name for
-    users.
-    """
+def unusable(checkpoint: str, error: Exception) -> ModelError:
+    """Return the error that explains why `checkpoint`, a folder or hub id, cannot be loaded."""
     if isinstance(error, SafetensorError):
         remedy = "copy or download the file again"
     elif is_refused_pickle(error):
-        remedy = "use its model.safetensors, ask its author for one, or choose another checkpoint"
+        remedy = (
+            "use the checkpoint's model.safetensors, request such a file from its author, or choose another checkpoint"
+        )
     else:
         remedy = (
-            "it needs config.json, model.safetensors and the tokenizer's files, written by a transformers version no "
-            "newer than the one installed"
+            "give a checkpoint that has config.json, model.safetensors and the tokenizer's files, written by a "
+            "version of transformers that is not newer than the installed version"
         )
-    return ModelError(f"{what} cannot be loaded ({reading_problem(checkpoint, error)}); {remedy}")
+    return ModelError(
+        f"the checkpoint {checkpoint!r} cannot be loaded ({reading_problem(checkpoint, error)}); {remedy}"
+    )

@@ -1,4 +1,6 @@
-"""A small BERT and its word-piece tokenizer, made from train texts alone; loading a saved one is in `pretrained`."""
+"""A small BERT and its word-piece tokenizer, both built from the train texts alone. The module `pretrained` loads saved
+models.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,23 +25,25 @@ LONGEST_WORD = 100
 
 
 def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> BuiltModel:
-    """Return a BERT with random weights from torch's global generator, and a tokenizer for the columns that it sees.
+    """Return a BERT with random weights from torch's global generator, and a tokenizer for the columns that the model
+    reads.
 
-    Texts are read as uncased BERT models read them: control characters are dropped, letters are lower-cased and lose
-    their accents (NFD), and punctuation and CJK characters become words of their own. There is no dropout, and the
-    feed-forward layers are four times as wide as the others. The weights' standard deviation is `1 / sqrt(width)`,
-    which keeps a layer's outputs as large as its inputs (LeCun et al. 1998, Efficient BackProp). BERT's 0.02 is for 768
-    units; with it, models of 32 to 64 units learned pairs of texts far more slowly.
+    Texts are normalised as for uncased BERT models. Control characters are dropped, letters are lower-cased and lose
+    their accents (NFD). Each punctuation mark and each CJK character becomes a separate word. There is no dropout, and
+    the feed-forward layers are four times as wide as the others. The standard deviation of the weights is `1 /
+    sqrt(width)`, so that the outputs of a layer are as large as its inputs (LeCun et al. 1998, Efficient BackProp).
+    BERT's own value, 0.02, suits 768 units; with this value, models of 32 to 64 units learned text pairs far more
+    slowly.
 
     Raises:
-        DataError: the columns hold no character that the tokenizer keeps.
+        DataError: the columns contain no character that the tokenizer keeps.
     """
     columns = text_columns(train, settings.inputs)
     vocabulary = train_word_pieces((text for column in columns for text in train.texts(column)), settings.vocabulary)
     if len(vocabulary) == len(SPECIAL_TOKENS):
         raise DataError(
-            f"{' and '.join(columns)} of {len(train)} train rows hold no words for a vocabulary; leave the column "
-            "out with inputs, or check the source"
+            f"the texts of {len(train)} train rows (columns: {', '.join(columns)}) have no words for a vocabulary; "
+            "choose other columns with `inputs`, or check the source"
         )
     names = dict(enumerate(train.label_names))
     config = BertConfig(
@@ -61,11 +65,12 @@ def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> Bui
 
 
 def train_word_pieces(texts: Iterable[str], size: int) -> dict[str, int]:
-    """Return word pieces and their numbers from 0, special tokens first; the result does not depend on the order of the
-    texts.
+    """Return word pieces with their numbers from 0, special tokens first. The result does not depend on the order of
+    the texts.
 
-    There are at most `size` pieces: each of the most frequent characters at the start of a word and within one, then
-    the merges of pairs that occur at least twice. Texts without words give only the special tokens.
+    There are at most `size` pieces. The first pieces are the most frequent characters, each as the start of a word and
+    as a later part. Then pairs of pieces that occur at least twice are merged. If the texts have no words, only the
+    special tokens are returned.
     """
     words = _count_words(texts)
     characters = _frequent_characters(words, (size - len(SPECIAL_TOKENS)) // 2)

@@ -1,3 +1,3 @@
-"""The one trainer of all neural models: batches, stopping, checkpoints, memory, predictions. The trainer knows no
-architecture.
+"""The trainer that all neural models share: batches, early stopping, checkpoints, memory and predictions. The trainer
+does not depend on any architecture.
 """

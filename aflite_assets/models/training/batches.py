@@ -1,4 +1,4 @@
-"""The order in which train rows are presented, and how they become batches; `train` uses the batches."""
+"""The order in which train rows are presented, and their batches. The module `train` uses the batches."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -43,12 +43,13 @@ RowKey = tuple[int, int]
 
 
 def epoch_order(n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int, epoch: int) -> np.ndarray:
-    """Return every row position once, int64, in the order of this epoch; batches are cut from the front.
+    """Return every row position once, int64, in the order of this epoch. Consecutive positions form the batches.
 
-    With `lengths` (rows,), a batch holds rows of similar length. Shuffled rows are cut into stretches of
-    `BUCKET_BATCHES` batches (a quarter of the rows if that is fewer); each stretch is sorted and cut into batches, and
-    the batches are shuffled. The batch with the longest row comes first, so that memory runs out at once if at all.
-    Rows that do not fill a batch come last, whatever their lengths. The order depends on `seed` and `epoch` alone.
+    With `lengths` (rows,), a batch holds rows of similar length. Shuffled rows are split into chunks of
+    `BUCKET_BATCHES` batches, or of a quarter of the rows if that is fewer. Each chunk is sorted by length and split
+    into batches. Then the batches are shuffled. The batch with the longest row comes first, so that a lack of memory
+    shows at once. The remaining rows, which do not fill a batch, come last, whatever their lengths. The order depends
+    on `seed` and `epoch` alone.
     """
     rng = np.random.default_rng([library_seed(seed), _ORDER, epoch])
     order = rng.permutation(n_rows)
@@ -68,7 +69,9 @@ def _by_length(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 class EpochSampler(Sampler[RowKey]):
-    """A sampler of the keys of all items in the order of `epoch`, which the caller sets before each iteration."""
+    """A sampler that yields the keys of all items in the order of one epoch. The caller sets `epoch` before each
+    iteration.
+    """
 
     def __init__(self, n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int) -> None:
         self.epoch = 0
@@ -88,7 +91,9 @@ class EpochSampler(Sampler[RowKey]):
 
 
 class _Keys(Dataset[RowKey]):
-    """A data set that passes the sampler's keys on, so that the collator builds a whole batch at once."""
+    """A dataset that returns each key of the sampler unchanged, so that the collator can build a whole
+    batch at once.
+    """
 
     def __init__(self, n_rows: int) -> None:
         self._n_rows = n_rows
@@ -102,10 +107,10 @@ class _Keys(Dataset[RowKey]):
 
 @dataclass(frozen=True)
 class Collator:
-    """A collator that builds batches from keys; `augmentation` is the generator for `inputs`, seeded again for each
-    batch.
+    """A collator that builds batches from keys. `augmentation` is the random generator that `inputs` uses; it is seeded
+    again for each batch.
 
-    `items`: the positions of the rows of each item, int64 (items, rows per item); None if each item is one row.
+    `items`: the row positions of each item, int64 (items, rows per item), or None if each item is one row.
     """
 
     inputs: ModelInputs
@@ -124,7 +129,7 @@ class Collator:
         return {**self.inputs.batch(positions), "labels": self.labels[rows], "positions": rows}
 
     def positions(self, items: Sequence[int]) -> list[int]:
-        """Return the positions of the rows of these items, in their order."""
+        """Return the row positions of these items, in the order of the items."""
         if self.items is None:
             return list(items)
         rows: list[int] = self.items[items].ravel().tolist()
@@ -133,7 +138,7 @@ class Collator:
 
 @dataclass(frozen=True)
 class TrainBatches:
-    """Train rows in the form that data loaders present; it is made once, however often a training starts.
+    """Train rows in the form that data loaders need. They are built once, even if a training starts several times.
 
     `lengths`: the length of each item, or None if batches do not depend on lengths.
     """
@@ -145,7 +150,7 @@ class TrainBatches:
 
     @property
     def n_items(self) -> int:
-        """Number of items, which are rows or pairs of answers."""
+        """Number of items. An item is a row or a pair of answers."""
         return len(self.collator.labels if self.collator.items is None else self.collator.items)
 
     @property
@@ -154,11 +159,13 @@ class TrainBatches:
         return self.n_items * (1 if self.collator.items is None else self.collator.items.shape[1])
 
     def sampler(self, *, batch_size: int) -> EpochSampler:
-        """Return the order of items for optimiser steps of `batch_size` items."""
+        """Return the sampler for optimiser steps of `batch_size` items."""
         return EpochSampler(self.n_items, batch_size=batch_size, lengths=self.lengths, seed=self.collator.seed)
 
     def loader(self, sampler: EpochSampler, *, micro_batch_size: int) -> DataLoader:
-        """Return a loader of batches of `micro_batch_size` items; the last batch of an epoch may have fewer."""
+        """Return a data loader for batches of `micro_batch_size` items. The last batch of an epoch may have fewer
+        items.
+        """
         return DataLoader(
             _Keys(len(sampler)),
             batch_size=micro_batch_size,
@@ -171,7 +178,8 @@ class TrainBatches:
 
 
 def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int, device: torch.device) -> TrainBatches:
-    """Return the rows as this classifier is trained on them, augmented and bucketed by length as its settings say.
+    """Return the rows in the form that this classifier is trained on. Its settings decide about augmentation and about
+    batches of similar lengths.
 
     Raises:
         DataError: an image cannot be decoded.
@@ -191,8 +199,8 @@ def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int
 
 
 def loader_workers(*, images: bool, device: torch.device) -> int:
-    """Return the number of processes that decode and augment while the GPU computes; 0 for texts, on the CPU and if
-    none can be started.
+    """Return the number of processes that decode and augment images while the GPU computes. It is 0 for texts, on the
+    CPU, and if no process can be started.
     """
     # A daemon, as a grid's worker process is, may have no children.
     if not images or device.type != "cuda" or current_process().daemon:
@@ -209,7 +217,9 @@ def _workers_with_memory() -> int:
 
 
 def reading_threads(*, images: bool, device: torch.device) -> int:
-    """Return the number of threads that decode the next images while the GPU predicts; 0 for texts and on the CPU."""
+    """Return the number of threads that decode the next images while the GPU predicts. It is 0 for texts and on the
+    CPU.
+    """
     if not images or device.type != "cuda":
         return 0
     return max(0, min(MOST_THREADS, threads_per_step() - 1))

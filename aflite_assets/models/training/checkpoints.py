@@ -1,4 +1,4 @@
-"""Files of an unfinished training, which resumes from its last finished epoch. Nothing is trained here."""
+"""Files of an unfinished training, from which it resumes after the last finished epoch. This module trains nothing."""
 
 import hashlib
 import json
@@ -29,11 +29,11 @@ Weights = Mapping[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class TrainingState:
-    """A training after a finished epoch: everything that its next epoch depends on.
+    """The state of a training after a finished epoch: everything that the next epoch depends on.
 
-    `accuracies` on the held-back rows and `epochs` have one element per finished epoch. `parts` is the number of parts
-    that a batch was computed in. `weights`, `optimizer` and `scheduler` are `state_dict`s, and `generators` is from
-    `generator_states`.
+    `accuracies` (on the held-back rows) and `epochs` have one element per finished epoch. `parts` is the number of
+    parts in which a batch was computed. `weights`, `optimizer` and `scheduler` are `state_dict`s, and `generators` is
+    from `generator_states`.
     """
 
     epochs: list[EpochDynamics]
@@ -46,11 +46,11 @@ class TrainingState:
 
 
 class CheckpointStore:
-    """The folder of one training; files of another training (with another `fingerprint`) are deleted at once.
+    """The folder of one training. Files of any other training, which has another `fingerprint`, are deleted at once.
 
-    The folder holds `fingerprint.json`, `state.pt` of the last finished epoch, and `best-<epoch>.pt` with weights.
-    Files are written under another name and renamed, so that a training killed at any time leaves a whole state or
-    none. Only tensors and plain values are unpickled.
+    The folder holds `fingerprint.json`, the state after the last finished epoch in `state.pt`, and the weights of the
+    best epoch in `best-<epoch>.pt`. Files are written under a temporary name and then renamed. If a training is killed,
+    the folder therefore holds a complete state or no state. Only tensors and plain values are unpickled.
     """
 
     def __init__(self, folder: Path, fingerprint: str, log: Callable[[str], None]) -> None:
@@ -78,7 +78,7 @@ class CheckpointStore:
             return None
 
     def save(self, state: TrainingState, *, best_epoch: int | None) -> None:
-        """Replace the state, then delete all saved weights except those of `best_epoch`."""
+        """Replace the state, then delete all saved weights except the weights of `best_epoch`."""
         values = {name: getattr(state, name) for name in (field.name for field in fields(state))}
         self._write("state.pt", {**values, "epochs": [vars(epoch) for epoch in state.epochs]})
         for path in self.folder.glob("best-*.pt"):
@@ -86,11 +86,11 @@ class CheckpointStore:
                 path.unlink()
 
     def save_best(self, epoch: int, weights: Weights) -> None:
-        """Keep the weights of this epoch."""
+        """Save the weights of this epoch."""
         self._write(f"best-{epoch}.pt", dict(weights))
 
     def best(self, epoch: int) -> Weights:
-        """Return the weights that were saved for this epoch, in main memory.
+        """Load the weights that were saved for this epoch into main memory.
 
         Raises:
             ModelError: the file is damaged or missing.
@@ -100,12 +100,12 @@ class CheckpointStore:
             return dict(torch.load(path, map_location="cpu", weights_only=True))
         except LOADING_ERRORS as error:
             raise ModelError(
-                f"{path} cannot be read ({reading_problem(path, error)}); delete the folder {self.folder} to start "
-                "the training from the beginning"
+                f"the file {path} cannot be read ({reading_problem(path, error)}); delete the folder {self.folder} to "
+                "start the training from the beginning"
             ) from cause_of(error)
 
     def delete(self) -> None:
-        """Remove the folder."""
+        """Delete the folder."""
         if self.folder.exists():
             shutil.rmtree(self.folder)
 
@@ -128,8 +128,8 @@ class CheckpointStore:
 def fingerprint(
     settings: TrainingSpec, rows: TrainingRows, weights: Weights, *, seed: int, device: DeviceSettings
 ) -> str:
-    """Return the SHA-256 of everything that a training's numbers depend on: settings, rows, first weights, seed,
-    device, libraries.
+    """Return the SHA-256 of everything that determines a training's results: settings, rows, initial weights, seed,
+    device and libraries.
     """
     parts = {
         "settings": settings.model_dump(mode="json"),
@@ -168,7 +168,9 @@ def copied_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def generator_states() -> dict[str, Any]:
-    """Return the global generators of Python, numpy and torch (main memory and the current GPU), as plain values."""
+    """Return the states of the global random generators of Python, numpy and torch (CPU and current GPU), as plain
+    values.
+    """
     version, words, gauss = random.getstate()
     name, keys, *rest = np.random.get_state(legacy=True)
     return {
@@ -180,7 +182,7 @@ def generator_states() -> dict[str, Any]:
 
 
 def restore_generators(states: Mapping[str, Any]) -> None:
-    """Restore the global generators to the states from `generator_states`."""
+    """Set the global random generators to the states that `generator_states` returned."""
     version, words, gauss = states["python"]
     random.setstate((version, tuple(words), gauss))
     name, keys, *rest = states["numpy"]

@@ -1,4 +1,4 @@
-"""Training dynamics per row and epoch, and the test for divergence. Nothing is trained here."""
+"""Training dynamics per row and epoch, and a test for divergence. This module trains nothing."""
 
 import math
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ NOISE = 0.01
 
 @dataclass
 class EpochDynamics:
-    """One epoch's record, with one element per train row: `log_probability` (float32, NaN until presented) and
-    `correct` (bool).
+    """The record of one epoch. `log_probability` (float32, NaN until the row is presented) and `correct` (bool) have
+    one element per train row.
     """
 
     log_probability: torch.Tensor
@@ -36,19 +36,21 @@ class EpochDynamics:
 
     @property
     def accuracy(self) -> float:
-        """Share of rows for which the label had the highest logit."""
+        """Share of rows whose label had the highest logit."""
         return float(self.correct.double().mean())
 
 
 @dataclass
 class DynamicsRecorder:
-    """A recorder of the model's output for each train row at its presentation, epoch by epoch."""
+    """A recorder of the model's output for each train row, in each epoch, at the moment the row is presented."""
 
     n_rows: int
     epochs: list[EpochDynamics] = field(default_factory=list)
 
     def begin_epoch(self, device: torch.device) -> None:
-        """Allocate memory for the next epoch on the model's device, so that recording never waits for a copy."""
+        """Allocate memory for the next epoch on the model's device, so that recording does not wait for copies to main
+        memory.
+        """
         self.epochs.append(
             EpochDynamics(
                 torch.full((self.n_rows,), math.nan, device=device),
@@ -57,21 +59,21 @@ class DynamicsRecorder:
         )
 
     def record(self, positions: torch.Tensor, labels: torch.Tensor, logits: torch.Tensor) -> None:
-        """Record one batch: `positions` and `labels` int64 (rows,), `logits` rows x classes."""
+        """Record one batch. `positions` and `labels` are int64 (rows,), and `logits` is rows x classes."""
         detached = logits.detach().float()
         scores = detached.log_softmax(dim=1)
         self.epochs[-1].log_probability[positions] = scores.gather(1, labels[:, None])[:, 0]
         self.epochs[-1].correct[positions] = detached.argmax(dim=1) == labels
 
     def end_epoch(self) -> EpochDynamics:
-        """Return the epoch that has just ended, now in main memory."""
+        """Return the record of the epoch that has just ended, in main memory."""
         last = self.epochs[-1]
         self.epochs[-1] = EpochDynamics(last.log_probability.cpu(), last.correct.cpu())
         return self.epochs[-1]
 
     def table(self, row_ids: np.ndarray) -> pa.Table:
-        """Return the dynamics as a table: row_id int64, epoch int64 from 0, label_probability float32 in [0, 1],
-        correct bool; ordered by epoch, then row.
+        """Return the dynamics as a table, ordered by epoch and then by row. Its columns are row_id int64, epoch int64
+        from 0, label_probability float32 in [0, 1] and correct bool.
         """
         return pa.table(
             {
@@ -86,14 +88,16 @@ class DynamicsRecorder:
 def check_divergence(
     epochs: Sequence[EpochDynamics], first_batch: Sequence[int], *, kept: int, classes: int, rate: float
 ) -> None:
-    """Refuse a training that became far worse than guessing; one that began there and improves may continue.
+    """Raise an error if a training became far worse than guessing. A training that started far worse than guessing and
+    improves is accepted.
 
-    `epochs`: all trained epochs; `kept`: the number, from 1, of the epoch whose weights are kept; `first_batch`:
-    positions of the rows presented before any step. A training has diverged if two things hold. First, its loss is over
-    `HOPELESS` times the loss of guessing, ln(classes) nats. Second, it is over `RISEN` times the first batch's loss or,
-    after several epochs, not below the first epoch's loss. If the first epoch's weights are kept, the second epoch,
-    which begins with them, must meet the condition too. A loss that falls from epoch to epoch is not enough: after a
-    divergence it falls as the schedule lowers the learning rate.
+    `epochs`: all trained epochs. `kept`: the number, from 1, of the epoch whose weights are kept. `first_batch`:
+    positions of the rows that were presented before any step. A training has diverged if its loss meets two conditions.
+    First, the loss is over `HOPELESS` times the loss of guessing, ln(classes) nats. Second, the loss is over `RISEN`
+    times the first batch's loss or, after several epochs, not below the first epoch's loss. If the weights of the first
+    epoch are kept, the second epoch, which starts from these weights, must meet both conditions too. A falling loss
+    alone does not rule out divergence: after a divergence, the loss falls because the schedule lowers the learning
+    rate.
 
     Raises:
         ModelError: the training diverged.
@@ -103,7 +107,7 @@ def check_divergence(
     risen, stays = judged[-1] > RISEN * before, judged[-1] > epochs[0].loss * (1 - NOISE)
     if min(judged) > HOPELESS * guessing and (risen or (stays and len(epochs) > 1)):
         raise ModelError(
-            f"training diverged: the loss of epoch {kept} is {judged[0]:.4g}. Before the first step it was "
-            f"{before:.4g}, and guessing among {classes} classes gives {guessing:.4g}; "
-            f"lower learning_rate (now {rate})"
+            f"training diverged: the loss of epoch {kept} is {judged[0]:.4g}, but the loss before the first step was "
+            f"{before:.4g} and guessing among {classes} classes gives {guessing:.4g}; lower `learning_rate` (now "
+            f"{rate})"
         )

@@ -1,5 +1,5 @@
-"""Early stopping on rows that are not trained on: the choice of these rows, and of the moment. The best weights are
-saved in `checkpoints`.
+"""Early stopping: the choice of rows that are held back from training, and of the epoch at which training stops. The
+module `checkpoints` saves the best weights.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,9 +22,9 @@ _HELD_BACK = 2
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows to train on, and rows for early stopping (None: every epoch is trained).
+    """Rows to train on, and rows for early stopping (None if there is no early stopping).
 
-    `weights`: the factor of each train row's loss, float32; None for 1.
+    `weights`, float32: the factor that the loss of each train row is multiplied by. None means 1 for all rows.
     """
 
     train: Examples
@@ -40,21 +40,22 @@ def training_rows(
     seed: int,
     weights: np.ndarray | None = None,
 ) -> TrainingRows:
-    """Use `held_back` for early stopping, or else a share of the train rows; `weights` are those of `examples`.
+    """Use `held_back` for early stopping, or a share of the train rows if `held_back` is None. `weights` belongs to
+    `examples`.
 
-    The share is drawn from `seed`, stratified by label; if there are groups, whole groups are drawn, so the share may
-    be smaller.
+    The share is drawn at random with `seed`, stratified by label. If there are groups, whole groups are drawn, so the
+    share may be smaller.
 
     Raises:
-        DataError: no row would be held back, or fewer than 2 would be left to train on.
+        DataError: no row would be held back, or fewer than 2 rows would be left to train on.
         ModelError: early stopping needs a split whose rows were not given.
     """
     if stopping is None:
         return TrainingRows(examples, None, weights)
     if held_back is None and stopping.split is not None:
         raise ModelError(
-            f"early_stopping.split names {stopping.split!r}, but its rows were not given; "
-            "leave split out to hold back a share of the train rows"
+            f"`early_stopping.split` is {stopping.split!r}, but the rows of that split were not given; give these "
+            "rows, or leave `split` out to hold back a share of the train rows"
         )
     if held_back is None:
         rows = _share(examples, weights, stopping.share, seed=seed)
@@ -79,18 +80,17 @@ def _check(rows: TrainingRows, stopping: EarlyStoppingSpec) -> None:
     held, left = len(rows.held_back or ()), len(rows.train)
     if held and left >= FEWEST_TRAIN_ROWS:
         return
-    source = f"share {stopping.share}" if stopping.split is None else f"split {stopping.split!r}"
+    source = f"`share` {stopping.share}" if stopping.split is None else f"`split` {stopping.split!r}"
     raise DataError(
-        f"early_stopping with {source} holds back {held} of {held + left} rows and leaves {left} to train on; it "
-        f"needs at least 1 held-back row and {FEWEST_TRAIN_ROWS} train rows: choose another share or split (whole "
-        "groups are held back), give the "
-        "dataset more rows, or leave early_stopping out"
+        f"`early_stopping` with {source} holds back {held} of {held + left} rows and leaves {left} to train on, but "
+        f"at least 1 held-back row and {FEWEST_TRAIN_ROWS} train rows are needed; choose another `share` or `split` "
+        "(whole groups are held back), give the dataset more rows, or leave `early_stopping` out"
     )
 
 
 @dataclass
 class EarlyStopping:
-    """Accuracies on the held-back rows, one per finished epoch, and the best epoch and the end derived from them.
+    """Accuracies on the held-back rows, one per finished epoch. They determine the best epoch and when training stops.
 
     `score` returns the model's current accuracy, in [0, 1].
     """
@@ -101,23 +101,23 @@ class EarlyStopping:
     accuracies: list[float] = field(default_factory=list)
 
     def end_epoch(self) -> float:
-        """Compute, store and return the model's accuracy."""
+        """Compute, store and return the model's accuracy after an epoch."""
         self.accuracies.append(self.score())
         return self.accuracies[-1]
 
     @property
     def best_epoch(self) -> int:
-        """Number of the best epoch, counted from 1; the first one if several are equal."""
+        """Number of the best epoch, counted from 1. If several epochs are equally good, the first of them counts."""
         return int(np.argmax(self.accuracies)) + 1
 
     @property
     def patience_is_over(self) -> bool:
-        """Whether the last `patience` epochs brought no higher accuracy."""
+        """Whether the accuracy has not risen in the last `patience` epochs."""
         return len(self.accuracies) - self.best_epoch >= self.patience
 
     def metrics(self) -> Mapping[str, float]:
-        """Metrics: held_back_rows, best_epoch (from 1), held_back_accuracy of that epoch, and epochs (number
-        trained).
+        """Return the metrics: held_back_rows, best_epoch (from 1), held_back_accuracy (in the best epoch) and epochs
+        (number of trained epochs).
         """
         return {
             "held_back_rows": float(self.rows),

@@ -1,6 +1,7 @@
-"""Further stages of a trained model, each with its own optimiser and schedule; a killed run resumes in its stage.
+"""Further training of a trained model in stages, each with its own optimiser and schedule. A killed run resumes in the
+stage that was running.
 
-A single stage is trained in `training`; `sources.recipes` describes the rows and settings of each stage.
+The module `train` trains a single stage. The module `sources.recipes` describes the rows and settings of each stage.
 """
 
 import json
@@ -27,7 +28,9 @@ _LAST = 0
 
 @dataclass(frozen=True)
 class FineTuning:
-    """One stage: rows with the model's classes, and settings of the model's kind. `name`: the name of the rows."""
+    """One stage of fine-tuning: rows with the model's classes, and settings of the model's kind. `name`: the name of
+    the set of rows.
+    """
 
     name: str
     rows: Examples
@@ -43,13 +46,15 @@ def fine_tune(
     scratch: Path,
     log: Callable[[str], None],
 ) -> tuple[NeuralClassifier, dict[str, float]]:
-    """Return the classifier, trained in place on each stage's rows in turn, and the metrics of every stage.
+    """Train the classifier in place on the rows of each stage in turn. Return the classifier and the metrics of every
+    stage.
 
-    The metrics of `train_classifier` get the names stage_1.train_loss and so on. Every stage starts from `seed`, so it
-    gives the same bits whether this process trained the previous stage or found it finished below `scratch`.
+    The metrics are those of `train_classifier`, named stage_1.train_loss and so on. Every stage starts from `seed`. The
+    results are therefore bit-identical whether this process trained the previous stage or found it finished below
+    `scratch`.
 
     Raises:
-        ModelError: a stage diverged or needs more memory than there is.
+        ModelError: a stage diverged or needs too much memory.
         DataError: texts or images cannot be read.
     """
     metrics: dict[str, float] = {}
@@ -78,7 +83,9 @@ def _stage(
     *,
     keep: bool,
 ) -> dict[str, float]:
-    """Train one stage, or load its final weights; `keep`: another stage follows, so the final weights must be saved."""
+    """Train one stage, or load its final weights if it is finished. `keep`: whether to save the final weights because
+    another stage follows.
+    """
     start = copied_weights(classifier.model)
     mark = fingerprint(stage.settings, TrainingRows(stage.rows, None), start, seed=seed, device=device)
     del start

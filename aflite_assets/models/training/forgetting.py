@@ -1,5 +1,5 @@
-"""The train rows that a training forgets or never learns, computed from its dynamics; only arrays are used. Dynamics
-are recorded in `dynamics`.
+"""Train rows that a training forgets or never learns, computed from arrays of training dynamics. The module `dynamics`
+records the dynamics.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ from aflite_assets.errors import InvalidInputError
 class Forgetting:
     """Forgetting of each train row over the epochs (Toneva et al. 2019; Yaghoobzadeh et al., EACL 2021, section 3).
 
-    All arrays are (rows,). `events` (int64): in how many epochs the row was wrong after being right in the previous
-    one, 0 to half the epochs. `never_learnt` (bool): never right, which is no event. `right` (int64): in how many
-    epochs the row was right. `first_learnt` (int64): the first of these epochs, from 0, or -1.
+    All arrays have the shape (rows,). `events` (int64): number of epochs in which the row was wrong after being right
+    in the previous epoch, at most half of the epochs. `never_learnt` (bool): True if the row was never right. Such a
+    row has no events. `right` (int64): number of epochs in which the row was right. `first_learnt` (int64): the first
+    epoch in which the row was right, counted from 0, or -1 if it never was.
     """
 
     events: np.ndarray
@@ -26,11 +27,13 @@ class Forgetting:
 
     @property
     def forgettable(self) -> np.ndarray:
-        """Rows that were forgotten at least once or never learnt, bool."""
+        """Rows that were forgotten at least once or never learned, as a bool array."""
         return (self.events > 0) | self.never_learnt
 
     def histogram(self) -> dict[str, int]:
-        """Count rows by number of events, "0", "1", ...; never learnt rows are counted separately (Figure 1)."""
+        """Count rows by their number of events ("0", "1", ...), as in Figure 1 of Toneva et al. Rows that were never
+        learned are counted separately.
+        """
         counts = np.bincount(self.events[~self.never_learnt], minlength=1)
         return {str(events): int(rows) for events, rows in enumerate(counts)} | {
             "never_learnt": int(self.never_learnt.sum())
@@ -38,15 +41,16 @@ class Forgetting:
 
 
 def forgetting(correct: np.ndarray) -> Forgetting:
-    """Count over the presentations of each row; `correct` (epochs x rows, bool) is True if the label had the highest
-    logit.
+    """Count learning and forgetting for each row. `correct` (bool, epochs x rows) is True if the row's label had the
+    highest logit in the epoch.
 
     Raises:
         InvalidInputError: there is no epoch, or `correct` is not a matrix of bools.
     """
     if correct.ndim != 2 or correct.dtype != np.bool_ or not len(correct):
         raise InvalidInputError(
-            f"correct must be bool, epochs x rows with at least one epoch; received {correct.dtype} {correct.shape}"
+            f"`correct` is an array of type {correct.dtype} and shape {correct.shape}; give a bool array, epochs x "
+            "rows, with at least one epoch"
         )
     # Epoch by epoch, so that memory is for a few numbers per row however many epochs there are.
     events = np.zeros(correct.shape[1], np.int64)
@@ -60,6 +64,8 @@ def forgetting(correct: np.ndarray) -> Forgetting:
 
 
 def epochs_by_rows(column: pa.ChunkedArray, epochs: int) -> np.ndarray:
-    """Return a column of `DynamicsRecorder.table`, which is sorted by epoch and then by row, as epochs x rows."""
+    """Return a column of `DynamicsRecorder.table` in the shape epochs x rows. The table is sorted by epoch and then by
+    row.
+    """
     values: np.ndarray = column.to_numpy()
     return values.reshape(epochs, -1)

@@ -1,4 +1,4 @@
-"""Detection of exhausted memory, release of memory, and continuation in smaller parts."""
+"""Handling of exhausted memory: detection, release of memory, and continuation with smaller batches."""
 
 import gc
 import sys
@@ -23,21 +23,23 @@ Answer = TypeVar("Answer")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return True if an operation failed because the card or the CPU ran out of memory."""
+    """Return True if an operation failed because the GPU or main memory was exhausted."""
     if isinstance(error, torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(message in str(error).lower() for message in MESSAGES)
 
 
 def more_parts(parts: int, *, batch_size: int) -> int | None:
-    """Return the smallest number of parts that is at least twice as large and divides `batch_size`; None for single
-    rows.
+    """Return the smallest number of parts that divides `batch_size` and is at least twice `parts`. Return None if the
+    parts are already single rows.
     """
     return next((more for more in range(2 * parts, batch_size + 1) if batch_size % more == 0), None)
 
 
 def release_memory() -> None:
-    """Free unused memory; call it outside the `except` block, because the traceback there holds tensors."""
+    """Free unused memory. Call this function outside the `except` block, because the traceback there keeps tensors
+    alive.
+    """
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -45,7 +47,7 @@ def release_memory() -> None:
 
 @dataclass(frozen=True)
 class BatchOutput(Generic[Answer]):
-    """One batch's outputs: `rows` (int64) are the rows computed at once, with the results for them."""
+    """The outputs of one batch. `rows` (int64) are the numbers of the rows that were computed at once."""
 
     rows: np.ndarray
     answer: Answer
@@ -58,9 +60,9 @@ class _RanOut:
 
 @dataclass
 class AdaptiveBatchSize:
-    """The number of rows computed at once: at first `most`, and half as many each time that memory runs out.
+    """The number of rows that are computed at once. It starts at `most` and is halved each time memory runs out.
 
-    `log` gets a line about each reduction. `threads` build the next batches meanwhile (see `prefetch`).
+    Each reduction is logged to `log`. `threads` threads build the next batches meanwhile (see `prefetch`).
     """
 
     log: Callable[[str], None]
@@ -70,10 +72,10 @@ class AdaptiveBatchSize:
     def ask(
         self, rows: np.ndarray, batch: Callable[[np.ndarray], Batch], answer: Callable[[Batch], Answer]
     ) -> Iterator[BatchOutput[Answer]]:
-        """Return `answer(batch(rows))` for all `rows` (int64), in order and in pieces.
+        """Yield `answer(batch(part))` for each consecutive part of `rows` (int64), in order.
 
         Raises:
-            ModelError: memory does not suffice for a single row.
+            ModelError: memory is too small for a single row.
         """
         start = 0
         while start < len(rows):
@@ -92,8 +94,8 @@ class AdaptiveBatchSize:
         release_memory()
         if rows == 1:
             raise ModelError(
-                f"memory ran out on the prediction of a single row ({problem}); "
-                "lower max_length or image_size, choose a smaller model or free the device's memory"
+                f"memory ran out on the prediction of a single row ({problem}); lower `max_length` or `image_size`, "
+                "choose a smaller model, or free memory of the device"
             )
         self.most = rows // 2
         self.log(f"memory ran out: the model now predicts {self.most} rows at once instead of {rows}")

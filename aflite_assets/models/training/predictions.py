@@ -1,4 +1,6 @@
-"""Predictions of a classifier for test rows, and the batches of a neural one; scores are computed in `reports`."""
+"""Predictions of a classifier for test rows, and the batches that a neural classifier predicts. The package `reports`
+computes scores.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +21,9 @@ INFERENCE_BATCH = 128
 
 @dataclass(frozen=True)
 class Predictions:
-    """`predicted`: int64, one class number per row; `probabilities`: rows x classes float32 in label order, or None."""
+    """`predicted`: one class number per row, int64. `probabilities`: float32, rows x classes in label
+    order, or None.
+    """
 
     predicted: np.ndarray
     probabilities: np.ndarray | None
@@ -27,7 +31,7 @@ class Predictions:
 
 @dataclass(frozen=True)
 class _Answers:
-    """`probabilities`: rows x classes float32; `finite`: bool (rows,), True if all of a row's logits are finite."""
+    """`probabilities`: float32, rows x classes. `finite`: bool (rows,), True if all logits of the row are finite."""
 
     probabilities: np.ndarray
     finite: np.ndarray
@@ -38,19 +42,19 @@ def no_log(_: str) -> None:
 
 
 def on_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str, torch.Tensor]:
-    """Return the same arguments on the device; from pinned memory, the copy runs in the background."""
+    """Copy the arguments to the device. From pinned memory, the copy runs in the background."""
     return {name: values.to(device, non_blocking=True) for name, values in batch.items()}
 
 
 def predict(
     classifier: NeuralClassifier, examples: Examples, *, device: DeviceSettings, log: Callable[[str], None] = no_log
 ) -> Predictions:
-    """Return the softmax of the logits in evaluation mode, for all rows in order.
+    """Predict all rows in order, in evaluation mode. The probabilities are the softmax of the logits.
 
-    `log` gets a line when memory runs out and fewer rows are predicted at once.
+    If memory runs out, fewer rows are predicted at once, and a line is logged to `log`.
 
     Raises:
-        ModelError: memory does not suffice for a single row, or a logit is not a finite number.
+        ModelError: memory is too small for a single row, or a logit is not a finite number.
         DataError: an image cannot be decoded.
     """
     return predict_inputs(classifier, classifier.inputs(examples), device=device, log=log)
@@ -59,14 +63,16 @@ def predict(
 def predict_inputs(
     classifier: NeuralClassifier, inputs: ModelInputs, *, device: DeviceSettings, log: Callable[[str], None] = no_log
 ) -> Predictions:
-    """Predict as `predict` does, for rows that are already in the model's form."""
+    """Predict rows that are already in the model's input form, as `predict` does."""
     answers = _answers(classifier, inputs, device, log)
     wrong = int((~answers.finite).sum())
     if wrong:
-        remedy = "" if device.precision == "float32" else f" or set precision to float32 instead of {device.precision}"
+        remedy = (
+            "" if device.precision == "float32" else f" or set `precision` to float32 instead of {device.precision}"
+        )
         raise ModelError(
             f"the model's outputs are not finite numbers for {wrong} of {len(inputs)} rows, probably because the "
-            f"training diverged; lower learning_rate (now {classifier.settings.learning_rate}){remedy}"
+            f"training diverged; lower `learning_rate` (now {classifier.settings.learning_rate}){remedy}"
         )
     return Predictions(answers.probabilities.argmax(axis=1).astype(np.int64), answers.probabilities)
 
@@ -79,8 +85,8 @@ def accuracy(
     device: DeviceSettings,
     log: Callable[[str], None] = no_log,
 ) -> float:
-    """Return the share of rows whose label, int64 (rows,), is predicted, in [0, 1]; a row without finite logits counts
-    as wrong.
+    """Return the share, in [0, 1], of rows whose predicted class is the label. `labels` is int64 (rows,). A row without
+    finite logits counts as wrong.
     """
     answers = _answers(classifier, inputs, device, log)
     return float(np.mean((answers.probabilities.argmax(axis=1) == labels) & answers.finite))

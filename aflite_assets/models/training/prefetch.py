@@ -1,5 +1,5 @@
-"""Preparation of the next items while the current ones are used. The caller decides what is made, and whether threads
-help.
+"""Preparation of the next items while the current items are used. The caller decides how an item is made and whether to
+use threads.
 """
 
 from collections import deque
@@ -12,11 +12,12 @@ Made = TypeVar("Made")
 
 
 def prefetch(make: Callable[[Item], Made], items: Iterable[Item], *, threads: int) -> Generator[Made, None, None]:
-    """Yield `make(item)` for each item, in order; with `threads`, as many items are prepared ahead as there are
-    threads.
+    """Yield `make(item)` for each item, in order. `threads`: the number of threads, which is also the number of items
+    that are prepared in advance.
 
-    Without threads, each is made on request. An error of `make` is raised when its item is due. With threads, `make`
-    must depend on its item alone. Close the iterator to discard unused items.
+    Without threads, each item is made when it is requested. If `make` raises an error for an item, the error is raised
+    when that item would be yielded. With threads, the result of `make` must depend on the item alone. Close the
+    iterator to discard unused items.
     """
     if not threads:
         yield from map(make, items)

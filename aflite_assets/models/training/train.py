@@ -1,6 +1,7 @@
-"""Training of a neural model: the loop over epochs and batches, its optimiser and schedule, and its end.
+"""Training of a neural model: the loop over epochs and batches, the optimiser, the learning-rate schedule, and the end
+of training.
 
-Inputs and outputs of the loop have files of their own: `batches`, `dynamics`, `early_stopping`, `checkpoints`.
+Other modules define the inputs and outputs of the loop: `batches`, `dynamics`, `early_stopping` and `checkpoints`.
 """
 
 import itertools
@@ -61,7 +62,9 @@ MicroBatch = dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """`dynamics`: one row per train row and epoch (row_id, epoch, label_probability, correct); `metrics`: totals."""
+    """`dynamics`: a table with one line per train row and epoch (row_id, epoch, label_probability, correct). `metrics`:
+    numbers by name.
+    """
 
     dynamics: pa.Table
     metrics: Mapping[str, float]
@@ -69,7 +72,7 @@ class TrainingResult:
 
 @dataclass(frozen=True)
 class TrainingSteps:
-    """Numbers of optimiser steps of a training: `per_epoch`, in all epochs (`total`), and during warm-up."""
+    """Numbers of optimiser steps in a training: per epoch, in all epochs (`total`), and during warm-up."""
 
     per_epoch: int
     total: int
@@ -77,7 +80,7 @@ class TrainingSteps:
 
 
 def training_steps(settings: TrainingSpec, n_rows: int) -> TrainingSteps:
-    """Count the steps of a training; the last batch of an epoch may have fewer rows than the others."""
+    """Count the optimiser steps of a training. The last batch of an epoch may have fewer rows than the others."""
     settings = settings.for_rows(n_rows)
     per_epoch = math.ceil(n_rows / settings.batch_size)
     total = settings.epochs * per_epoch
@@ -95,27 +98,30 @@ def train_classifier(
     held_back: Examples | None = None,
     row_weights: np.ndarray | None = None,
 ) -> TrainingResult:
-    """Train in place with AdamW, a linear schedule and cross-entropy; call it within `isolated_random_state`.
+    """Train the classifier in place with AdamW, a linear schedule and cross-entropy. Call this function within
+    `isolated_random_state`.
 
     If `settings.loss` is bradley_terry, the loss of a pair of answers is -log sigmoid of the difference of their scores
-    (Bradley and Terry 1952), and dynamics and metrics are about pairs. Answers without a pair are not trained on.
+    (Bradley and Terry 1952). Dynamics and metrics then refer to pairs. The model is not trained on answers that belong
+    to no pair.
 
-    With `row_weights` (float32, one per row of `examples`, 0 or more), the loss of each row is multiplied by its
-    weight. A batch's loss is still the sum over its rows divided by their number. Dynamics and metrics are unweighted.
-    The dynamics use the logits at presentation: in training mode, before the step that uses them (Swayamdipta et al.
-    2020, section 2). With `settings.early_stopping`, training ends when the accuracy on `held_back` no longer rises,
-    and the weights of the best epoch are kept. By default, `held_back` is a share of `examples`, which is then not
-    trained on. A training that was killed resumes from its last finished epoch if `scratch` is the same folder; on the
-    CPU, the bits are the same. If memory runs out, batches are computed in more and more parts.
+    With `row_weights` (float32, at least 0, one per row of `examples`), the loss of each row is multiplied by the row's
+    weight. The loss of a batch is still the sum over its rows, divided by the number of rows. Dynamics and metrics do
+    not use the weights. The dynamics use the logits at presentation: in training mode, before the optimiser step on the
+    batch (Swayamdipta et al. 2020, section 2). With `settings.early_stopping`, training ends when the accuracy on
+    `held_back` no longer rises, and the weights of the best epoch are kept. By default, `held_back` is a share of
+    `examples`. The model is not trained on that share. A training that was killed resumes from its last finished epoch
+    if `scratch` is the same folder. On the CPU, the result is bit-identical. If memory runs out, each batch is computed
+    in more parts.
 
-    `metrics` are train_loss and train_accuracy (at presentation, of the epoch whose weights are kept), seconds (of this
+    `metrics` has train_loss and train_accuracy (at presentation, in the epoch whose weights are kept), seconds (of this
     process), rows (trained on) and steps. Early stopping adds held_back_rows, best_epoch (from 1), held_back_accuracy
     and epochs. Loss and accuracy of every epoch are written to `scratch` for `epochs.read_epochs`.
 
     Raises:
-        DataError: there are no rows, or too few to hold some back.
-        ModelError: the training diverged (its loss is not finite, or see `check_divergence`), memory does not suffice
-            for a single row, or the rows of `early_stopping.split` were not given.
+        DataError: there are no rows, or there are too few rows to hold some of them back.
+        ModelError: the training diverged (see `check_divergence`) or its loss is not finite; memory is too small for a
+            single row; or the rows of `early_stopping.split` were not given.
     """
     if not len(examples):
         raise DataError("there are no rows to train on; give the dataset more rows or a smaller warm-up share")
@@ -148,20 +154,19 @@ def train_classifier(
 
 
 def _paired(examples: Examples, weights: np.ndarray | None) -> tuple[Examples, np.ndarray | None]:
-    """Return the rows that are in a pair of answers, and their weights."""
+    """Return the rows that belong to a pair of answers, and the weights of these rows."""
     places = np.unique(answer_pairs(examples))
     if not len(places):
         raise DataError(
-            f"loss is bradley_terry, but the {len(examples)} train rows hold no question with a right and a wrong "
-            "answer; "
-            "leave loss out, or read the dataset with source.format preference or multiple_choice"
+            f"`loss` is bradley_terry, but the {len(examples)} train rows hold no question with a right and a wrong "
+            "answer; leave `loss` out, or set `source.format` to preference or multiple_choice"
         )
     rows = Examples(rows_at(examples.table, places), examples.label_names)
     return rows, None if weights is None else weights[places]
 
 
 def _metrics(training: "_Training", kept: int, *, seconds: float) -> dict[str, float]:
-    """Return the metrics of `train_classifier`; `kept` is the number, from 1, of the epoch whose weights are kept."""
+    """Return the metrics of `train_classifier`. `kept` is the number, from 1, of the epoch whose weights are kept."""
     rows, epoch = training.recorder.n_rows, training.recorder.epochs[kept - 1]
     steps = training_steps(training.classifier.settings, training.batches.n_presented)
     return {
@@ -199,10 +204,10 @@ def _early_stopping(
 
 @dataclass
 class _Training:
-    """One training, with as many attempts as memory requires.
+    """One training. If memory runs out, it is attempted again with smaller parts.
 
-    `start`: the weights before its first step; `parts`: the current number of micro-batches per batch; `row_weights`:
-    the factor of each row's loss.
+    `start`: the weights before the first step. `parts`: the current number of micro-batches per batch. `row_weights`:
+    the factor that the loss of each row is multiplied by.
     """
 
     classifier: NeuralClassifier
@@ -218,7 +223,7 @@ class _Training:
     row_weights: torch.Tensor | None
 
     def run(self) -> int:
-        """Train to the end; return the number, from 1, of the epoch whose weights the model now has."""
+        """Train to the end. Return the number, from 1, of the epoch whose weights the model now has."""
         try:
             while (problem := self._attempt()) is not None:
                 self.parts = self._more_parts(problem)
@@ -232,7 +237,7 @@ class _Training:
         return kept
 
     def _attempt(self) -> str | None:
-        """Train to the end; return the error's message if memory ran out, else None."""
+        """Train to the end. Return the error's message if memory ran out, otherwise None."""
         try:
             self._train()
         except RuntimeError as error:
@@ -242,7 +247,7 @@ class _Training:
         return None
 
     def _train(self) -> None:
-        """Train all epochs that are left, from the last finished one or from the start."""
+        """Train all remaining epochs, after the last finished epoch or from the start."""
         settings, device = self.classifier.settings, self.device.resolve()
         # Dropout draws from the global generators; each attempt draws the same.
         set_seed(library_seed(self.seed))
@@ -274,14 +279,14 @@ class _Training:
             self._save(optimizer, schedule)
 
     def _add_gradients(self, batch: Sequence[MicroBatch]) -> None:
-        """Sum the gradients of the batch's mean loss over its micro-batches."""
+        """Compute the gradients of the batch's mean loss as a sum over its micro-batches."""
         rows = sum(len(micro_batch["labels"]) for micro_batch in batch)
         for micro_batch in batch:
             (self._summed_loss(micro_batch) / rows).backward()
 
     def _summed_loss(self, micro_batch: MicroBatch) -> torch.Tensor:
-        """Return the summed cross-entropy of the logits, whatever loss a checkpoint's configuration names, and record
-        the rows.
+        """Return the summed cross-entropy of the logits and record the rows. A loss in a checkpoint's configuration is
+        ignored.
 
         With label smoothing (Szegedy et al. 2016, section 7), the targets are smoothed but the recorded losses are not.
         """
@@ -299,7 +304,7 @@ class _Training:
             return (losses * self.row_weights.to(losses.device)[positions]).sum()
 
     def _summed_pair_loss(self, positions: torch.Tensor, labels: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        """Return the sum over rows of the loss of each row's pair; right answers come before wrong ones."""
+        """Return the loss of each row's pair, summed over the rows. Right answers come before wrong answers."""
         right = int(labels[0])
         scores = logits[:, right] - logits[:, 1 - right]
         margins = scores[0::2] - scores[1::2]
@@ -312,7 +317,7 @@ class _Training:
         return 2 * losses.sum()
 
     def _end_epoch(self, number: int) -> None:
-        """Complete and log the record of the epoch, counted from 1.
+        """Complete and log the record of an epoch. `number` counts epochs from 1.
 
         Raises:
             ModelError: the epoch's loss is not a finite number.
@@ -320,8 +325,8 @@ class _Training:
         epoch, settings, stopping = self.recorder.end_epoch(), self.classifier.settings, self.stopping
         if not math.isfinite(epoch.loss):
             raise ModelError(
-                f"training diverged: the loss of epoch {number} is {epoch.loss}; "
-                f"lower learning_rate (now {settings.learning_rate})"
+                f"training diverged: the loss of epoch {number} is {epoch.loss}; lower `learning_rate` (now "
+                f"{settings.learning_rate})"
             )
         held_back = "" if stopping is None else f", {stopping.end_epoch():.3f} on {stopping.rows} held-back rows"
         line = f"loss {epoch.loss:.4f}, accuracy {epoch.accuracy:.3f}{held_back}"
@@ -336,7 +341,7 @@ class _Training:
         return True
 
     def _restore(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
-        """Restore everything to its state after the last finished epoch, or at the start."""
+        """Restore the training to its state after the last finished epoch, or to its initial state."""
         state = self.files.load()
         self.classifier.model.load_state_dict(self.start if state is None else state.weights)
         self.recorder.epochs = [] if state is None else list(state.epochs)
@@ -349,7 +354,7 @@ class _Training:
             restore_generators(state.generators)
 
     def _save(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
-        """Save everything that the next epoch depends on, and the weights if this epoch is the best."""
+        """Save the state that the next epoch depends on, and the weights if this epoch is the best so far."""
         weights, epochs, stopping = self.classifier.model.state_dict(), self.recorder.epochs, self.stopping
         best_epoch = None if stopping is None else stopping.best_epoch
         if best_epoch == len(epochs):
@@ -373,13 +378,13 @@ class _Training:
         size = next((name for name in ("max_length", "image_size") if hasattr(settings, name)), None)
         if more is None:
             raise ModelError(
-                f"memory ran out with batch_size {settings.batch_size} computed one row at a time"
-                f"{'' if size is None else f' and {size} {getattr(settings, size)}'} ({problem}); "
-                f"{'' if size is None else f'lower {size}, '}choose a smaller model or free the device's memory"
+                f"memory ran out with `batch_size` {settings.batch_size}, although the batch was computed one row at "
+                f"a time{'' if size is None else f', and `{size}` {getattr(settings, size)}'} ({problem}); "
+                f"{'' if size is None else f'lower `{size}`, '}choose a smaller model, or free memory of the device"
             )
         self.log(
-            f"memory ran out: batches of {settings.batch_size} rows are now computed in {more} parts "
-            f"of {settings.batch_size // more} (set gradient_accumulation: {more} to do so from the start)"
+            f"memory ran out: batches of {settings.batch_size} rows are now computed in {more} parts of "
+            f"{settings.batch_size // more} (set gradient_accumulation: {more} to do so from the start)"
         )
         return more
 
@@ -401,8 +406,8 @@ class _Training:
 
 
 def _adamw(model: torch.nn.Module, settings: TrainingSpec) -> torch.optim.AdamW:
-    """Return AdamW (Loshchilov and Hutter 2019) for the trainable weights; biases and layer normalisations do not
-    decay.
+    """Return AdamW (Loshchilov and Hutter 2019) for the trainable weights, without weight decay for biases and layer
+    normalisations.
     """
     decayed = set(get_parameter_names(model, [torch.nn.LayerNorm], NOT_DECAYED))
     learning = [(name, weights) for name, weights in model.named_parameters() if weights.requires_grad]
@@ -414,7 +419,9 @@ def _adamw(model: torch.nn.Module, settings: TrainingSpec) -> torch.optim.AdamW:
 
 
 def _batches(micro_batches: Iterable[MicroBatch], parts: int) -> Iterator[list[MicroBatch]]:
-    """Yield an epoch's batches, each split into its `parts` micro-batches; the last batch may have fewer."""
+    """Yield the batches of an epoch, each as a list of `parts` micro-batches. The last batch may have fewer
+    micro-batches.
+    """
     left = iter(micro_batches)
     while batch := list(itertools.islice(left, parts)):
         yield batch
@@ -422,8 +429,8 @@ def _batches(micro_batches: Iterable[MicroBatch], parts: int) -> Iterator[list[M
 
 @contextmanager
 def _running_statistics(model: torch.nn.Module) -> Iterator[None]:
-    """Let batch normalisation use its running mean and variance in the block, because one row has no variance of its
-    own.
+    """Let batch normalisation use its running mean and variance while the block runs, because a single row has no
+    variance.
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     for layer in layers:

@@ -1,1 +1,3 @@
-"""Texts as words: their numbers, vectors and padded batches, for models that read words. Word pieces are in `text`."""
+"""Word numbers, word vectors and padded batches, for models that read texts as words. Word pieces are in the package
+`text`.
+"""

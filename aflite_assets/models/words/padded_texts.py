@@ -1,5 +1,5 @@
-"""Padded batches of words inside a network: two texts at once, and LSTMs over them. Batches are made in
-`word_inputs`.
+"""Operations on padded batches of words inside a network: stacking of two texts, and LSTMs. The module `word_inputs`
+makes the batches.
 """
 
 import torch
@@ -8,14 +8,14 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
 def stacked(first: torch.Tensor, second: torch.Tensor, padding: int) -> torch.Tensor:
-    """Stack the first texts and then the second texts at equal length, so that operations on both are done once."""
+    """Stack the first texts and the second texts, padded to equal length, so that one operation processes both."""
     longest = max(first.shape[1], second.shape[1])
     return torch.cat([nn.functional.pad(side, (0, longest - side.shape[1]), value=padding) for side in (first, second)])
 
 
 def run_lstm(lstm: nn.LSTM, inputs: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """Return the outputs of both directions, zero beyond a text's end; float32, because not every device has
-    half-precision LSTMs.
+    """Return the LSTM's outputs in both directions, which are zero after the end of a text. They are float32, because
+    not every device supports half-precision LSTMs.
 
     `inputs`: texts x words x width; `present`: texts x words, bool.
     """

@@ -1,5 +1,5 @@
-"""Words of texts, a vocabulary from train texts, and pairs of texts as padded batches. Vectors are in
-`word_vectors`.
+"""Splitting of texts into words, a vocabulary from the train texts, and padded batches of one or two texts. Word
+vectors are in the module `word_vectors`.
 """
 
 import json
@@ -53,24 +53,24 @@ _SPLITTER = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text by `WORD_PATTERN`, in order, in lower case and with plain apostrophes."""
+    """Return the words of a text in order, in lower case and with plain apostrophes. `WORD_PATTERN` defines a word."""
     return [word for word, _ in _SPLITTER.pre_tokenize_str(text.lower().replace(CURLY_APOSTROPHE, "'"))]
 
 
 def word_spans(text: str) -> np.ndarray:
-    """Return where the words of a text begin and end: words x 2 int64, in characters."""
+    """Return the start and end of each word of a text, in characters: int64, words x 2."""
     spans = [span for _, span in _SPLITTER.pre_tokenize_str(text)]
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
 def is_one_word(text: str) -> bool:
-    """Return True if texts can contain this word; any other word would never be looked up."""
+    """Return True if `words_of` can return this word for some text. Vectors of other words would never be used."""
     return words_of(text) == [text]
 
 
 def frequent_words(texts: Iterable[str], most: int) -> dict[str, int]:
-    """Return the counts of the `most` frequent words, most frequent first and equally frequent ones in alphabetical
-    order.
+    """Return the counts of the `most` most frequent words. The most frequent word is first; equally frequent words are
+    in alphabetical order.
     """
     counts = Counter(word for text in texts for word in words_of(text))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
@@ -78,8 +78,8 @@ def frequent_words(texts: Iterable[str], most: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class PairInputs:
-    """Rows of texts, usually with two texts each. Each of `parts` becomes one argument of the model and is padded
-    separately.
+    """Rows as numbers of words, usually with two texts each. Each element of `parts` becomes one argument of the model
+    and is padded separately.
     """
 
     parts: Sequence[TokenizedTexts]
@@ -93,12 +93,12 @@ class PairInputs:
         return np.sum([part.lengths for part in self.parts], axis=0)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
-        """Return the model's arguments for these rows, each rows x longest row int64."""
+        """Return the model's arguments for these rows, each of them int64, rows x longest row."""
         return {name: values for part in self.parts for name, values in part.batch(positions).items()}
 
 
 def ragged(name: str, rows: Sequence[Sequence[int] | np.ndarray], *, padding: int = NO_WORD) -> TokenizedTexts:
-    """Return rows of numbers as the argument `name`."""
+    """Return rows of numbers in the form of the model's argument `name`."""
     return TokenizedTexts(
         arrays={name: np.fromiter((number for row in rows for number in row), np.int32)},
         padding={name: padding},
@@ -108,14 +108,14 @@ def ragged(name: str, rows: Sequence[Sequence[int] | np.ndarray], *, padding: in
 
 
 class WordReader:
-    """A reader that turns texts into the numbers of their words: `words[i]` has the number `i + 2`."""
+    """A reader that turns texts into word numbers. The number of `words[i]` is `i + 2`."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         self._numbers = {word: number for number, word in enumerate(self.words, start=UNKNOWN_WORD + 1)}
 
     def __len__(self) -> int:
-        """Return the number of rows in a table of these words' vectors, including padding and the unknown word."""
+        """Return the number of word numbers, which include padding and the unknown word."""
         return len(self.words) + 2
 
     def inputs(self, examples: Examples, *, max_length: int, columns: Sequence[TextColumn] = PAIR) -> PairInputs:
@@ -128,11 +128,11 @@ class WordReader:
         )
 
     def numbers(self, text: str) -> list[int]:
-        """Return the numbers of a text's words; there is at least one."""
+        """Return the word numbers of a text. A text without words gets one number."""
         return [self.number(word) for word in words_of(text)] or [UNKNOWN_WORD]
 
     def number(self, word: str) -> int:
-        """Return the number of a word given in lower case."""
+        """Return the number of a lower-case word."""
         return self._numbers.get(word, UNKNOWN_WORD)
 
     def save_pretrained(self, folder: Path) -> None:
@@ -149,9 +149,10 @@ class WordReader:
         try:
             words = json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8"))
             if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-                raise ValueError("it is not a list of words")
+                raise ValueError("the file is not a list of words")
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"{folder} holds no readable {VOCABULARY_FILE} ({error}); materialise warmup_models again"
+                f"the folder {folder} holds no readable {VOCABULARY_FILE} ({error}); materialise the asset "
+                "`warmup_models` again"
             ) from error
         return cls(words)

@@ -1,5 +1,5 @@
-"""Tables of word vectors for the words of train texts; the vectors are learned or fixed. Files of vectors are read in
-`word_vectors`.
+"""Tables of learned or fixed vectors for the words of the train texts. The module `word_vectors` reads files of
+vectors.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,17 +23,17 @@ class LearntVectors(nn.Module):
 
     @property
     def width(self) -> int:
-        """Numbers per word."""
+        """Length of a word vector."""
         return self.table.embedding_dim
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
-        """Return the vectors, rows x longest x width, of `words`, rows x longest int64."""
+        """Return the vectors, rows x longest x width, of `words` (int64, rows x longest)."""
         return self.table(words)
 
     @torch.no_grad()
     def fill(self, reader: WordReader, vectors: WordVectors) -> None:
-        """Insert a file's vectors; a word without one keeps its normally distributed numbers, scaled to the spread of
-        the file's.
+        """Insert the vectors of a file. A word without a vector keeps its normally distributed numbers, scaled to the
+        standard deviation of the file's vectors.
         """
         self.table.weight[UNKNOWN_WORD:] *= float(vectors.values.std())
         numbers = torch.tensor([reader.number(word) for word in vectors.words])
@@ -44,10 +44,10 @@ class LearntVectors(nn.Module):
 
 
 class PartlyLearntVectors(LearntVectors):
-    """A table of learned vectors, and of fixed vectors for further words that no train text has.
+    """A table of learned vectors for the words of the train texts, and of fixed vectors for other words.
 
-    The cost of an optimiser's step grows with the number of weights. In a large file, most words are in no train text.
-    Their vectors, `others` x `width`, are therefore stored as a buffer and not as weights.
+    The cost of an optimiser step grows with the number of weights. In a large file, most words are in no train text.
+    The vectors of such words, `others` x `width`, are therefore stored as a buffer and not as weights.
     """
 
     def __init__(self, words: int, others: int, width: int) -> None:
@@ -56,8 +56,8 @@ class PartlyLearntVectors(LearntVectors):
         self.register_buffer("others", torch.zeros(others, width))
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
-        """Return the vectors, rows x longest x width, of `words`, rows x longest int64; the other words are numbered
-        after the learned ones.
+        """Return the vectors, rows x longest x width, of `words` (int64, rows x longest). The numbers of fixed words
+        follow the numbers of learned words.
         """
         learnt = self.table.num_embeddings
         vectors = self.table(words.clamp(max=learnt - 1))
@@ -74,7 +74,7 @@ class PartlyLearntVectors(LearntVectors):
 
 @dataclass(frozen=True)
 class ReadWords:
-    """The words of the train texts and their counts, the most frequent first, and their vectors from a file.
+    """The words of the train texts with their counts, the most frequent word first, and the words' vectors from a file.
 
     `vectors` is None if there is no file.
     """
@@ -83,7 +83,7 @@ class ReadWords:
     vectors: WordVectors | None
 
     def reader(self) -> WordReader:
-        """Reader for the train texts' words, followed by the other words of the file."""
+        """Reader for the words of the train texts, followed by the other words of the file."""
         others = () if self.vectors is None else self.vectors.words
         return WordReader(list(dict.fromkeys([*self.counts, *others])))
 
@@ -91,17 +91,19 @@ class ReadWords:
 def read_words(
     texts: Iterable[str], *, rows: int, file: str | None, vocabulary: int, log: Callable[[str], None]
 ) -> ReadWords:
-    """Return the `vocabulary` most frequent words of the train texts, with vectors if there is a file of them.
+    """Return the `vocabulary` most frequent words of the train texts, with their vectors if there is a file of vectors.
 
-    If the vocabulary has room left, the vectors also include the first other words of the file, so that words missing
-    from the train texts have vectors. `rows`: number of train rows behind the texts, for messages.
+    If the vocabulary has room left, the vectors of the first other words of the file are added. Words that are missing
+    from the train texts can then have vectors too. `rows`: number of train rows, for messages.
 
     Raises:
-        DataError: the texts have no words, or the file of vectors cannot be read or has none of these words.
+        DataError: the texts have no words, or the file of vectors cannot be read or contains none of the texts' words.
     """
     counts = frequent_words(texts, vocabulary)
     if not counts:
-        raise DataError(f"the texts of {rows} train rows hold no words for a vocabulary; check the source")
+        raise DataError(
+            f"the texts of {rows} train rows contain no words, so no vocabulary can be built; check the source"
+        )
     if file is None:
         log(f"vocabulary: {len(counts)} words of the train texts, whose vectors are learnt")
         return ReadWords(counts, None)

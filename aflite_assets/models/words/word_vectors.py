@@ -1,4 +1,6 @@
-"""Word vectors from a file in GloVe's text format, for the needed words. Words are defined in `word_inputs`."""
+"""Reading of word vectors from a file in GloVe's text format, only for the words that are needed. The module
+`word_inputs` splits texts into words.
+"""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -18,48 +20,50 @@ SHOWN_CHARACTERS = 40
 
 @dataclass(frozen=True)
 class WordVectors:
-    """`values[i]`, float32, is the vector of `words[i]`; each word occurs once, in the file's order."""
+    """`values[i]`, float32, is the vector of `words[i]`. Each word occurs once, in the order of the file."""
 
     words: tuple[str, ...]
     values: np.ndarray
 
     @property
     def width(self) -> int:
-        """Numbers per word."""
+        """Length of a word vector."""
         return int(self.values.shape[1])
 
 
 def check_vectors_file(file: str | None) -> None:
-    """Refuse a path that is not a file; None means that no file is needed.
+    """Raise an error if the path is not a file. None means that no file is needed.
 
     Raises:
-        ModelError: there is no such file.
+        ModelError: the file does not exist.
     """
     if file is not None and not Path(file).is_file():
         raise ModelError(
-            f"vectors {file!r} is not a file; give the path of a text file of word vectors such as GloVe's, "
-            "or leave vectors out to learn them from the train texts"
+            f"`vectors` is {file!r}, which is not a file; give the path of a text file of word vectors such as "
+            "GloVe's, or leave `vectors` out to learn the vectors from the train texts"
         )
 
 
 def read_word_vectors(
     path: Path, wanted: Collection[str], *, most_others: int = 0, is_word: Callable[[str], bool] = bool
 ) -> WordVectors:
-    """Return the vectors of the wanted words, and of the first `most_others` other words of the file that `is_word`
-    accepts.
+    """Return the vectors of the wanted words. Also return the vectors of the first `most_others` other words in the
+    file for which `is_word` is true.
 
-    Each line is a word and its numbers, separated by single spaces (Pennington et al., EMNLP 2014). The last `width`
-    fields are the numbers, so a word may contain spaces. The width is that of the first line with only numbers after
-    its first field. A first line of two whole numbers (word2vec's count and width) is not a word. If a word is on
-    several lines, the first line counts. The fields of every line are counted, but numbers are parsed only for the
-    lines kept, one line at a time; so memory is used only for the result.
+    Each line of the file is a word and its numbers, separated by single spaces (Pennington et al., EMNLP 2014). The
+    last `width` fields are the numbers, so a word may contain spaces. The width comes from the first line on which only
+    numbers follow the first field. A first line of two whole numbers (word2vec's count and width) is skipped. If a word
+    is on several lines, the first line is used. The fields of every line are counted, but numbers are parsed only for
+    the lines that are kept, one line at a time. Memory is therefore needed only for the result.
 
     Raises:
-        MissingDataError: there is no such file. DataError: a line has too few or too many numbers, or a number that is
-            not finite; the file is not UTF-8; or it has none of the words.
+        MissingDataError: the file does not exist. DataError: a line has too few or too many numbers, or a number that
+            is not finite; the file is not UTF-8; or the file contains none of the wanted words.
     """
     if not path.is_file():
-        raise MissingDataError(f"file of word vectors {str(path)!r} does not exist; correct vectors in the spec")
+        raise MissingDataError(
+            f"the file of word vectors {str(path)!r} does not exist; correct `vectors` in the settings"
+        )
     width = _width(path)
     kept: dict[str, np.ndarray] = {}
     others = 0
@@ -75,14 +79,14 @@ def read_word_vectors(
         kept[word] = fields.vector()
     if len(kept) == others:
         raise DataError(
-            f"{path} has a vector for none of {len(wanted)} words of the train texts; "
-            "give vectors of lower-cased words in the texts' language"
+            f"the file {path} has no vector for any of the {len(wanted)} words of the train texts; give vectors of "
+            "lower-cased words in the language of the texts"
         )
     return WordVectors(tuple(kept), np.stack(list(kept.values())))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield line numbers from 1 and lines without their ends; blank lines and word2vec's header are left out."""
+    """Yield the line number (from 1) and the content of each line. Blank lines and word2vec's header are left out."""
     with path.open("rb") as stream:
         for number, raw in enumerate(stream, start=1):
             line = raw.rstrip(b" \r\n")
@@ -154,14 +158,17 @@ class _Line:
             with np.errstate(over="ignore"):
                 vector = np.array([float(field) for field in numbers]).astype(np.float32)
         except ValueError as error:
-            raise self._broken(f"has a field that is not a number ({error})") from error
+            raise self._broken(f"the line has a field that is not a number ({error})") from error
         if not np.isfinite(vector).all():
-            raise self._broken("has a number that is not finite in single precision")
+            raise self._broken("the line has a number that is not finite in single precision")
         return vector
 
     def _ragged(self, width: int) -> DataError:
-        return self._broken(f"has {width} numbers, but the first lines have {self.width}")
+        return self._broken(f"the line has {width} numbers, but the first lines have {self.width}")
 
     def _broken(self, what: str) -> DataError:
         shown = self.content[:SHOWN_CHARACTERS].decode("utf-8", "replace")
-        return DataError(f"line {self.number} of {self.path} {what}: {shown!r}; repair the file, or fetch it again")
+        return DataError(
+            f"line {self.number} of {self.path} cannot be read, because {what} ({shown!r}); repair the file, or "
+            "download it again"
+        )

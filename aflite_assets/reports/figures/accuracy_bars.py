@@ -1,4 +1,4 @@
-"""The chart of the first screen: accuracy by test set for all rows, the control and filtered, with intervals."""
+"""The chart of the first screen: accuracy per test set of models trained on all, control and filtered rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,8 +44,8 @@ class Bar:
 class BarGroup:
     """The bars of one test set.
 
-    `about`: its size and chance in words, and how the finding's cue occurs in it. `chance`: accuracy in per cent of
-    always predicting the largest class, or of guessing an answer; None if unknown.
+    `about`: the test set's size and chance accuracy in words, and how the finding's cue occurs in it. `chance`:
+    accuracy in per cent of always predicting the largest class, or of guessing an answer; None if unknown.
     """
 
     test_set: str
@@ -56,7 +56,9 @@ class BarGroup:
 
 @dataclass(frozen=True)
 class AccuracyBars:
-    """The chart of one evaluator. `says`: its result in words. `train_sets`: explanations of filtered and random rows.
+    """The chart of one evaluator.
+
+    `says`: the result of the chart in words. `train_sets`: explanations of filtered and random rows.
 
     `guess`: the baseline that has the accuracy of chance.
     """
@@ -68,7 +70,7 @@ class AccuracyBars:
 
     @property
     def compares(self) -> bool:
-        """Whether the chart has bars of filtered and of the control."""
+        """Whether the chart has bars of the filtered set and of its control."""
         return {"filtered", "control"} <= {bar.series for bar in self.groups[0].bars}
 
     @property
@@ -94,7 +96,7 @@ def accuracy_bars(
     *,
     notes: Mapping[str, str] = MappingProxyType({}),
 ) -> AccuracyBars | None:
-    """Return the chart of one evaluator on all rows of these test sets; None if it has no accuracy there.
+    """Return the chart of one evaluator on all rows of these test sets; None if there is no accuracy.
 
     `notes`: by test set, additional text for its heading.
     """
@@ -122,9 +124,7 @@ def accuracy_bars(
 
 
 def _chance(test_set: TestSetFacts) -> float | None:
-    """Return the accuracy of guessing in per cent: of guessing an answer, else of always predicting the largest
-    class.
-    """
+    """Return the chance accuracy in per cent: of guessing an answer, or else of always predicting the largest class."""
     share = test_set.largest_class if test_set.chance is None else test_set.chance
     return None if share is None else 100 * share
 

@@ -1,4 +1,4 @@
-"""All figures of one report by name, for the page, for files and for Dagster; no page layout."""
+"""All figures of one report by name, for the page, for files and for Dagster."""
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY, PREDICTABILITY_BY_ITERATION
@@ -15,8 +15,8 @@ def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Pictu
     """Return every figure that applies, by names that are valid file names: a kind and, in most cases, the
     representation after a dot.
 
-    The names are "filtering_curves", "warmup_curve" (for `warmup.size: auto`) and "sample_curve" (for `sample`). Per
-    representation there are "overview", "falls", "curve", "predictability", "scores", "scatter_before",
+    The names are "filtering_curves", "warmup_curve" (for `warmup.size: auto`) and "sample_curve" (for `sample`).
+    Figures per representation are "overview", "falls", "curve", "predictability", "scores", "scatter_before",
     "scatter_after", "examples" and "lengths". "similarity" is per representation and class number, "data_map" per
     representation and evaluator; `forgettable_pictures` has further names. Raises DataError if rows do not match the
     examples.

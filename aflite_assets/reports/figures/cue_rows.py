@@ -35,9 +35,9 @@ class CueRow:
     """One row that carries a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
 
     `texts`: each text in pieces, with a flag for highlighted pieces. `corners`: corners of the image that get a frame
-    ("top left"), and whether the framed thing is present or, as in "no dark patch", absent. `values`: highlighted
-    columns, each with the row's value. `place`: file and line, "" if no file is known. `contradicts`: whether the row
-    has another class than the one that the cue points to.
+    ("top left"), and whether the framed feature is present or, as in "no dark patch", absent. `values`: highlighted
+    columns, each with the row's value. `place`: file and line, "" if no file is known. `contradicts`: whether the row's
+    class differs from the class that the cue predicts.
     """
 
     row_id: int
@@ -55,8 +55,8 @@ class CueRow:
 def cue_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning | None) -> tuple[CueRow, ...]:
     """Return at most `MOST_ROWS` train rows of the class that a cue points to, taking several cues in turn.
 
-    If there is a row that carries a cue but has another class, it is added at the end. If the scan has no such cue, the
-    rows have the attribute or word that models lean on. The result is empty if there is neither.
+    A row with a cue but another class is added at the end, if there is such a row. If the scan has no such cue, the
+    rows have the attribute or word that models lean on. If there is no such property either, the result is empty.
     """
     known = set(inputs.examples.row_ids.tolist())
     agreeing, contradicting = (
@@ -98,7 +98,7 @@ def _row(inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *
 
 
 def _corners(cue: Cue) -> Corners:
-    """Return the corners that a cue concerns, and whether it means the presence or the absence of what it names."""
+    """Return the corners that a cue concerns, and whether the cue means the presence or the absence of a feature."""
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)
 

@@ -142,7 +142,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 
 
 def _fit_panels(figure: "Figure") -> None:
-    """Give the panels of a figure's single grid the room that texts, measured once, and the legend (if any) leave."""
+    """Fit the panels of a figure's single grid into the space left by texts and legend."""
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
     beside = np.zeros((4, max(rows, columns)))  # left and right of columns, under and over rows, in pixels
     for axes in figure.axes:

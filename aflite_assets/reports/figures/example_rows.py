@@ -52,9 +52,7 @@ def _shown_text(column: str, text: str) -> str:
 def shown_examples(
     examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Draw train rows of one side at random, taking classes in turn so that small ones appear; `most`: 0 for the
-    default number.
-    """
+    """Draw random train rows of one side, taking classes in turn to include small ones; `most`: 0 for the default."""
     side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
     labels = side["label"].to_numpy()
     shuffled = np.random.default_rng(seed).permutation(len(labels))
@@ -74,8 +72,9 @@ def shown_rows(
     *,
     shown_text: Callable[[str, str], str] = _shown_text,
 ) -> tuple[ExampleRow, ...]:
-    """Return these of the `rows` of one filtering as example rows, in the given order. Raises DataError if `examples`
-    lacks one of them.
+    """Return the chosen `rows` of one filtering as example rows, in the given order.
+
+    Raises DataError if `examples` lacks a chosen row.
 
     `shown_text`: a function of a column's name and a text that returns the text to show.
     """
@@ -84,7 +83,7 @@ def shown_rows(
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
-    """Return the encoded images of shown rows, for a grid; empty bytes for one that cannot be read."""
+    """Return the encoded images of shown rows, for a grid; empty bytes for an image that cannot be read."""
     inputs = examples.select([example.row_id for example in shown])
     return [_image(inputs, position)[0] for position in range(len(shown))]
 
@@ -116,7 +115,7 @@ def _shown_input(
 
 
 def shown_image(inputs: Examples, position: int, *, side: int = 96, quality: int = 90) -> dict[str, str | None]:
-    """Return the `image` of a row as from `thumbnail_uri`, or a `problem`; the other one is None."""
+    """Return a pair of a row's `image` (see `thumbnail_uri`) and a `problem`, one of which is None."""
     encoded, problem = _image(inputs, position)
     uri = thumbnail_uri(encoded, side=side, quality=quality)
     return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}

@@ -1,4 +1,4 @@
-"""Figures by iteration of the filter, one of them for the page's script, and learning curves for warm-up and sample."""
+"""Figures of the filter's iterations, data for the page's script, and learning curves of warm-up and sample."""
 
 import json
 from collections import defaultdict
@@ -29,9 +29,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",",
 
 
 def filtering_curves(analysis: Analysis) -> Picture:
-    """Draw rows left, bias with the largest class's share, and cut-off score, one line per representation; also class
-    shares.
-    """
+    """Draw remaining rows, bias with the largest class's share, cut-off scores and class shares by representation."""
     filtered = analysis.facts.filterings
     across = max(min(len(filtered), 3), 1)
     below = -(-len(filtered) // across)
@@ -113,9 +111,7 @@ def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
 
 
 def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Picture:
-    """Draw the last known predictability of train rows, with kept rows stacked on removed ones; rows without a score
-    are left out.
-    """
+    """Draw the last known predictability of train rows, with kept rows stacked on removed rows."""
     figure, axes = drawing.new_axes()
     low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
     draw_bars(axes, low, high, removed, lw=0.6, facecolors=ORANGE, hatch="///", label=f"removed ({removed.sum():,})")
@@ -129,9 +125,7 @@ def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Pic
 
 
 def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]) -> Picture:
-    """Draw predictability in at most eight evenly chosen iterations, the rows that each removed, and the threshold, if
-    any.
-    """
+    """Draw predictability and removed rows of at most eight evenly spaced iterations, and the threshold, if any."""
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
     places = np.linspace(0, len(iterations) - 1, min(_MOST_ITERATIONS, len(iterations))).round().astype(np.int64)
     chosen = [iterations[place] for place in places.tolist()]
@@ -164,14 +158,14 @@ def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: floa
 
 
 def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
-    """Draw the learning curves that chose the warm-up rows; their sizes double."""
+    """Draw the learning curves used to choose the number of warm-up rows; sample sizes double."""
     curves = {name: list(of_one) for name, of_one in groupby(points, attrgetter("representation"))}
     alt = "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
     return _learning_curves(curves, alt + listed(list(curves)), logarithmic=True)
 
 
 def sample_picture(points: Sequence[SamplePoint]) -> Picture:
-    """Draw the curve that chose the sample of the train rows."""
+    """Draw the learning curve used to choose the sample of the train rows."""
     chosen = next(one.rows for one in points if one.chosen)
     alt = f"Accuracy on held-back train rows by the rows of the sample trained on, with the {chosen:,} chosen"
     return _learning_curves({"sample": points}, alt, logarithmic=False)
@@ -207,10 +201,9 @@ def _learning_curves(
 
 
 def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
-    """Return the data that `page/scripts/charts.js` draws: bias and largest class in the upper panel, pool rows in the
-    lower.
+    """Return the data for `page/scripts/charts.js`: bias and largest class in one panel, pool rows in the other.
 
-    A series names its colour on the page; its `values` have one number per iteration, and `texts` are the same in
+    A series names its colour on the page; `values` has one number per iteration, and `texts` has these numbers in
     words.
     """
     bias, largest, left = (

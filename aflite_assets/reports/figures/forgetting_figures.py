@@ -1,4 +1,4 @@
-"""Figures of forgettable rows and of second phases on them: Figures 1, 3, 4, 5 and 6 of EACL 2021, from tidy tables."""
+"""Figures of forgettable rows and of second phases on these rows, as in Figures 1 and 3 to 6 of EACL 2021."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, groupby
@@ -23,9 +23,10 @@ KINDS = ("forgetting_events", "second_phases", "categories.", "loss_ranked.", "t
 
 
 def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
-    """Return "forgetting_events" and what else applies, by names that fit files.
+    """Return all figures that apply, by names that are valid file names.
 
-    "second_phases"; "categories.<start>.<test set>", "loss_ranked.<start>" and "thresholds.<start>.<test set>".
+    The names are "forgetting_events", "second_phases", "categories.<start>.<test set>", "loss_ranked.<start>" and
+    "thresholds.<start>.<test set>".
     """
     facts = analysis.facts
     if not facts.weak_models:
@@ -47,7 +48,7 @@ def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
 
 
 def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
-    """Draw the share of the train rows by how often they were forgotten, a group of bars per weak model."""
+    """Draw shares of train rows by their number of forgetting events, with a group of bars per weak model."""
     figure, axes = drawing.new_axes(height=3.4)
     places, width = np.arange(len(_EVENTS)), 0.8 / len(models)
     for number, (model, facts) in enumerate(models.items()):
@@ -61,13 +62,13 @@ def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
 
 
 def _first_sets(analysis: Analysis) -> list[str]:
-    """Return the first test set of the dataset's own splits and the first challenge set, as far as there are any."""
+    """Return the first natural test set and the first challenge set, if they exist."""
     sets = {one.challenge: one.name for one in reversed(analysis.facts.test_sets)}
     return [sets[challenge] for challenge in (False, True) if challenge in sets]
 
 
 def _whole_means(analysis: Analysis) -> dict[tuple[str, str], float]:
-    """Return mean accuracies in per cent by evaluator and test set, NaN without a result; of starts and phases."""
+    """Return mean accuracies of starts and phases in per cent, by evaluator and test set; NaN without a result."""
     return {
         (one.evaluator, one.test_set): 100 * (np.nan if one.accuracy is None else one.accuracy)
         for one in analysis.of(ACCURACIES)
@@ -76,9 +77,9 @@ def _whole_means(analysis: Analysis) -> dict[tuple[str, str], float]:
 
 
 def _second_phases(analysis: Analysis) -> Picture | None:
-    """Draw accuracy on the first challenge set against the first own one, a line from each start to its phases.
+    """Draw accuracy on the first challenge set against the first natural test set, with lines from starts to phases.
 
-    None if one of both sets is missing, or if no start has a result.
+    Returns None if a test set is missing, or if no start has a result.
     """
     shown, means = _first_sets(analysis), _whole_means(analysis)
     if len(shown) < 2:
@@ -108,7 +109,7 @@ def _second_phases(analysis: Analysis) -> Picture | None:
 
 
 def _by_category(analysis: Analysis, evaluators: Sequence[str]) -> Iterator[tuple[str, list[Accuracy]]]:
-    """Yield challenge sets with the accuracies of these evaluators by category and gold label, if there are both."""
+    """Yield challenge sets with these evaluators' accuracies by category and gold label, if there are both."""
     of_phases = (one for one in analysis.of(ACCURACIES) if one.representation is None and one.train_set == "full")
     parts = [one for one in of_phases if one.evaluator in evaluators and one.category and one.column != OVERLAP]
     halves = [one for one in parts if one.label is not None and one.accuracy is not None]
@@ -119,7 +120,7 @@ def _by_category(analysis: Analysis, evaluators: Sequence[str]) -> Iterator[tupl
 
 
 def _categories(found: Sequence[Accuracy], test_set: str) -> Picture:
-    """Draw accuracy with its interval by category, a panel per gold label and a mark per evaluator."""
+    """Draw accuracy with its interval by category, with one panel per gold label and one marker per evaluator."""
     labels, categories, evaluators = (_distinct(found, name) for name in ("label", "category", "evaluator"))
     size = 1.1 + 0.75 * len(categories), 3.2
     figure, panels = drawing.new_panels(len(labels), 3, size=size, margin=(0.6, 0.9), sharex=True, sharey=True)
@@ -147,7 +148,7 @@ def _distinct(found: Iterable[Accuracy], name: str) -> list[Any]:
 
 
 def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
-    """Draw accuracy on the first set of either kind by the share of highest loss; None for under two shares."""
+    """Draw accuracy on the first natural test set and challenge set by the share of rows with the highest loss."""
     numbers = {name: one.set_name.partition("highest_loss_")[2].replace("_", ".") for name, one in phases.items()}
     shares = {name: float(number) for name, number in numbers.items() if number}
     shown, means = _first_sets(analysis), _whole_means(analysis)
@@ -171,7 +172,7 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
 
 
 def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
-    """Draw accuracy on one test set by threshold, a line per evaluator with its highest place marked."""
+    """Draw accuracy on one test set by threshold, with one line per evaluator and its maximum highlighted."""
     figure, axes = drawing.new_axes(height=3.8)
     said = []
     for number, (name, each) in enumerate(groupby(thresholds, attrgetter("evaluator"))):

@@ -1,4 +1,4 @@
-"""Figures of models: accuracies and falls, wide and narrow."""
+"""Figures of accuracies and falls of models, in wide and narrow layouts."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -41,12 +41,12 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
 
 
 def _complete(falls: Sequence[Fall]) -> list[Fall]:
-    """Return the falls that have a result for every term."""
+    """Return the falls (drops in accuracy) that have a result for every term."""
     return [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]
 
 
 def _overview(analysis: Analysis, representation: str, most_across: int) -> Picture:
-    """Draw one panel per test set with one line per evaluator, and on it a dot with its interval per train set."""
+    """Draw one panel per test set with one line per evaluator, and one dot with an interval per train set."""
     test_sets, plain = analysis.facts.test_sets, analysis.facts.plain_evaluators
     found = [
         one

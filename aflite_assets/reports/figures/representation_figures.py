@@ -1,4 +1,4 @@
-"""Figures that show the rows of one filtering: two features, images, similarities, text lengths, the data map.
+"""Figures of the rows of one filtering: two features, images, similarities, text lengths, and the data map.
 
 The figure of two features with the models' accuracies is Figure 2 of ICML 2020. Text lengths are Figure 2 of SustaiNLP
 2020 (without random rows), and the data map (variability against confidence) is Figure 1 of Swayamdipta et al. 2020.
@@ -52,7 +52,7 @@ filtered.
 
 
 def compared_accuracies(analysis: Analysis, representation: str) -> list[Compared]:
-    """Return the accuracies shown with the scatter plots, for every evaluator on the test set of its fall."""
+    """Return the accuracies shown with the scatter plots: every evaluator on the test set of its drop in accuracy."""
     whole = (one for one in analysis.of(ACCURACIES, representation) if one.whole and one.top == 1)
     found = {(one.evaluator, one.test_set, one.train_set, one.tested_on): one for one in whole}
     sets: tuple[tuple[str, TestedOn], ...] = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
@@ -61,9 +61,7 @@ def compared_accuracies(analysis: Analysis, representation: str) -> list[Compare
 
 
 def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:
-    """Draw two features of the train rows "before" and "after" filtering on the same scale; nothing if none are
-    chosen.
-    """
+    """Draw two features of the train rows "before" and "after" filtering on one scale, if features are chosen."""
     if inputs.scatter_features is None:
         return {}
     entered = rows.filter(pc.equal(rows["split"], "train"))
@@ -100,7 +98,7 @@ def scatter(
 
 
 def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
-    """Return x0, x1, y0, y1 around all points (rows x 2) with a margin of 5 %."""
+    """Return axis limits (x0, x1, y0, y1) around all points (rows x 2) with a margin of 5 %."""
     if not len(points):
         return (0.0, 1.0, 0.0, 1.0)
     low, high = points.min(axis=0).astype(float), points.max(axis=0).astype(float)
@@ -171,9 +169,7 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
 
 
 def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
-    """Draw, per class number, the blocks of the class side by side, with one cell per pair of rows, all on one colour
-    scale.
-    """
+    """Draw, per class number, similarity maps with one cell per pair of rows, all on one colour scale."""
     from matplotlib.colors import Normalize
 
     return {blocks[0].label: _similarity_map(blocks, Normalize(lowest_similarity(classes), 1)) for blocks in classes}
@@ -199,13 +195,13 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
 
 
 def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
-    """Return the start of the colour scale of all blocks: a multiple of 0.1 at or below their lowest similarity."""
+    """Return the start of the colour scale: the largest multiple of 0.1 not above the lowest similarity."""
     lowest = min((float(block.similarities.min(initial=1)) for blocks in classes for block in blocks), default=0.0)
     return max(float(np.floor(10 * min(lowest, 0.9)) / 10), -1.0)
 
 
 def means_text(blocks: ClassBlocks) -> str:
-    """Return the mean similarities of a class in words, with the numbers of rows behind them."""
+    """Return the mean similarities of a class in words, with the numbers of rows."""
     texts = []
     for one in blocks:
         part = "" if one.used_rows == one.rows else f"{count(one.used_rows)} of "
@@ -228,7 +224,7 @@ def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
 
 
 def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
-    """Draw the panel of one column, and return the mean lengths of both sides in words."""
+    """Draw the panel of one column, and return the mean lengths of kept and removed rows in words."""
     first, name = places[0], short(places[0].column_name, 40)
     starts, least, mean, most = drawing.columns(places, "start", "random_least", "random_mean", "random_most")
     middles = starts + (starts[1] - starts[0] - 1 if len(places) > 1 else 0) / 2
@@ -248,9 +244,7 @@ def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
 
 
 def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:
-    """Draw the train rows that entered the filter (a random sample if there are many), in an order that hides neither
-    side.
-    """
+    """Draw the train rows that entered the filter (or a sample), in random order so that no side is hidden."""
     rows = points.filter(pc.is_valid(points["kept"]))
     is_kept = rows["kept"].to_numpy(zero_copy_only=False).astype(bool)
     places = np.column_stack([rows["variability"].to_numpy(), rows["confidence"].to_numpy()])
@@ -271,7 +265,7 @@ def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Pic
 
 
 def data_map_alt(kept: DataMapMeans, removed: DataMapMeans) -> str:
-    """Describe the picture in words, with the means of both sides."""
+    """Describe the data map in words, with the means of kept and removed rows."""
     sides = []
     for one in (kept, removed):
         names = ("confidence", "variability", "correctness")

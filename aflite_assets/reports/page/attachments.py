@@ -1,6 +1,4 @@
-"""The attachments of a report: tables and pictures that its page shows on demand, and the files that contain all of
-them.
-"""
+"""The attachments of a report: tables and pictures that its page shows on demand, and the files with all of these."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -106,9 +104,9 @@ _SIDES = 2
 class Attachment:
     """A table or a picture in the details; exactly one of `table` and `picture` is set.
 
-    `group`: the part of the list to which it belongs. `about`: one line on its content; `caption`: how to read it.
-    `file`: its path relative to the page, or "" if only `report.json` has it. `images`: data URIs by side, in the order
-    of the rows of a picture.
+    `group`: the part of the list of attachments. `about`: one line on the content. `caption`: how to read the content.
+    `file`: the path of the file relative to the page, or "" if the content is only in `report.json`. `images`: data
+    URIs by side, in the order of the rows of a picture.
     """
 
     group: str
@@ -170,7 +168,7 @@ def _uri(picture: Picture) -> str:
 
 
 def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> Iterator[Attachment]:
-    """Yield iterations, statistics of kept and removed rows, and the pictures of both."""
+    """Yield iterations, statistics of kept and removed rows, and pictures."""
     for table in listings.ITERATION_TABLE.tables(analysis):
         yield _table(_FILTERING, table, "Rows removed, cut-off score and bias by iteration.")
     for kind, one in _PICTURES.items():
@@ -190,7 +188,7 @@ def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[st
 
 
 def _of_models(analysis: Analysis) -> Iterator[Attachment]:
-    """Yield the tables of accuracies except the one on the page, each with the papers' values."""
+    """Yield the tables of accuracies except the table on the page, each with the papers' values."""
     for kind, about in _TABLES.items():
         for table in all_tables.SHOWN[kind](analysis):
             yield _table(_MODELS, table, about)
@@ -214,7 +212,7 @@ def _table(group: str, table: Table, about: str) -> Attachment:
 def _similarity(
     inputs: ReportInputs, representation: str, blocks: ClassBlocks, pictures: Mapping[str, Picture]
 ) -> Attachment:
-    """Return the map of one class, with the images of its kept and removed rows."""
+    """Return the similarity map of one class, with the images of its kept and removed rows."""
     name = f"similarity.{representation}.{blocks[0].label}"
     images = []
     if inputs.examples.modality == "image":

@@ -1,4 +1,4 @@
-"""The HTML report of one page: a self-contained file that makes no requests; its numbers come from the tables."""
+"""The HTML report: one self-contained page that makes no requests, with numbers from the tables."""
 
 import base64
 import hashlib
@@ -124,7 +124,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
 
 
 def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tuple[example_rows.ExampleRow, ...]]]:
-    """Return the shown cues, explanations of their numbers, and a few of their rows that a filtering has."""
+    """Return the shown cues, explanations of their numbers, and a few rows with each cue."""
     if analysis.scan is None or not analysis.facts.filterings:
         return []
     rows, found = inputs.rows_of(analysis.facts.filterings[0].representation), []
@@ -139,7 +139,7 @@ def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tupl
 
 
 def _highlighting(cue: Cue, analysis: Analysis) -> Callable[[str, str], str]:
-    """Return a function that returns a text of a column with the part that carries the cue highlighted."""
+    """Return a function that highlights the part of a text that has the cue."""
     named = analysis.facts.text_columns
     return lambda column, text: marked_text(text, cue, named.get(column, column))
 
@@ -171,7 +171,7 @@ def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
 
 
 def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Attachment]) -> dict[str, str]:
-    """Return the lines of the sections that begin with pictures: their results in words."""
+    """Return the results in words of the sections that begin with pictures."""
     names = [one.representation for one in analysis.facts.filterings]
     said = [filtering_figures.curve_says(analysis.of(ITERATIONS, name)) for name in names]
     tables = sum(one.table is not None for one in attached)
@@ -235,9 +235,7 @@ def with_definitions(shown: str) -> Markup:
 
 @cache
 def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return terms by their escaped lower-case form, and a pattern for them, which first matches tags, links, code and
-    buttons.
-    """
+    """Return terms by their escaped lower-case form, and a pattern for terms outside tags, links, code and buttons."""
     terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
     longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))
     left_alone = r"<(?P<tag>a|code|button)\b.*?</(?P=tag)>|<[^>]*>"

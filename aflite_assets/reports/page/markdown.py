@@ -76,7 +76,7 @@ def _markdown(table: Table) -> str:
 
 
 def first_screen_markdown(first: FirstScreen, bars: AccuracyBars | None) -> str:
-    """Return the first screen of the page as Markdown: the finding, what to do, the chart as a table, and limits."""
+    """Return the first screen of the page as Markdown: the finding, advice, the chart as a table, and limits."""
     parts = [f"**{first.badge}:** {escape_markdown(first.finding)}"]
     if first.sure:
         parts.append(f"**How sure:** {escape_markdown(first.sure)}")
@@ -117,8 +117,8 @@ def dataset_card(
 ) -> str:
     """Return the dataset card, Markdown with the YAML front matter that `datasets` reads. All dataset text is escaped.
 
-    `configs`: by configuration name, the Parquet path pattern of each split, relative to the folder; the first one is
-    loaded by default. Names and splits consist of [a-z0-9_]; a name may end with a representation,
+    `configs`: by configuration name, the Parquet path pattern of each split, relative to the folder; the first
+    configuration is loaded by default. Names and splits consist of [a-z0-9_]; a name may end with a representation,
     `filtered_<representation>`. `rows[config][split]` counts rows. `source_columns`: inputs, label and attributes.
     `own_columns`: the names, by their plain names, of the columns that the project adds. `ids_given`: whether `id` is
     the source's own.

@@ -55,9 +55,7 @@ _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
 @dataclass(frozen=True)
 class Shown:
-    """Counts of the rows of one side on the page; `suspects` of them are shown for their likely wrong labels, not
-    drawn.
-    """
+    """Counts of the rows of one side on the page; `suspects`: number of rows shown because of a likely wrong label."""
 
     representation: str
     side: str
@@ -239,9 +237,7 @@ class _Page:
         return {name: value for name, value in found.items() if value is not None}
 
     def _asked(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the number of a question, which is added at its first use, with the shares that took each answer for
-        right.
-        """
+        """Return the number of a question; at its first use, it is added with the share that predicted each answer."""
         number = self._numbers.setdefault(answers[0]["group"], len(self.questions))
         if number == len(self.questions):
             self.questions.append(list(map(self._answer, answers)))
@@ -254,14 +250,14 @@ class _Page:
         return {"id": one["row_id"], "text": _short(one[self._text]), "right": right, "by": by}
 
     def _place(self, row_id: int) -> int:
-        """Return the position of a row in `rows`, to which it is added at its first use."""
+        """Return the position of a row in `rows`; the row is added at its first use."""
         if self._places[row_id] == len(self.rows):
             self.rows.append(next(self._waiting))
         return self._places[row_id]
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
-    """Round a number; return None for None and NaN."""
+    """Return a rounded number, or None for None and NaN."""
     return None if value is None or value != value else round(value, digits)
 
 
@@ -273,7 +269,7 @@ def _short(text: str | None) -> str:
 
 
 class _RowValues:
-    """Maker of the JSON values of rows: `classes` are names, and `words` are the cues of removal by filtering."""
+    """Converter of rows to JSON values: `classes` are class names, and `words` are word cues of the removed rows."""
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, rows: pa.Table) -> None:
         facts, self._rows = analysis.facts, rows
@@ -289,7 +285,7 @@ class _RowValues:
         self._word_cues = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield the values of each row that do not depend on the filtering that it is shown for."""
+        """Yield the values of each row that are the same for all filterings."""
         for start in range(0, self._rows.num_rows, _AT_ONCE):
             rows = self._rows.slice(start, _AT_ONCE)
             images: Iterator[Mapping[str, str | None]] = repeat({})
@@ -330,9 +326,7 @@ class _RowValues:
         return {"vector": short_vector(np.array(list(features.values())), names=tuple(features)), "values": values}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
-        """Return [forgotten, right, presented, numbers of its sets] per training; None if the training lacks the
-        row.
-        """
+        """Return [forgotten, right, presented, set numbers] of a row per training; None if a training lacks the row."""
         found: list[list[Any] | None] = []
         for one in self._trainings:
             name = f"{one.weak_model}.{one.seed}"
@@ -365,7 +359,7 @@ def _cue_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _cues_by_row(analysis: Analysis, inputs: ReportInputs, row_ids: np.ndarray) -> dict[int, list[int]]:
-    """Return, by row id, the positions of the row's cues among those that the browser filters by."""
+    """Return, by row id, the positions of the row's cues in the browser's list of cues."""
     found: dict[int, list[int]] = {}
     for place, cue in enumerate(browsed_cues(analysis)):
         for row_id in np.intersect1d(inputs.carriers.get(cue.number, ()), row_ids).astype(np.int64).tolist():

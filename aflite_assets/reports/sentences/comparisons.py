@@ -77,7 +77,7 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
 
 
 def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
-    """Return a sentence on the fall from full to filtered and its parts, or on why there is none."""
+    """Return a sentence on the drop in accuracy from full to filtered and its parts, or on why it is missing."""
     start, *changes, end = fall
     where, unit = f"{start.evaluator} on {start.test_set}", facts.test_set[start.test_set].unit
     if start.accuracy is None or end.accuracy is None:
@@ -98,11 +98,11 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
 
 
 def adversary_sentences(analysis: Analysis) -> Iterator[str]:
-    """Return, for each adversary and evaluator, whether a weaker adversary made rows harder for a stronger evaluator
-    (ICML 2020, 4.2).
+    """Return, for each adversary and evaluator, whether a weak adversary makes rows harder for a strong evaluator.
 
-    An adversary is the linear classifiers on a representation; its strength is the share of the pool's rows that they
-    predicted right in the first pass. Return nothing if the dataset has one representation, or there are no results.
+    This question is examined in section 4.2 of the ICML 2020 paper. An adversary is the ensemble of linear classifiers
+    on a representation. The strength of an adversary is the share of pool rows that the ensemble predicted correctly in
+    the first pass. Returns an empty list if the dataset has one representation or there are no results.
     """
     facts = analysis.facts
     for one in facts.filterings if len(facts.filterings) > 1 else ():
@@ -121,7 +121,7 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
-    """Return one sentence per evaluator: on which sets all train rows are better than the sample, worse, or neither."""
+    """Yield one sentence per evaluator: test sets on which all train rows are better or worse than the sample."""
     for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():
         found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
         for one in costs:
@@ -132,7 +132,7 @@ def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def ranking_line(analysis: Analysis) -> str:
-    """Return a line on how many comparisons on whole test sets, over all sizes, found one of the rankings better."""
+    """Return a line with the number of comparisons on whole test sets, over all sizes, that favour one ranking."""
     whole = [one for one in of_kind(analysis, "ranking") if one.whole and one.difference is not None]
     if not whole:
         return "No evaluator was trained on both."
@@ -161,7 +161,7 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence[Difference]) -> str:
-    """Return a sentence on one evaluator's differences on whole test sets; those with a better ranking come first."""
+    """Return a sentence on one evaluator's differences on whole test sets; significant differences come first."""
     first, second = pair.rankings
     said, undecided = [], [one_line(one.test_set) for one in compared if better_ranking(facts, one) is None]
     for one in compared:
@@ -175,7 +175,7 @@ def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence
 
 
 def second_phase_line(analysis: Analysis) -> str | None:
-    """Return a line on the gain of second phases on forgettable rows over random rows; None if none was judged."""
+    """Return a line on the gain of second phases on forgettable rows over random rows; None if no gain was judged."""
     judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
     if not judged:
         return None

@@ -1,4 +1,4 @@
-"""Sentences on what filtering kept and removed: its outcome, candidate cues of the removed rows, planted shortcuts."""
+"""Sentences on the outcome of filtering: kept and removed rows, cues of the removed rows, planted shortcuts."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -77,7 +77,7 @@ def cue_name(cue: Cue) -> str:
 
 
 def cues_caption(cues: Sequence[Cue]) -> str:
-    """Describe what was tested and found."""
+    """Describe the tested properties and the cues found among them."""
     shown = [cue for cue in cues if cue.shown]
     first = f" Most telling: {cue_text(shown[0])}." if shown else ""
     return (

@@ -1,5 +1,6 @@
-"""The finding of a report in plain words: what was found, how certain it is, and what to do. The finding is shown on
-the first screen.
+"""The finding of a report in plain words: the result, its certainty, and advice.
+
+The finding is shown on the first screen.
 """
 
 from collections.abc import Mapping
@@ -65,7 +66,7 @@ def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: b
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
     """Return the scan's cues that the finding is about, or its first candidate; all are in the scan's order.
 
-    Artefacts come last if the finding is about none of them, because models cannot see such artefacts in a row.
+    Artefacts come last if the finding is not about an artefact, because models cannot see such artefacts in a row.
     """
     if analysis.scan is None:
         return ()
@@ -78,7 +79,7 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
 
 
 def tells_without_question(analysis: Analysis) -> bool:
-    """Whether the scan names a rule or model that finds right answers without the question."""
+    """Whether the scan reports a rule or model that finds right answers without the question."""
     return analysis.scan is not None and analysis.scan.tells_without_question
 
 
@@ -117,7 +118,7 @@ class FindingWords:
         return f"{_capital(said)}{self._beside()}"
 
     def _beside(self) -> str:
-        """Return the strongest single cue, whose rows are on the first screen; "" if there is none."""
+        """Return a phrase on the strongest single cue, whose rows are on the first screen; "" if there is none."""
         if not self.cues:
             return ""
         return f" {self._by_itself(self.cues[0])} You decide whether it belongs to the task."
@@ -138,9 +139,7 @@ class FindingWords:
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
     def carriers(self) -> str:
-        """Return how many rows of the class and of the others carry the first cue, and its other names; "" without a
-        cue.
-        """
+        """Return a sentence on the shares of the class and of other rows with the first cue, and on its other names."""
         if not self.cues:
             return ""
         cue = self.cues[0]
@@ -154,7 +153,7 @@ class FindingWords:
         return said
 
     def set_notes(self) -> dict[str, str]:
-        """Return, by test set, how the finding's cue is associated with its class there, if this is known."""
+        """Return, by test set, a note on how the finding's cue is associated with its class, if this is known."""
         notes: dict[str, str] = {}
         for cue in self.cues:
             for one in cue.elsewhere:
@@ -201,16 +200,14 @@ class FindingWords:
         return f"{name}{reasons[one.reason]}"
 
     def _is_cue(self, one: PropertyLeaning) -> bool:
-        """Return whether the property is named by its cue; a column or attribute has many cues, and a name that users
-        know.
-        """
+        """Return whether the property is named by its cue instead of by the name of a column or attribute."""
         return bool(self.cues) and one.kind not in ("attribute", "column")
 
     def _mending(self, one: PropertyLeaning) -> str:
         return mending(one, "it" if self._is_cue(one) else property_name(one))
 
     def _price(self, one: PropertyLeaning) -> str:
-        """Return the price of leaning on the property, as accuracies if a fall was measured."""
+        """Return the loss of accuracy from leaning on the property, as accuracies if it was measured."""
         if (fall := self._fall) is not None:
             return (
                 f"it is right on {self._accuracy(fall.natural_set, fall.natural)} % of "
@@ -234,7 +231,7 @@ class FindingWords:
         return percent(of_labels if found is None or found.accuracy is None else found.accuracy)
 
     def _there(self, one: PropertyLeaning, test_set: str) -> str:
-        """Return how a challenge set breaks the tie of the cue."""
+        """Return how the association of the cue with its class differs in a challenge set."""
         states = {each.state for cue in self.cues for each in cue.elsewhere if each.name == test_set}
         tie = one.challenge_tie if one.broken_on == test_set else None
         if "reversed" in states or (tie is not None and tie < -LEAST_NAMED):
@@ -251,7 +248,7 @@ class FindingWords:
         )
 
     def _first_ask(self) -> str:
-        """Return what to find out about a cue nearly all of whose rows are of one class; "" for other cues."""
+        """Return a question to examine if nearly all rows with a cue have one class; "" for other cues."""
         if not self.cues or not purity_sentence(self.cues[0]):
             return ""
         cue = self.cues[0]
@@ -262,7 +259,7 @@ class FindingWords:
         return _capital(self.words.artefact())
 
     def _learnt(self) -> str:
-        """Return a sentence that the task is learnt, and that no single tested property predicts a class."""
+        """Return a sentence stating that models learn the task and that no single tested property predicts a class."""
         scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
         said = f"{tested} gives a class away by itself." if tested else "Single cues were not tested."
@@ -277,9 +274,7 @@ class FindingWords:
         return f"{said} {self.words.explained()}" if self.verdict.evidence.leanings else said
 
     def _until_then(self) -> str:
-        """Return a sentence on the use of filtered rows until the data are mended: the gain and its price compared with
-        all rows.
-        """
+        """Return a sentence on using filtered rows until the data are fixed: gain and loss compared with all rows."""
         if self.words.effect == "harms":
             return f"Filtering does not do that for you: trained on `filtered`, {self.words.changes('losses')}."
         gains = [one for one in self.verdict.evidence.gains if one.difference is not None]

@@ -1,4 +1,4 @@
-"""The first screen of a report: what the page is, the finding, what to do, and the limits of the finding."""
+"""The first screen of a report: the purpose of the page, the finding, advice, and the limits of the finding."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +11,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.finding import FindingWords, Tone, cues_of, tells_without_question, tone_of
 from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
 from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.remedies import effect_of
 from aflite_assets.scan.sentences import blind_sentence
 from aflite_assets.text import count, listed, one_line, short
 from aflite_assets.wording import counted, truncate
@@ -63,11 +64,12 @@ class Limit:
 class FirstScreen:
     """The sentences of the first screen; they are not escaped.
 
-    `badge`: the kind of finding in two or three words. `about`: a sentence on what the page is. `sure`: how certain the
-    finding is. `to_do` is advice with its `command`; both are "" if there is none. `cues`: the scan's cues that the
-    finding is about, the strongest first; `carriers`: how many rows carry each. `evaluator`: the evaluator whose
-    accuracies show the finding; "" if none was trained. `test_sets`: the test sets that show it, the natural one first;
-    `set_notes`: how the cue occurs in each. `representation`: "" if nothing was filtered.
+    `badge`: the kind of finding in two or three words. `about`: a sentence on the purpose of the page. `sure`: how
+    certain the finding is. `to_do` is advice with its `command`; both are "" if there is none. `cues`: the scan's cues
+    that the finding is about, the strongest first. `carriers`: sentences with the numbers of rows with these cues.
+    `evaluator`: the evaluator whose accuracies show the finding; "" if none was trained. `test_sets`: the test sets
+    that show the finding, starting with the natural test set. `set_notes`: how the cue occurs in each test set.
+    `representation`: "" if nothing was filtered.
     """
 
     tone: Tone
@@ -88,13 +90,14 @@ class FirstScreen:
 
     @property
     def sign(self) -> str:
-        """One sign for the tone."""
+        """Symbol for the tone of the finding."""
         return SIGNS[self.tone]
 
 
 def first_screen(analysis: Analysis, *, from_files: bool) -> FirstScreen:
-    """Return the first screen for the most informative verdict. `from_files`: whether the rows are in files that
-    `aflite fix` can mend.
+    """Return the first screen for the most informative verdict.
+
+    `from_files`: whether the rows are in files that `aflite fix` can copy and clean.
     """
     about = _about(analysis)
     if not analysis.verdicts:
@@ -138,20 +141,17 @@ def _about(analysis: Analysis) -> str:
 
 
 def _without_question(analysis: Analysis) -> str:
-    """Return a sentence on how many right answers are found without the question; empty if none significantly are, or
-    without questions.
-    """
+    """Return a sentence on right answers found without the question; empty without questions or significant results."""
     blind = None if analysis.scan is None else analysis.scan.blind
     return "" if blind is None or not blind.named else blind_sentence(blind)
 
 
 def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tuple[Cue, ...]) -> str:
-    """Return the command that does, or begins, what is advised; "" if there is none."""
+    """Return the command for the advice or its first step; "" if there is none."""
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     if tone == "judge" and tells_without_question(analysis):
         return f"aflite scan {name}.yaml"
-    numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable[:_MOST_CUES])
-    fix = f"aflite fix {name}.yaml {numbers} --to NEW_FOLDER" if numbers else ""
+    fix = _fix_command(analysis, mendable[:_MOST_CUES])
     load = 'load_dataset("<dataset folder>", "filtered")'
     if verdict.shortcut:
         return fix or (load if verdict.evidence.effect == "helps" else "")
@@ -163,8 +163,18 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     return {"helps_no_shortcut_named": load, "cannot_tell": f"aflite refresh {name}"}.get(verdict.code, "")
 
 
+def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
+    """Return the command that writes a mended copy, with a comment on what it does; "" without a cue."""
+    if not mendable or analysis.scan is None:
+        return ""
+    numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
+    effect = effect_of(analysis.scan, mendable)
+    command = f"aflite fix {analysis.facts.name}.yaml {numbers} --to NEW_FOLDER"
+    return f"{command}   # {effect}, in a copy" if effect else command
+
+
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
-    """Return the evaluator of the finding, else one that can judge, else the first one."""
+    """Return the evaluator of the finding, or else one with enough accuracy to judge, or else the first evaluator."""
     evidence, judges = one.verdict.evidence, analysis.judging.judges
     named = [evidence.leaning.evaluator] if evidence.leaning else []
     named += [comparison.evaluator for comparison in evidence.comparisons[:1]]
@@ -172,7 +182,7 @@ def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
 
 
 def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
-    """Return the natural test sets and then those of the finding, at most `MOST_SETS`, the dataset's own sets first."""
+    """Return at most `MOST_SETS` test sets: first natural test sets, then test sets of the finding."""
     facts, evidence = analysis.facts, one.verdict.evidence
     leaning = evidence.leaning
     asked = [leaning.fallen_on or "", leaning.broken_on or ""] if leaning is not None else []
@@ -182,7 +192,7 @@ def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
 
 
 def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, touched: bool) -> Iterator[Limit]:
-    """Yield what a reader must know before trusting the finding, the most serious limit first.
+    """Yield the limits of the finding, the most serious limit first.
 
     `touched`: whether the finding depends on which rows the filter kept.
     """
@@ -190,9 +200,9 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     yield from (Limit(one_line(note)) for note in facts.notes)
     failed = [check for check in analysis.checks if check.outcome == "failed" and check.name not in _FINDINGS]
     failed.sort(key=lambda check: check.about == "filter" and not touched)
-    yield from (Limit(_failed(check, touched=touched), "checks") for check in failed[:_MOST_FAILED])
-    if len(failed) > _MOST_FAILED:
-        yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed.", "checks")
+    shown = failed[:_MOST_FAILED]
+    beside = [check for check in shown if check.about == "filter" and not touched]
+    yield from (Limit(_failed(check, touched=touched), "checks") for check in shown if check not in beside)
     suspected = max((one.suspected_labels for one in facts.filterings), default=0)
     if suspected >= FEWEST_SUSPECTS:
         yield Limit(
@@ -232,10 +242,15 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
         yield Limit(
             f"Accuracies are means over {counted(fewest, 'training')} of “{evaluator}” per train set{passed}.", "models"
         )
+    yield from (Limit(_failed(check, touched=touched), "checks") for check in beside)
+    if len(failed) > _MOST_FAILED:
+        told = any(check.outcome == "failed" and check.name in _FINDINGS for check in analysis.checks)
+        besides = ", besides those that are about the finding" if told else ""
+        yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed{besides}.", "checks")
 
 
 def _failed(check: CheckOutcome, *, touched: bool) -> str:
-    """Return a sentence on a failed check: what it concerns, the consequence, and what was found."""
+    """Return a sentence on a failed check: its subject, the consequence, and the finding."""
     subject = f" “{short(check.subject, _LONGEST)}”" if check.subject else ""
     about = _ABOUT_SETS.get(check.name, _ABOUT.get(check.about, "On the data"))
     lead = _CONSEQUENCES.get(check.name, f"{about}{subject}")
@@ -247,6 +262,6 @@ def _failed(check: CheckOutcome, *, touched: bool) -> str:
 
 
 def _first_sentences(text: str) -> str:
-    """Return as many whole sentences as fit, without the last full stop; if not even the first one fits, it is cut."""
+    """Return as many whole sentences as fit, without the last full stop; a first sentence that is too long is cut."""
     fitting = text[: _LONGEST_SAID + 1].rpartition(". ")[0] if len(text) > _LONGEST_SAID else text
     return fitting.rstrip(".") or truncate(text.rstrip("."), _LONGEST_SAID)

@@ -1,6 +1,7 @@
-"""Words for whether models lean on a property. Every part of a report takes them from here, so that all parts agree.
+"""Sentences on whether models lean on a property, shared by all parts of a report.
 
-There are four answers: models lean on it; models are not shown to lean on it; it cannot be told; it was not tested.
+There are four answers: models lean on the property; they are not shown to lean on the property; it cannot be decided;
+it was not tested.
 """
 
 import re
@@ -27,7 +28,10 @@ _UNTOLD: dict[WhyUntold, str] = {
 
 
 def untold_text(one: PropertyLeaning) -> str:
-    """Say why it cannot be told whether models lean on a property, and what to do; "" if it can. No full stop."""
+    """Return the reason why it cannot be decided whether models lean on a property, and advice.
+
+    Returns "" if the leaning can be decided; other texts have no full stop.
+    """
     if one.why is None:
         return ""
     if one.why != "few carriers":
@@ -44,7 +48,7 @@ def _others(carriers: int) -> str:
 
 
 def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
-    """Return True if models were tested for leaning on this cue, or on the attribute or column that it is of."""
+    """Return True if models were tested for leaning on this cue, or on the attribute or column of the cue."""
     if one.kind in ("attribute", "column"):
         return one.name in {each.source for each in cue.properties}
     if one.kind in ("word", "topic word", "length"):

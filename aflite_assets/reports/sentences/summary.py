@@ -97,13 +97,13 @@ def _checks(checks: Sequence[CheckOutcome]) -> str:
 
 
 def cautions(analysis: Analysis) -> tuple[str, ...]:
-    """Return the limits of these numbers: built-in effects, single seeds, small or missing sets, unfinished cells."""
+    """Return cautions about the numbers: built-in effects, single seeds, small or missing sets, unfinished cells."""
     parts = _selection_cautions, _related_cautions, _training_cautions, _size_cautions
     return tuple(sentence for part in parts for sentence in part(analysis))
 
 
 def _selection_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about test rows that filtering chose or that it included, and about rows in groups."""
+    """Yield cautions about test rows that filtering selected or included, and about rows in groups."""
     tests = analysis.facts.test_sets
     if analysis.of(TRAININGS) and any(one.filtered_rows for one in tests):
         left = "those that filtering left, and it removed what linear classifiers predict best"
@@ -117,9 +117,7 @@ def _selection_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _related_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about evaluators that share a representation's model or architecture, and about shares held
-    back.
-    """
+    """Yield cautions about evaluators with a representation's model or architecture, and about held-out shares."""
     facts = analysis.facts
     same = same_kind(facts.evaluators, facts.representations, facts.families)
     alike = same_kind(facts.evaluators, facts.representations, facts.architectures)

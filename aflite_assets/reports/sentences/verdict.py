@@ -1,6 +1,4 @@
-"""The verdict in words: one line, and its reasons: leanings, falls, removed rows, costs and gains, and which rows to
-use.
-"""
+"""The verdict in words: one line and its reasons, such as drops in accuracy or removed rows, and advice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -118,7 +116,7 @@ def judgement_text(one: PropertyLeaning) -> str:
 
 
 def mending(one: PropertyLeaning, name: str) -> str:
-    """Return how to mend data in which models lean on a property that is no part of the task, without a full stop.
+    """Return advice, without a full stop, for fixing data in which models lean on an artefact.
 
     `name`: the name of the property in the sentence.
     """
@@ -161,9 +159,7 @@ class VerdictWords:
         return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if tells else opening
 
     def because(self, *, with_effect: bool = True) -> str:
-        """Return the reasons for the verdict; if nothing is leant on, `with_effect` False leaves out the effect of
-        filtering.
-        """
+        """Return the reasons for the verdict; `with_effect`: also state the effect of filtering without any leaning."""
         verdict, bias = self.verdict, self.verdict.evidence.bias
         effect = "" if self.effect is None or not with_effect else f" {self.helps()}."
         if self.leaning is not None:
@@ -238,7 +234,7 @@ class VerdictWords:
         return listed(list(surest.values()), MOST_NAMED)
 
     def giveaway(self) -> str:
-        """Return what a person must judge: the first candidate of the scan, or a cue with rows of nearly one class."""
+        """Return the property that a person must judge: the scan's first candidate, or a cue with nearly one class."""
         cue, names, scan = self.one.giveaway, self.fallen_sets(), self.analysis.scan
         fallen = f"But models fall on {names}. " if names else ""
         if cue is None:
@@ -249,16 +245,12 @@ class VerdictWords:
         return f"{fallen}Yours to judge: {cue_name(cue)}, {class_text(cue)}."
 
     def fallen_sets(self) -> str:
-        """Return the challenge sets on which models fall although an easy task would not explain it; empty if there are
-        none.
-        """
+        """Return the challenge sets with a drop in accuracy that an easy task does not explain; empty if none."""
         names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
         return listed(list(names), MOST_NAMED)
 
     def explained(self) -> str:
-        """Return whether a tested property explains the accuracy: a topic word, none of them, or none could be
-        tested.
-        """
+        """Return a sentence on whether a tested property explains the accuracy, if any could be tested."""
         leanings = self.verdict.evidence.leanings
         tested = [one for one in leanings if one.leans is not None]
         if leanings and not tested:
@@ -302,7 +294,7 @@ class VerdictWords:
         return f"{text}; it is undecided on {listed(names, MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
-        """Return what is missing for a decision."""
+        """Return a phrase on the results that are missing for a decision."""
         shortfalls = self.verdict.shortfalls
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
@@ -316,7 +308,7 @@ class VerdictWords:
         return f"{text} has {present}. At least {needed} would settle it."
 
     def beside(self) -> Detail | None:
-        """Return sentences on falls of models trained on all rows, and on properties for which nothing is known."""
+        """Return sentences on drops in accuracy of models trained on all rows, and on untested properties."""
         falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
         untold = [(property_name(one), why) for one in leanings if (why := untold_text(one))]
         whether = [f"It cannot be told whether models lean on {name}: {why}" for name, why in untold]
@@ -324,7 +316,7 @@ class VerdictWords:
         return Detail(f"Independent of the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
 
     def removed(self) -> Detail:
-        """Return how many rows were removed, the class whose share moved most, and the cues of the removed rows."""
+        """Return the number of removed rows, the class whose share changed most, and the cues of the removed rows."""
         all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)
         gone, rows = all_rows - self.filtering.kept_rows, counted(all_rows, "train row")
         if not gone:
@@ -350,7 +342,7 @@ class VerdictWords:
         return f". Removed more often than random rows of their classes: {shown}{others}"
 
     def cost(self) -> Detail | None:
-        """Compare filtered with all train rows, on the dataset's own test rows."""
+        """Return a comparison of filtered with all train rows on the dataset's own test rows."""
         stated = self.one.on_natural
         if not self.facts.natural_sets or not self.facts.judging_evaluators:
             return None
@@ -359,7 +351,7 @@ class VerdictWords:
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Compare filtered with its control on the challenge set of the first comparison."""
+        """Return a comparison of filtered with its control on the challenge set of the first comparison."""
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
             return None
@@ -370,9 +362,7 @@ class VerdictWords:
         return Detail(f"{text}{self.at_chance(stated)}", "paired")
 
     def at_chance(self, stated: StatedDifference) -> str:
-        """Return a sentence that a missing difference means little if the model is no better than the largest class
-        after all rows.
-        """
+        """Return a sentence on why a missing difference means little if the model trained on all rows is at chance."""
         margins = {(one.evaluator, one.test_set): one for one in self.analysis.judging.challenge_margins}
         over = margins.get((stated.evaluator, stated.test_set))
         if over is None or not stated.interval.low <= 0 <= stated.interval.high:
@@ -398,20 +388,20 @@ class VerdictWords:
         return f"{where}{f'{pool},' if pool else ''} “{stated.evaluator}” has {said}"
 
     def points(self, stated: StatedDifference) -> str:
-        """Return the difference with its interval and, if that is uninformative, what is missing."""
+        """Return the difference with its interval and, if the interval is uninformative, the missing results."""
         if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
         what = f"{self.facts.test_set[stated.test_set].unit}s" if few.what == "rows" else few.what
         return f"too few {what} (n = {count(few.present)}) for a verdict; about {count(few.needed)} are needed"
 
     def use(self) -> str:
-        """Return which data to mend, if models lean on a shortcut, and which rows to use."""
+        """Return advice on the data to fix (if models lean on a shortcut) and on the rows to use."""
         if self.leaning is None or not self.leaning.shortcut:
             return self.use_rows()
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def all_rows(self) -> str:
-        """Name all rows; questions may be there to test models only."""
+        """Name all rows; the text differs for questions, which may be only for testing models."""
         return "all questions, if you train on them" if self.facts.split_questions else "all rows for training"
 
     def use_rows(self) -> str:
@@ -440,16 +430,18 @@ class VerdictWords:
         if self.effect == "mixed":
             where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], MOST_NAMED)
             return f"{self.all_rows()}, unless rows like those of {where} are what matters to you."
-        tests, how = "the filtered test rows", f"how much a model leans on {self.leant_on()}"
+        test = f" To see how much a model leans on {self.leant_on()}, test it on the filtered test rows too."
+        test = test if self.has_filtered_test_rows else ""
         if self.effect == "harms":
-            return f"{self.all_rows()}{f'; {tests} show {how}' if self.has_filtered_test_rows else ''}."
-        lead = f"{tests} to see {how}" if self.has_filtered_test_rows else "all rows"
+            return f"{self.all_rows()}.{test}"
         if self.comparisons:
-            return f"{lead}; nothing is shown about training."
-        return f"{lead}. Training cannot be judged: {undecided_text(self.analysis)}."
+            return f"{self.all_rows()}, since the filtered rows are not shown to be better.{test}"
+        return (
+            f"{self.all_rows()}. Whether other rows are better cannot be judged: {undecided_text(self.analysis)}.{test}"
+        )
 
     def leant_on(self) -> str:
-        """Name what filtered test rows show; a property is called the shortcut only if it was found to be one."""
+        """Name the property shown by filtered test rows, which is called a shortcut only if it was found to be one."""
         if self.verdict.shortcut:
             return "the shortcut"
         return "what was removed" if self.leaning is None else property_name(self.leaning)

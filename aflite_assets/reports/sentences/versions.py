@@ -1,4 +1,4 @@
-"""Sentences on what changed between two results."""
+"""Sentences on the changes between two results."""
 
 from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.text import count, listed, one_line, short
@@ -6,7 +6,7 @@ from aflite_assets.wording import counted
 
 
 def comparison_line(compared: VersionComparison) -> str:
-    """Return one sentence: how many numbers moved, how many rows changed sides, what differs."""
+    """Return one sentence on changed numbers, on rows that are kept in only one result, and on other differences."""
     moved, numbers = len(compared.moved), len(compared.numbers)
     changes = [f"{moved} of {count(numbers)} {'accuracy' if numbers == 1 else 'accuracies'} moved beyond the interval"]
     if compared.cues:
@@ -23,9 +23,7 @@ def comparison_line(compared: VersionComparison) -> str:
 
 
 def row_lines(compared: VersionComparison) -> tuple[str, ...]:
-    """Return one sentence per filtering: the rows in both results, the rows that changed sides, and the rows in only
-    one.
-    """
+    """Return one sentence per filtering on rows in both results, rows kept in only one, and rows in only one result."""
     return tuple(
         f"{one.representation}: {counted(one.shared, 'row')} in both results; {one.to_removed:,} were kept before "
         f"and are removed now, {one.to_kept:,} were removed before and are kept now. Only the earlier result has "

@@ -99,7 +99,7 @@ def paired_text(one: Bounded) -> str:
 
 
 def bounds_text(one: Bounded) -> str:
-    """Return the bounds in points, such as "95 % [0.5, 3.5]", and what they leave out if there is one training."""
+    """Return the bounds in points, such as "95 % [0.5, 3.5]", with a remark if there is only one training."""
     return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {bounds(one.low, one.high)}"
 
 
@@ -127,5 +127,5 @@ def train_set_meaning(name: str) -> str:
 
 
 def stop_text(stop_reason: str) -> str:
-    """Return why filtering stopped."""
+    """Return a phrase on the reason why filtering stopped."""
     return STOP_REASONS.get(stop_reason.lower().split(".")[-1], stop_reason)

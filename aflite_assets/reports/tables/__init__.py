@@ -1,3 +1,1 @@
-"""The report's tables as records: one table of all scores, and a file per table that shows some of them. Tables are
-drawn in `page`.
-"""
+"""The report's tables as records; each module declares some of the tables. Tables are rendered in `page`."""

@@ -19,7 +19,7 @@ _Compared = tuple[str, str | None, str]
 
 
 def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:
-    """Return True if the score is about all classes of a split of the dataset, by the likeliest class alone."""
+    """Return True if the score covers all classes of a split of the dataset and uses the likeliest class alone."""
     of_all = getattr(one, "whole", True) and getattr(one, "top", 1) == 1
     return of_all and not facts.test_set[one.test_set].challenge
 
@@ -80,9 +80,7 @@ ACCURACY = TableSpec(
 
 
 def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
-    """Return full and then, by representation, random, its control and filtered; tested on filtered rows or a whole
-    challenge set.
-    """
+    """Return full and then, per representation, random, control and filtered; challenge sets count only as a whole."""
     test_set = facts.test_set[name]
     columns: list[_Compared] = [("full", None, "all" if test_set.challenge else "full")]
     for one in facts.filterings:
@@ -94,7 +92,7 @@ def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
 
 
 def _trained_and_tested(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> _Compared:
-    """Return the column of a score. Full has one column, whose score is in the first filtering."""
+    """Return the column of a score; `full` has one column, with the score of the first filtering."""
     is_first = one.representation in (None, *facts.representations[:1])
     return one.train_set, None if one.train_set == "full" and is_first else one.representation, one.tested_on
 

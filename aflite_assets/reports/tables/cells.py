@@ -59,14 +59,12 @@ short_score = partial(score, short=True)
 
 
 def bounds(*ends: float | None) -> str:
-    """Return the two ends of an interval in points, such as "[0.5, 3.5]"; a dash for None."""
+    """Return the bounds of an interval in points, such as "[0.5, 3.5]"; a dash for None."""
     return f"[{', '.join(DASH if end is None else signed_points(end) for end in ends)}]"
 
 
 def difference(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
-    """Return a difference in points with bounds, shaded if it is a finding, with its verdict if `judged`; or why it is
-    missing.
-    """
+    """Return a difference in points with bounds, shaded if it is a finding, or the reason why it is missing."""
     if one.difference is None or one.low is None or one.high is None:
         return TableCell("no rows" if getattr(one, "test_rows", None) == 0 else "not run", kind="missing")
     small = [bounds(one.low, one.high), *(() if one.counts_training else ("rows alone",))]
@@ -86,7 +84,7 @@ def verdict_text(verdict: Verdict | Difference) -> str:
 
 
 def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
-    """Return train rows over seeds: one number, or the smallest and the largest; a dash for none."""
+    """Return the number of train rows over seeds: one number, or minimum and maximum; a dash if there are none."""
     known = [rows for one in trained for rows in (one.train_rows, one.train_rows_most) if rows is not None]
     if not known:
         return NOTHING
@@ -136,7 +134,7 @@ def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
 
 
 def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
-    """Return True for a plain evaluator's score on all rows of a split, on a challenge set, or on a category of one."""
+    """Return True for a plain evaluator's score on a whole split, a challenge set, or a category of a challenge set."""
     plain = one.evaluator in facts.plain_evaluators and one.tested_on in ("full", "all")
     return plain and (
         one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)

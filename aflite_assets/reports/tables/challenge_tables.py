@@ -18,9 +18,7 @@ _is_transfer = having(comparison="transfer")
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
-    """Return a challenge set's notes, and the label of the set that each of the dataset's labels is mapped to, if it
-    differs.
-    """
+    """Return a challenge set's notes, and the set's labels for the dataset's labels where both differ."""
     sources: dict[str | None, list[str]] = {}
     for label, target in (test_set.class_map or {}).items():
         sources.setdefault(target, []).append(short(label))
@@ -43,16 +41,14 @@ def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
 
 
 def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
-    """Return the category columns of the test set with a table of their own; none if there are fewer than two."""
+    """Return the category columns that get separate tables; empty if the test set has fewer than two."""
     names = [part.name[0] for part in facts.test_set[one.test_set].parts]
     columns = [name for name in dict.fromkeys(names) if name is not None]
     return columns if len(columns) > 1 else []
 
 
 def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
-    """Yield the tables that contain a score: one, or with several category columns one for each after that of the gold
-    labels.
-    """
+    """Yield the tables that contain a score: one table, or one for the gold labels and one per category column."""
     columns = _columns_apart(facts, one)
     for column in (None, *columns) if one.whole else (one.column if columns else None,):
         yield {"column": column, "of": one.test_set if column is None else f"{one.test_set}, by {short(column)}"}
@@ -157,7 +153,7 @@ FINE_ACTION = TableSpec(
 
 
 def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
-    """Return the evaluators fine-tuned on a score's test set; "zero-shot" scores are those of their starts."""
+    """Return the evaluators fine-tuned on a score's test set; "zero-shot" means before fine-tuning."""
     tuned = [(name, each.start) for name, each in facts.fine_tuned.items() if one.test_set in each.sets]
     trained = [(name, tested) for name, start in tuned for tested in (name, start) if tested == one.evaluator]
     return [(name, "fine-tuned" if name == tested else "zero-shot") for name, tested in trained]

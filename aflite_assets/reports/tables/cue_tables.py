@@ -32,7 +32,7 @@ CAPTION = (
 
 
 def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
-    """Return the table of the strongest cues, artefacts first; none if no cue was found."""
+    """Return the table of the strongest cues, artefacts first; empty if no cue was found."""
     if analysis.scan is None or not (shown := shown_cues(analysis.scan)):
         return ()
     left = len(analysis.scan.cues) - len(shown)
@@ -60,7 +60,7 @@ def shown_cues(scan: ScanFacts) -> tuple[Cue, ...]:
 
 
 def browsed_cues(analysis: Analysis) -> tuple[Cue, ...]:
-    """Return the shown cues by which the page's browser of rows, if it has one, filters: those with known rows."""
+    """Return the shown cues with known rows, by which the page's row browser (if any) can filter."""
     if analysis.scan is None or not analysis.facts.filterings:
         return ()
     return tuple(one for one in shown_cues(analysis.scan) if one.number < CUES_WITH_ROWS)

@@ -1,4 +1,4 @@
-"""The tables of rows that weak models forget, and of the effect of training on them (EACL 2021, Tables 1 to 11)."""
+"""The tables of rows that weak models forget, and of training on these rows (as Tables 1 to 11 of EACL 2021)."""
 
 from collections.abc import Iterable
 from itertools import zip_longest
@@ -112,7 +112,7 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 
 
 def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
-    """Yield the evaluators that phases start from, for such an evaluator and for its phases."""
+    """Yield the starting evaluators for a record of such an evaluator or of its phases."""
     if one.evaluator in {phase.start for phase in facts.phases.values()}:
         yield {"start": one.evaluator}
     if one.evaluator in facts.phases:
@@ -192,7 +192,7 @@ BY_OVERLAP = TableSpec(
 
 
 def _alone_order(facts: DatasetFacts, one: Accuracy) -> tuple[bool, str, bool]:
-    """Return the order in which random rows come after the rows they are compared with, and full comes last."""
+    """Return a sort key that puts random rows after the rows they are compared with, and `full` last."""
     name = one.train_set
     return name == "full", name.removeprefix("random_"), name.startswith("random_")
 

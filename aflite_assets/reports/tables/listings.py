@@ -121,7 +121,7 @@ def settings_table(title: str, values: Mapping[str, object], name: str = "settin
 
 
 def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") -> Table:
-    """Return a table of every check with its outcome: failed ones first, and those that do not apply last."""
+    """Return a table of all checks with their outcomes: failed checks first, checks that do not apply last."""
     in_order = sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
     texts = [(one.title.replace("_", " "), one.about, one.outcome, one.asks, one.said or DASH) for one in in_order]
     heads = ["check", "about", "outcome", "what it asks", "what was found"]

@@ -1,4 +1,4 @@
-"""The papers' own tables by the names that a spec's `report.published` may have; their numbers are in `papers.yaml`."""
+"""Tables of the papers, by the values of a spec's `report.published`; their numbers are in `papers.yaml`."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -49,9 +49,10 @@ def _printed(line: str) -> list[Printed]:
 
 
 class PublishedTable(BaseModel, frozen=True, extra="forbid"):
-    """One table of a paper: `rows` are names with one value per column; `note`: what to read before comparing.
+    """One table of a paper: `rows`: names with one value per column.
 
-    `kind` names the table here that shows the same for our models; "fine_tuned" is the transfer table.
+    `note`: a remark to read before comparing. `kind`: the table of this report with the same content for its models;
+    "fine_tuned" is the transfer table.
     """
 
     kind: Kind
@@ -64,7 +65,7 @@ class PublishedTable(BaseModel, frozen=True, extra="forbid"):
 
 @cache
 def every_table() -> dict[str, tuple[PublishedTable, ...]]:
-    """Return the tables by dataset, those of one dataset grouped by paper."""
+    """Return the tables by dataset, grouped by paper."""
     text = (files("aflite_assets.reports.tables") / "papers.yaml").read_text(encoding="utf-8")
     content = yaml.load(text, yaml.BaseLoader)  # which leaves numbers texts, as printed
     return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)
@@ -76,7 +77,7 @@ def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
-    """Yield one record per place: source, caption, note, row, column, printed text, value, deviation over seeds."""
+    """Yield one record per printed value: source, caption, note, row, column, text, value, deviation over seeds."""
     for table in published_tables(published):
         where = {"source": table.source, "caption": table.caption, "note": table.note}
         for name, cells in table.rows.items():
@@ -92,9 +93,7 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
 
 
 def paper_table(table: PublishedTable) -> Table:
-    """Return the values as printed in the paper, with the deviation over seeds if there is one, below the source and
-    the caption.
-    """
+    """Return a table of values as printed in the paper, with any deviation over seeds, and with source and caption."""
     return Table(
         "published",
         f"{table.source}: {table.caption}",

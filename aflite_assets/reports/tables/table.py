@@ -18,8 +18,8 @@ Values = Mapping[str, object]
 class TableCell:
     """One cell of a table, as text.
 
-    `text` is read first, then `small`. `value`: the number that it is sorted by; None for other cells. `kind`: what the
-    cell holds; for a missing result, the reason why it is missing. `strong` and `shaded` highlight it on the page.
+    `text` is read first, then `small`. `value`: the number that it is sorted by; None for other cells. `kind`: the kind
+    of content, or the reason for a missing result. `strong` and `shaded` highlight it on the page.
     """
 
     text: str
@@ -87,9 +87,9 @@ class Table:
     """One table of the report.
 
     `name`: its kind and representation; `of`: which table of that name it is. `title` and `caption` (how to read its
-    cells) are shown on the page. `notes`, which readers must know with the numbers, are shown everywhere. `headings`:
-    names of the texts before each row; consecutive rows share all but the last. `style`: whether the page breaks
-    headings or cells. `source`: the tidy table with the unrounded numbers; "" if none has all of them.
+    cells) are shown on the page. `notes`, which are needed to understand the numbers, are shown everywhere. `headings`:
+    names of the texts before each row; consecutive rows share all but the last. `style`: whether the page wraps the
+    lines of headings or of cells. `source`: the tidy table with all unrounded numbers, or "" if there is no such table.
     """
 
     name: str
@@ -264,9 +264,7 @@ def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:
 
 
 def _ordered(facts: DatasetFacts, found: Iterable[tuple[_Key, _Order, object]]) -> list[_Key]:
-    """Return each column or row once: those without an order as they came, then the others in the order of their first
-    record.
-    """
+    """Return each column or row once: first items without a sort key in their given order, then the sorted items."""
     firsts: dict[_Key, Any] = {}
     for key, order, one in found:
         if key not in firsts:

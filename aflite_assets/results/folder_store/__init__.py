@@ -1,1 +1,3 @@
-"""Results in a folder: renaming, setting aside, and whether locks hold between the machines that share it."""
+"""Results in a folder: renaming, setting aside, and a check whether locks work between the machines that share the
+folder.
+"""

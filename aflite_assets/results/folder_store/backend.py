@@ -1,4 +1,4 @@
-"""Results in a folder: published by one rename, found damaged by their files, set aside by another rename."""
+"""Results in a folder: published by one rename, checked for damage by their files, and set aside by another rename."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ _setting_aside = threading.Lock()
 
 @dataclass(frozen=True)
 class FolderBackend:
-    """Backend in a folder, for processes whose locks hold between them; see `Backend`."""
+    """Backend in a folder, for processes that can lock each other out; see `Backend`."""
 
     root: Path
     keeps_copies: ClassVar[bool] = False
@@ -34,7 +34,7 @@ class FolderBackend:
         return str(self.root)
 
     def now(self) -> None:
-        """Return None: the lock of an asset's folder keeps writers apart."""
+        """Return None, because the lock of an asset's folder keeps writers apart."""
 
     def read(self, name: str) -> bytes | None:
         """Return a small file's content."""
@@ -57,13 +57,13 @@ class FolderBackend:
         return sorted(path.name for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
 
     def put(self, name: str, body: bytes) -> None:
-        """Write a file in one step, and its folder."""
+        """Write a file in one step, and its folder if it is missing."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, body)
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a file that only the holder of the lock writes; one that cannot be read is replaced."""
+        """Write a file that only the holder of the lock writes. A file that cannot be read is replaced."""
         try:
             there = self.read(name)
         except (OSError, ValueError):
@@ -74,26 +74,28 @@ class FolderBackend:
         return None
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Write the file where there is none."""
+        """Write the file if it does not exist."""
         if not (self.root / name).exists():
             self.put(name, body)
 
     def published(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
-        """Return what lies in a result's folder; None where there is no folder."""
+        """Return the result in a folder, or None if there is no folder."""
         return PublishedResult(asset, partition, folder.name, folder) if folder.is_dir() else None
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
-        """Return what is wrong with a result and its parts; of one only `LISTED`, whether its manifest is gone."""
+        """Return the damage of a result and its parts. For a result that is only `LISTED`, return whether its manifest
+        is missing.
+        """
         if look is not Look.LISTED:
             return find_damage(result)
         return None if (result.folder / MANIFEST).is_file() else Damage(result, (f"{MANIFEST} is gone",))
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
-        """Return `find_damage`; `deep` hashes files that look unchanged too."""
+        """Return `find_damage`. `deep`: also hash files that look unchanged."""
         return partial(find_damage, ignore_cache=deep)
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Rename a damaged folder, which is kept for a while."""
+        """Rename a damaged folder, which is then kept for some time."""
         moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         home = self.root / result.asset / result.partition
         target = home / DAMAGED / f"{result.key}-{moment}"
@@ -109,10 +111,10 @@ class FolderBackend:
         return f"set aside as {target}"
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
-        """Rename a folder that is whole to its place.
+        """Rename a complete folder to its place.
 
         Raises:
-            OSError: the place is taken by something that is no such result, or cannot be written.
+            OSError: something that is not such a result is in the way, or the place cannot be written.
         """
         target = wanted.folder
         target.parent.mkdir(exist_ok=True)

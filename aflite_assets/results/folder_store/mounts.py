@@ -1,6 +1,6 @@
-"""Whether locks hold between the machines that share a folder, as far as its mount says.
+"""Check from a folder's mount options whether locks work between the machines that share the folder.
 
-Drafts of one result lie in one folder, so two machines may share results only where a lock of one stops the other.
+Drafts of one result are in one folder, so two machines may share results only if a lock of one machine stops the other.
 """
 
 import re
@@ -22,7 +22,7 @@ _NO_LOCKS = re.compile(r"fuse\.(s3fs|mount-?s3|mountpoint-s3|gcsfuse|goofys|gees
 
 @dataclass(frozen=True)
 class Mount:
-    """Where a file system is mounted, its kind and its options."""
+    """Mount point, kind and options of a mounted file system."""
 
     point: Path
     kind: str
@@ -30,7 +30,7 @@ class Mount:
 
 
 def lock_problem(folder: Path, *, mounts: Path = _MOUNTS) -> str | None:
-    """Why locks in a folder do not hold between machines; None where they do, or nothing is known against it."""
+    """Return why locks in a folder do not work between machines; None if they work or no reason is known."""
     mount = _mount_of(folder, mounts)
     if mount is None:
         return None
@@ -44,7 +44,7 @@ def lock_problem(folder: Path, *, mounts: Path = _MOUNTS) -> str | None:
 
 
 def _mount_of(folder: Path, mounts: Path) -> Mount | None:
-    """Return the mount that a folder lies on; None where the system has no list of mounts."""
+    """Return the mount that holds a folder, or None if the system has no list of mounts."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -63,5 +63,5 @@ def _mount_of(folder: Path, mounts: Path) -> Mount | None:
 
 
 def _unescaped(field: str) -> str:
-    """Return a path as it is, from a list of mounts, in which spaces and the like are octal numbers."""
+    """Return a path from a list of mounts, in which spaces and similar characters are written as octal numbers."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

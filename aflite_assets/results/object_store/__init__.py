@@ -1,4 +1,5 @@
-"""Results on an S3-compatible object store: its address, requests to it, publishing, fetching. No Dagster, no stages.
+"""Results on an S3-compatible object store: its address, requests, publishing and fetching. Imports neither Dagster nor
+stages.
 
-boto3 is imported where a request is made, so that nothing is loaded for it where results lie in a folder.
+boto3 is imported only when a request is made, so that results in a folder do not load it.
 """

@@ -1,6 +1,6 @@
-"""The address of an object store, `s3://bucket/prefix`, checked before any request. Credentials are never part of it.
+"""The address of an object store, `s3://bucket/prefix`, checked before any request. It never contains credentials.
 
-They are found where AWS's own tools find them: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, a role.
+Credentials are found in the way of AWS's own tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role.
 """
 
 import hashlib
@@ -22,9 +22,10 @@ _STEP = re.compile(r"(?!\.)[A-Za-z0-9_.=-]+")
 
 @dataclass(frozen=True)
 class StoreAddress:
-    """Where results lie: `bucket`, and `prefix` without slashes at its ends, empty for the whole bucket.
+    """Address of the results: `bucket`, and `prefix` without slashes at its ends, empty for the whole bucket.
 
-    `endpoint_url`: the server, None for AWS's own (or what the profile names). `region`: None for the profile's.
+    `endpoint_url`: the server; None for AWS's own, or for the server that the profile names. `region`: None for the
+    profile's region.
     """
 
     bucket: str
@@ -37,19 +38,19 @@ class StoreAddress:
 
     @property
     def folder_name(self) -> str:
-        """A name for this machine's copy: the bucket, and 8 hexadecimal digits of the whole address."""
+        """Name of this machine's copy: the bucket, and 8 hexadecimal digits of the whole address."""
         digest = hashlib.sha256(f"{self.endpoint_url or ''}\n{self}".encode()).hexdigest()[:8]
         return f"results-of-{self.bucket}-{digest}"
 
 
 def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> StoreAddress:
-    """Return the address that a text gives; `named` is what a message calls the text.
+    """Return the address in a text. `named`: the name of the text in messages.
 
-    The server is `endpoint_url`, or what `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` holds; the region is what
-    `AWS_REGION` or `AWS_DEFAULT_REGION` holds.
+    The server is `endpoint_url`, or else the value of `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`. The region is the
+    value of `AWS_REGION` or `AWS_DEFAULT_REGION`.
 
     Raises:
-        InvalidInputError: it is no such address, or an address holds a user or a password.
+        InvalidInputError: the text is not such an address, or contains a user or a password.
     """
     example = "write s3://bucket/prefix"
     if "@" in text:  # what stands before it may be a password, so it is not repeated

@@ -43,9 +43,8 @@ _writable: set[StoreAddress] = set()
 
 @dataclass(frozen=True)
 class ObjectBackend:
-    """Backend in a bucket, for any number of machines; `root` is this machine's folder of copies and drafts.
-
-    See `Backend`.
+    """Backend in a bucket, for any number of machines. `root`: this machine's folder of copies and drafts. See
+    `Backend`.
     """
 
     root: Path
@@ -68,7 +67,7 @@ class ObjectBackend:
         return self.bucket.now()
 
     def read(self, name: str) -> bytes | None:
-        """Return a small object's content, none where it contradicts the server's own checksum."""
+        """Return a small object's content, or None if the content contradicts the server's checksum."""
         record = self.bucket.get(name)
         return None if record is None else record.body
 
@@ -81,18 +80,18 @@ class ObjectBackend:
         return sum(each.size for each in self.bucket.objects(prefix))
 
     def folders(self, prefix: str) -> list[str]:
-        """Return what stands between `prefix` and the next slash of any name."""
+        """Return the names between `prefix` and the next slash."""
         return sorted(self.bucket.folders(prefix))
 
     def put(self, name: str, body: bytes) -> None:
-        """Write a small object, whatever was there."""
+        """Write a small object and replace the previous one."""
         self.bucket.put(name, body)
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Compare and set, again and again while other machines write.
+        """Compare and set, repeatedly while other machines write.
 
         Raises:
-            StoreUnreachableError: they keep writing.
+            StoreUnreachableError: other machines do not stop writing.
         """
         for attempt in range(_TRIES):
             time.sleep(0.01 * attempt)
@@ -102,23 +101,26 @@ class ObjectBackend:
             if self.bucket.put_new(name, body) if there is None else self.bucket.put_over(name, body, there.etag):
                 return None
         raise StoreUnreachableError(
-            f"{self.place}/{name} is being written by other machines; what it was to name was published, so try again"
+            f"{self.place}/{name} is being written by other machines at the same time; the result itself was "
+            f"published, so try again"
         )
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Try the server's conditions out, once in a process."""
+        """Test once per process whether the server respects conditions."""
         if self.address not in _writable:
             self.bucket.check_conditions(name, body)
             _writable.add(self.address)
 
     def published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
-        """Return what lies in a result's place, with its manifest as it is; its files are not looked at."""
+        """Return the result at a place, with its manifest unchecked. Its files are not examined."""
         result = ObjectResult(asset, partition, folder.name, folder, self.root, self.address)
         return None if result.stored is None else result
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
-        """Return what is wrong with a result: with its manifest, if it is to be `REUSED` also whether the bucket has
-        its files by their sizes, and if it is `READ` what is found by fetching it with its parts.
+        """Return the damage of a result's manifest.
+
+        If the result should be `REUSED`, also compare the sizes of its files in the bucket. If it should be `READ`,
+        fetch it with its parts and return the damage found.
         """
         own = _own(result)
         if look is Look.READ:
@@ -132,14 +134,16 @@ class ObjectBackend:
         return Damage(own, reasons) if reasons else None
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
-        """Return what compares sizes by a listing for each result, and with `deep` the content; each part once."""
+        """Return a function that compares sizes with one listing per result, and with `deep` the content. Each part is
+        examined once.
+        """
         return partial(damage_with_parts, own=cache(partial(_examined, deep=deep)))
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Take a result's manifest out of the bucket, if it is still the one that was found, and remove the copy.
+        """Remove a result's manifest from the bucket, if it is unchanged since it was found, and remove the copy.
 
-        The doctor removes its files. Where a server ignores conditions of deletes, one that is published in the very
-        moment is withdrawn too.
+        The doctor removes the result's files. If a server ignores conditions of deletes, a result that is published at
+        the same moment is withdrawn too.
         """
         own = _own(result)
         name = f"{own.name}/{MANIFEST}"
@@ -150,7 +154,7 @@ class ObjectBackend:
         return "withdrawn"
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
-        """Upload a folder that is whole, its manifest last, and make it this machine's copy."""
+        """Upload a complete folder, its manifest last, and make the folder this machine's copy."""
         place = wanted.folder.relative_to(self.root).as_posix()
         body = upload_result(self.bucket, ready, place)
         if body is None:
@@ -182,7 +186,7 @@ def _own(result: PublishedResult) -> ObjectResult:
 
 
 def _fetched(result: PublishedResult) -> tuple[str, ...] | None:
-    """Return what is wrong with a result's files when they are fetched; None where it has no manifest."""
+    """Return the damage found when a result's files are fetched, or None if the result has no manifest."""
     own = _own(result)
     if own.stored is None:
         return None
@@ -194,7 +198,7 @@ def _fetched(result: PublishedResult) -> tuple[str, ...] | None:
 
 
 def _examined(result: PublishedResult, *, deep: bool) -> tuple[str, ...] | None:
-    """Return what is wrong with a result in the bucket; None where it has no manifest."""
+    """Return the damage of a result in the bucket, or None if the result has no manifest."""
     own = _own(result)
     if own.stored is None:
         return None

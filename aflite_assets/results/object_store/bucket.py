@@ -1,4 +1,4 @@
-"""Requests to one bucket below one prefix, and what their failures mean. Names are relative to the prefix."""
+"""Requests to one bucket below one prefix, and errors that explain their failures. Names are relative to the prefix."""
 
 import hashlib
 import time
@@ -43,12 +43,12 @@ _Read = TypeVar("_Read")
 
 
 class _OtherContentError(LostObjectsError):
-    """An object's content contradicts the checksum that the server keeps of it."""
+    """An object's content contradicts the checksum that the server stores with it."""
 
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """A small object: its bytes, none where they contradict the server's own checksum, and its ETag."""
+    """A small object: its bytes, or None if they contradict the server's checksum, and its ETag."""
 
     body: bytes
     etag: str
@@ -65,7 +65,7 @@ class StoredObject:
 
 @dataclass(frozen=True)
 class UnfinishedUpload:
-    """An upload in parts that was begun (UTC, by the server's clock) and neither finished nor given up."""
+    """An upload in parts that was neither finished nor abandoned, with its start (UTC, by the server's clock)."""
 
     name: str
     upload_id: str
@@ -73,7 +73,7 @@ class UnfinishedUpload:
 
 
 def bucket_of(address: StoreAddress) -> "Bucket":
-    """Return the bucket of an address, one for each process: making a client takes a while."""
+    """Return the bucket of an address. There is one per process, because creating a client takes time."""
     with _making:
         return _bucket(address)
 
@@ -86,8 +86,8 @@ def _bucket(address: StoreAddress) -> "Bucket":
 class Bucket:
     """The objects below an address; any number of threads may use it.
 
-    Every method raises `StoreUnreachableError` where the server does not answer, `StoreAccessError` where it refuses,
-    and `StoreError` where it answers what S3 would not.
+    Every method raises `StoreUnreachableError` if the server does not answer, `StoreAccessError` if it refuses, and
+    `StoreError` if it answers unlike S3.
     """
 
     def __init__(self, address: StoreAddress) -> None:
@@ -133,14 +133,14 @@ class Bucket:
         return f"{parts.scheme}://{parts.netloc}"
 
     def now(self) -> datetime:
-        """Return the server's time, to the second (UTC); this machine's where the server tells none."""
+        """Return the server's time, to the second (UTC), or this machine's time if the server sends none."""
         with self._explained("asked for the time"):
             answer = self._client.list_objects_v2(Bucket=self.address.bucket, Prefix=self._prefix, MaxKeys=1)
         told = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
         return parsedate_to_datetime(told).astimezone(UTC) if told else datetime.now(UTC).replace(microsecond=0)
 
     def get(self, name: str) -> StoredRecord | None:
-        """Return a small object, or None where there is none of this name."""
+        """Return a small object, or None if there is no object of this name."""
         etag = ""
 
         def whole() -> StoredRecord | None:
@@ -163,23 +163,24 @@ class Bucket:
             return any(each["Key"] == self._prefix + name for each in answer.get("Contents", []))
 
     def put(self, name: str, body: bytes) -> None:
-        """Write a small object, whatever was there."""
+        """Write a small object and replace the previous one."""
         with self._explained(f"written: {name}"):
             self._client.put_object(Bucket=self.address.bucket, Key=self._prefix + name, Body=body)
 
     def put_new(self, name: str, body: bytes) -> bool:
-        """Write a small object where there is none; whether this body is there now by this call or an equal one."""
+        """Write a small object if there is none. Return whether this body, or an equal one, is there now."""
         return self._put_if(name, body, IfNoneMatch="*") or self._holds(name, body)
 
     def put_over(self, name: str, body: bytes, etag: str) -> bool:
-        """Write a small object over the one with this ETag; whether this body is there now, as `put_new`."""
+        """Write a small object over the one with this ETag. Return whether this body, or an equal one, is there now."""
         return self._put_if(name, body, IfMatch=etag) or self._holds(name, body)
 
     def check_conditions(self, name: str, body: bytes) -> None:
-        """Make sure that `name` holds something, and that the server refuses to write it against a condition.
+        """Make sure that `name` exists, and that the server refuses to overwrite it if a condition forbids it.
 
         Raises:
-            UnsupportedStoreError: it writes nevertheless. The object holds `body` then, so use one that always has it.
+            UnsupportedStoreError: the server writes anyway. The object then holds `body`, so use an object that always
+                has it.
         """
         self._put_if(name, body, IfNoneMatch="*")
         for condition in ({"IfNoneMatch": "*"}, {"IfMatch": '"00000000000000000000000000000000"'}):
@@ -191,7 +192,7 @@ class Bucket:
                 )
 
     def upload(self, path: Path, name: str) -> None:
-        """Write an object from a file, in parts where it is large; one is there only when it is whole."""
+        """Write an object from a file, in parts if it is large. The object appears only when it is complete."""
         with self._explained(f"written: {name}"), path.open("rb") as stream:
             self._client.upload_fileobj(stream, self.address.bucket, self._prefix + name, Config=self._transfer)
 
@@ -199,7 +200,7 @@ class Bucket:
         """Write an object to a file and return its hash (SHA-256, 64 hexadecimal digits).
 
         Raises:
-            LostObjectsError: there is no such object, or it has other content than was written.
+            LostObjectsError: the object does not exist, or has other content than was written.
             OSError: the file cannot be written.
         """
         with path.open("wb") as stream:
@@ -209,7 +210,7 @@ class Bucket:
         """Return the hash of an object's content, read from the server.
 
         Raises:
-            LostObjectsError: there is no such object, or it has other content than was written.
+            LostObjectsError: the object does not exist, or has other content than was written.
         """
         return self._read(name, None)
 
@@ -220,7 +221,7 @@ class Bucket:
                 yield StoredObject(each["Key"].removeprefix(self._prefix), each["Size"], each["LastModified"])
 
     def folders(self, prefix: str = "") -> list[str]:
-        """Return what stands between `prefix`, which is empty or ends with a slash, and the next slash of any name."""
+        """Return the names between `prefix` and the next slash. `prefix` is empty or ends with a slash."""
         return [
             each["Prefix"].removeprefix(self._prefix + prefix).removesuffix("/")
             for page in self._pages("list_objects_v2", prefix, Delimiter="/")
@@ -228,15 +229,15 @@ class Bucket:
         ]
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove objects; those that are not there count as removed."""
+        """Remove objects; missing objects count as removed."""
         for name in names:
             with self._explained(f"removed: {name}"):
                 self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name)
 
     def delete_same(self, name: str, etag: str) -> bool:
-        """Remove the object with this ETag; whether none is left.
+        """Remove the object with this ETag, and return whether it is gone.
 
-        A server that ignores conditions of deletes, or does not know them, removes whatever is there.
+        A server that ignores conditions of deletes, or does not support them, removes any object of the name.
         """
         from botocore.exceptions import ClientError
 
@@ -256,7 +257,7 @@ class Bucket:
                 yield UnfinishedUpload(each["Key"].removeprefix(self._prefix), each["UploadId"], each["Initiated"])
 
     def give_up(self, upload: UnfinishedUpload) -> None:
-        """End an unfinished upload and remove its parts."""
+        """Abort an unfinished upload and remove its parts."""
         with self._explained(f"removed: {upload.name}"):
             key = self._prefix + upload.name
             self._client.abort_multipart_upload(Bucket=self.address.bucket, Key=key, UploadId=upload.upload_id)
@@ -272,13 +273,11 @@ class Bucket:
             raise
 
     def _read(self, name: str, stream: Any) -> str:
-        """Return the hash of an object, which is written to a seekable stream where one is given."""
+        """Return the hash of an object. If a seekable stream is given, write the object to it."""
         return self._again(name, lambda: self._stream(name, stream))
 
     def _again(self, name: str, read: Callable[[], _Read]) -> _Read:
-        """Return what reading an object gives, tried again where the connection breaks in the middle or a checksum
-        differs.
-        """
+        """Return the result of reading an object. Repeat the read if the connection breaks or a checksum differs."""
         for further in reversed(range(_DOWNLOADS)):
             try:
                 with self._explained(f"read: {name}"):
@@ -310,7 +309,7 @@ class Bucket:
             yield from pages.paginate(Bucket=self.address.bucket, Prefix=self._prefix + prefix, **options)
 
     def _holds(self, name: str, body: bytes) -> bool:
-        """Whether the refusal was about this client's own write, which was repeated since its answer got lost."""
+        """Whether the server refused because this client's own earlier write succeeded and only its answer was lost."""
         there = self.get(name)
         return there is not None and there.body == body
 
@@ -328,12 +327,12 @@ class Bucket:
                     return False
                 time.sleep(0.05 * 2**attempt)
         raise StoreUnreachableError(
-            f"{self.address}/{name} could not be written because other machines keep writing it; try again"
+            f"{self.address}/{name} was not written, because other machines write it at the same time; try again"
         )
 
     @contextmanager
     def _explained(self, doing: str, *, passing: tuple[str, ...] = ()) -> Iterator[None]:
-        """Name what goes wrong with a request; errors of the codes or statuses `passing` are left as they are."""
+        """Explain the failure of a request. Errors whose code or status is in `passing` are left as they are."""
         from botocore import exceptions as errors
 
         try:

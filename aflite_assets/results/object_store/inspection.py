@@ -1,4 +1,4 @@
-"""Objects in a bucket that nothing names."""
+"""Objects in a bucket that no manifest names."""
 
 import re
 from collections import defaultdict
@@ -22,7 +22,7 @@ _ATTEMPTS = re.compile(
 
 @dataclass(frozen=True)
 class Leftover:
-    """Objects that nothing reads and that take up space: their kind, what was found, and how to remove them."""
+    """Objects that nothing reads and that take up space: their kind, a description, and how to remove them."""
 
     kind: str
     what: str
@@ -30,7 +30,7 @@ class Leftover:
 
 
 def unread_objects(backend: ObjectBackend, home: str, now: datetime) -> Iterator[Leftover]:
-    """Files below `home` of tries to publish that published nothing, or whose result was withdrawn."""
+    """Return files below `home` of attempts that published nothing, or whose result was withdrawn."""
     attempts: dict[tuple[str, str], list[StoredObject]] = defaultdict(list)
     for each in backend.bucket.objects(home):
         match = _ATTEMPTS.fullmatch(each.name)
@@ -49,7 +49,7 @@ def unread_objects(backend: ObjectBackend, home: str, now: datetime) -> Iterator
 
 
 def unfinished_uploads(backend: ObjectBackend, now: datetime) -> Iterator[Leftover]:
-    """Every upload in parts that was begun long ago."""
+    """Return every upload in parts that began long ago and was never finished."""
     for upload in backend.bucket.unfinished_uploads():
         if now - upload.begun >= LEFT_AFTER:
             yield Leftover(
@@ -61,6 +61,6 @@ def unfinished_uploads(backend: ObjectBackend, now: datetime) -> Iterator[Leftov
 
 
 def _named_attempt(backend: ObjectBackend, place: str) -> str | None:
-    """Return the try that the manifest of a place names; None where there is none that can be used."""
+    """Return the attempt that the manifest of a place names, or None if there is no usable manifest."""
     manifest = read_manifest(backend.read(f"{place}/{MANIFEST}") or b"", place)
     return None if manifest is None else str(manifest[ATTEMPT])

@@ -1,4 +1,4 @@
-"""`ObjectResult`: a result in a bucket, whose manifest and files are fetched when they are asked for."""
+"""`ObjectResult`: a result in a bucket, whose manifest and files are fetched only when needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ from aflite_assets.results.records import MANIFEST, PublishedResult
 
 @dataclass(frozen=True)
 class ObjectResult(PublishedResult):
-    """Result in a bucket; its files are fetched when its path is asked for, its manifest when that is.
+    """Result in a bucket. Reading `path` fetches its files, and reading `manifest` fetches its manifest.
 
-    `root`: the folder of this machine that copies lie below. `address`: that of the bucket. `known`: the manifest as it
-    was read; None where it was not read yet.
+    `root`: this machine's folder of copies. `address`: the address of the bucket. `known`: the manifest's bytes, or
+    None before the first read.
     """
 
     root: Path = field(compare=False, repr=False)
@@ -32,21 +32,21 @@ class ObjectResult(PublishedResult):
 
     @property
     def name(self) -> str:
-        """Name of its folder in the bucket."""
+        """Name of the result's folder in the bucket."""
         return self.folder.relative_to(self.root).as_posix()
 
     @property
     def copy(self) -> PublishedResult:
-        """The copy on this machine, which may not be there, or hold something else."""
+        """The folder of the copy on this machine. It may be missing or hold something else."""
         return PublishedResult(self.asset, self.partition, self.key, self.folder)
 
     @property
     def path(self) -> Path:
-        """The folder with the files in it, fetched now if need be.
+        """The folder with the files, which are fetched if necessary.
 
         Raises:
-            LostObjectsError: the bucket no longer holds them.
-            StoreError: it cannot be reached, or the folder cannot be written.
+            LostObjectsError: the bucket no longer holds the files.
+            StoreError: the bucket cannot be reached, or the folder cannot be written.
         """
         return self._fetched
 
@@ -57,7 +57,7 @@ class ObjectResult(PublishedResult):
 
     @cached_property
     def stored(self) -> bytes | None:
-        """The manifest's bytes, also of one that cannot be used; None where there is none."""
+        """The manifest's bytes, even if the manifest cannot be used; None if there is none."""
         if self.known is not None:
             return self.known
         record = self.bucket.get(f"{self.name}/{MANIFEST}")
@@ -65,10 +65,10 @@ class ObjectResult(PublishedResult):
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """As of every result, and `attempt`, where in the bucket its files are.
+        """Manifest of the result, with `attempt`, the place of its files in the bucket.
 
         Raises:
-            LostObjectsError: there is no manifest any more, or it cannot be used.
+            LostObjectsError: the manifest no longer exists, or cannot be used.
         """
         manifest = None if self.stored is None else read_manifest(self.stored, self.name)
         if manifest is None:
@@ -79,7 +79,7 @@ class ObjectResult(PublishedResult):
 
     @property
     def parts(self) -> Mapping[str, "ObjectResult"]:
-        """As of every result; a part's manifest and files are fetched when they are asked for."""
+        """Parts of the result; a part's manifest and files are fetched when they are read."""
         folder = self.folder.parent / "parts"
         return {
             name: ObjectResult(self.asset, self.partition, part["key"], folder / part["key"], self.root, self.address)
@@ -87,5 +87,5 @@ class ObjectResult(PublishedResult):
         }
 
     def fetch(self) -> None:
-        """Make this machine's copy whole; see `fetch_result`."""
+        """Complete this machine's copy; see `fetch_result`."""
         fetch_result(self.bucket, self.copy, self.name, self.manifest, self.stored or b"")

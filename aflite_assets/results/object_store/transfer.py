@@ -37,7 +37,9 @@ _log = logging.getLogger(__name__)
 
 
 def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
-    """Return a manifest from its bytes; None if it is not that of the place in the bucket; see `manifest_problem`."""
+    """Return a manifest from its bytes, or None if it does not belong to this place of the bucket; see
+    `manifest_problem`.
+    """
     asset, partition, *_, key = place.split("/")
     try:
         manifest: dict[str, Any] = parse_json(body)
@@ -48,9 +50,9 @@ def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
 
 
 def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
-    """Publish a folder that is whole, with its manifest, under the name `place`; its manifest as it is published.
+    """Publish a complete folder, with its manifest, under the name `place`, and return the published manifest.
 
-    None where another one was published there before or meanwhile; what was uploaded of this one is removed then.
+    Return None if another result was published there before or meanwhile; the uploaded files are then removed.
 
     Raises:
         StoreError: the files did not arrive, or the bucket cannot be written. Nothing was published.
@@ -77,7 +79,7 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
 
 
 def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what the bucket lacks of the files that the manifest of `place` names, a phrase each, by one listing."""
+    """Return a phrase for each file that the manifest of `place` names and the bucket lacks, by one listing."""
     prefix = f"{place}/{manifest[ATTEMPT]}/"
     there = {each.name.removeprefix(prefix): each.size for each in bucket.objects(prefix)}
     problems = (size_problem(name, there.get(name), size) for name, size in manifest["sizes"].items())
@@ -85,7 +87,7 @@ def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple
 
 
 def changed_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return which files of the result at `place` have other content than its manifest says, by reading all of it."""
+    """Return the files of the result at `place` whose content differs from the manifest. All of it is read."""
     return tuple(
         f"the content of {name} has changed"
         for name, digest in manifest["files"].items()
@@ -101,13 +103,14 @@ def _has_hash(bucket: Bucket, name: str, digest: str) -> bool:
 
 
 def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Mapping[str, Any], body: bytes) -> None:
-    """Make a copy's folder hold what the manifest of the result at `place` names; what does so already stays.
+    """Fetch the files that the manifest of the result at `place` names. Files of the copy that are already right stay.
 
-    `body`: the manifest as it is stored. A folder that has another one, or files of other content, is fetched anew. One
-    process of this machine fetches at a time; files are written aside and compared with their hashes first.
+    `body`: the stored manifest. If the folder has another manifest or files of other content, the files are fetched
+    again. Only one process of this machine fetches at a time. Files are written to another folder and compared with
+    their hashes first.
 
     Raises:
-        LostObjectsError: the bucket no longer holds what the manifest names.
+        LostObjectsError: the bucket no longer holds a file that the manifest names.
         StoreError: the folder cannot be written, or has another data version that a process is reading.
     """
     with fetching(copy.folder):
@@ -129,9 +132,9 @@ def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Ma
 
 
 def keep_copy(folder: Path, copy: PublishedResult, body: bytes) -> None:
-    """Make a folder that was published with the manifest `body` this machine's copy; where it cannot be, it is removed.
+    """Make a folder, published with the manifest `body`, this machine's copy. If that fails, remove the folder.
 
-    The result is published by then, so that is only a warning.
+    The result is already published, so a failure is only a warning.
     """
     try:
         with fetching(copy.folder):
@@ -148,7 +151,7 @@ def keep_copy(folder: Path, copy: PublishedResult, body: bytes) -> None:
 
 
 def _put_in_place(whole: Path, copy: PublishedResult) -> None:
-    """Give a folder that is whole a copy's place, in one step; only within `fetching`.
+    """Move a complete folder to a copy's place, in one step. Call it only within `fetching`.
 
     Raises:
         StoreError: the place has another data version, and a process that reads it would mix the two.
@@ -167,7 +170,7 @@ def _put_in_place(whole: Path, copy: PublishedResult) -> None:
 
 
 def _data_version(folder: Path) -> str | None:
-    """Return what a folder's manifest says; None where it cannot be read."""
+    """Return the data version in a folder's manifest, or None if the manifest cannot be read."""
     try:
         return str(read_json(folder / MANIFEST)["data_version"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -175,7 +178,7 @@ def _data_version(folder: Path) -> str | None:
 
 
 def discard(copy: PublishedResult) -> None:
-    """Remove this machine's copy of a result; a reader that has opened a file goes on reading it."""
+    """Remove this machine's copy of a result. A reader with an open file can continue to read it."""
     with fetching(copy.folder):
         _discard(copy)
 
@@ -189,13 +192,13 @@ def _discard(copy: PublishedResult) -> None:
 
 
 def _beside(copy: PublishedResult) -> Path:
-    """Return a path of nothing yet in a folder where only the holder of the lock writes."""
+    """Return a path that does not exist yet, in a folder that only the holder of the lock writes."""
     return copy.folder.parent / FETCHING / f"{copy.key}-{uuid.uuid4().hex[:8]}"
 
 
 @contextmanager
 def fetching(folder: Path) -> Iterator[None]:
-    """Be the only one on this machine who puts a result into a place.
+    """Hold the lock for fetching a result, which only one process of this machine can hold.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -206,7 +209,7 @@ def fetching(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def fetching_now(left: Path) -> Iterator[bool]:
-    """Whether nobody fetches the result that a folder below `.fetching` was to become; nobody can while this holds."""
+    """Whether no process is fetching the result of a folder below `.fetching`. None can begin while the block runs."""
     with alone_now(left.parent / f"{left.name.partition('-')[0]}.lock") as held:
         yield held
 
@@ -237,7 +240,7 @@ def _download(bucket: Bucket, manifest: Mapping[str, Any], place: str, folder: P
 
 
 def _all_at_once(work: Callable[[str], None], names: Iterable[str]) -> None:
-    """Do some work for every name, for several at a time; after the first failure nothing is begun any more."""
+    """Do some work for every name, for several names at a time. After the first failure, no more work begins."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         waiting = [pool.submit(work, name) for name in names]
         try:

@@ -1,1 +1,1 @@
-"""How often the right answer of a question is found without reading the question, by rules and by small models."""
+"""Measures how often rules and small models find the right answer without reading the question."""

@@ -1,4 +1,4 @@
-"""Next steps if the right answer is found without the question: sentences with commands that work for such data."""
+"""Advice for questions whose right answer can be found without reading them: sentences and commands."""
 
 from dataclasses import dataclass
 
@@ -20,16 +20,16 @@ _BY_RULE = {
 
 @dataclass(frozen=True)
 class Step:
-    """A sentence on what to do, and the commands that do it."""
+    """A recommended step: one sentence, and the commands for it."""
 
     text: str
     commands: tuple[str, ...] = ()
 
 
 def next_steps(scores: BlindScores, scan: str) -> list[Step]:
-    """Return what to do, a step each; none if nothing is named on all questions.
+    """Return the recommended steps; empty if no rule or model is reported for all questions together.
 
-    `scan`: the command of this scan.
+    `scan`: the command line of this scan.
     """
     named = scores.named_overall
     if not named:

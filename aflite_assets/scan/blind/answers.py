@@ -1,4 +1,4 @@
-"""The answers of questions as arrays, from the rows of a scan."""
+"""Answers to questions as arrays, read from the rows of a scan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,12 @@ from aflite_assets.scan.rows import ScanRows
 
 @dataclass(frozen=True, eq=False)
 class BlindAnswers:
-    """Answers of questions that have a right and a wrong answer.
+    """Answers to all questions that have at least one right and one wrong answer.
 
-    `positions`: int64, of each answer among the scan's rows. `right`: bool. `questions`: int64 from 0, in the order of
-    the file. `units`: int64, answers of questions that belong together. `subsets`: the name of the part of the data,
-    per question. `name`: of the column of answers. `listed`: whether the order of the answers is the source's.
+    `positions`: int64, the position of each answer among the scan's rows. `right`: bool, whether the answer is right.
+    `questions`: int64, the number of each answer's question, from 0 in file order. `units`: int64, equal for answers
+    that no cut may separate. `subsets`: the name of the data subset of each question. `name`: the name of the answer
+    column. `listed`: whether the answers are in the order of the source.
     """
 
     positions: np.ndarray
@@ -33,14 +34,14 @@ class BlindAnswers:
 
     @property
     def question_units(self) -> np.ndarray:
-        """The unit of each question, int64."""
+        """Unit of each question, int64."""
         return self.units[np.unique(self.questions, return_index=True)[1]]
 
 
 def blind_answers(rows: ScanRows, units: np.ndarray) -> BlindAnswers | None:
-    """Return the scanned answers, or None if the rows are no answers of questions.
+    """Return the scanned answers, or None if the rows are not answers to questions.
 
-    `units`: int64, per row of the scan what cuts keep whole.
+    `units`: int64, the unit of each row of the scan; cuts keep units whole.
     """
     right_number, codes = right_class(rows.label_names), rows.question_codes
     if not rows.answers or right_number is None or codes is None or len(rows.texts) != 2:

@@ -1,12 +1,15 @@
-"""Exact intervals and tests of shares of questions. Groups of questions lessen their number."""
+"""Exact confidence intervals and tests for shares of questions.
+
+Grouped questions count as fewer than independent questions.
+"""
 
 import numpy as np
 
 
 def effective_count(credit: np.ndarray, units: np.ndarray) -> float:
-    """Return how many independent questions tell as much about the mean credit as these do.
+    """Return the effective sample size: the number of independent questions with the same variance of the mean credit.
 
-    `credit`: float64 of shape (questions,). `units`: int64, questions of one number belong together.
+    `credit`: float64 of shape (questions,). `units`: int64, equal for questions that are not independent.
     """
     count = len(credit)
     _, codes = np.unique(units, return_inverse=True)
@@ -19,7 +22,7 @@ def effective_count(credit: np.ndarray, units: np.ndarray) -> float:
 
 
 def exact_interval(share: float, count: float, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the interval of Clopper and Pearson (1934) of a share of `count` questions, which may be a fraction."""
+    """Return the Clopper-Pearson interval (1934) for a share of `count` questions; `count` may be fractional."""
     from scipy.special import betaincinv
 
     found, tail = share * count, (1 - level) / 2
@@ -29,7 +32,7 @@ def exact_interval(share: float, count: float, *, level: float = 0.95) -> tuple[
 
 
 def exact_p_value(share: float, count: float, chance: float) -> float:
-    """Return the binomial probability of finding at least this share of `count` questions by chance."""
+    """Return the binomial probability that chance finds at least this share of `count` questions."""
     from scipy.special import betainc
 
     found = share * count

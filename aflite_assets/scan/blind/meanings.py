@@ -1,4 +1,4 @@
-"""Meaning of each rule and model, in a clause for a reader who sees its name for the first time."""
+"""Short explanations of the names of rules and models."""
 
 from collections.abc import Mapping
 
@@ -47,5 +47,5 @@ _OF_RULES: Mapping[str, str] = {
 
 
 def meaning(rule: BlindRule) -> str:
-    """Return in a clause what a rule or model picks."""
+    """Return a clause that states which answer a rule or model picks."""
     return _OF_MODELS[rule.kind] if rule.is_model else _OF_RULES[rule.name]

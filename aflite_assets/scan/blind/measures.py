@@ -1,4 +1,4 @@
-"""Measures of answers, by whose largest or smallest value a rule picks: length, markup, words, overlap, oddness."""
+"""Measures of answers, such as length or markup; each rule picks the answer with the largest or smallest value."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -34,9 +34,9 @@ _REFUSALS = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A number of each answer, float64 of shape (answers,), with the names of the rules for its ends.
+    """A number per answer, float64 of shape (answers,), and the names of the rules that use the number.
 
-    `most`, `least`: names of the rules that pick the largest and the smallest value; "" for a rule that is none.
+    `most`, `least`: names of the rules that pick the largest and the smallest value; "" if there is no such rule.
     """
 
     most: str
@@ -46,14 +46,14 @@ class Measure:
 
     @property
     def reason(self) -> Reason | None:
-        """Why the measure is no part of the task, or None if it may be."""
+        """Reason why the measure cannot be part of the task, or None if it may be part of the task."""
         return reason_of(self.kind)
 
 
 def measures_of(answers: BlindAnswers, asked: Sequence[str], given: Sequence[str]) -> list[Measure]:
     """Return the measures of the answers.
 
-    `asked`, `given`: of each answer the text of its question and its own text.
+    `asked`, `given`: for each answer, the text of its question and the text of the answer.
     """
     known: dict[str, int] = {}
     question, answer = tokens_of(asked, known), tokens_of(given, known)
@@ -107,9 +107,9 @@ def _in_group(tokens: Tokens, words: frozenset[str]) -> np.ndarray:
 
 
 def oddness(tokens: Tokens, questions: np.ndarray) -> np.ndarray:
-    """Return how far each answer's words are from the mean of the other answers of its question, float64.
+    """Return the distance between each answer's words and the mean of the other answers to the same question, float64.
 
-    It is one less the cosine of the two vectors of words, each word weighed by its rarity (inverse document frequency).
+    The distance is 1 minus the cosine of the two word vectors, weighted by inverse document frequency.
     """
     from scipy.sparse import csr_array
 

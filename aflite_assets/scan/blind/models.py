@@ -1,4 +1,4 @@
-"""Small models that never see the question: surface properties of the answers, and their words."""
+"""Small models that never see the question and read only surface properties or words of the answers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -30,9 +30,10 @@ _MOST_CHARACTERS = 2_000
 
 
 def read_parts(given: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Return, by the kind of a model of words, what it reads of each answer: all, its first sentence, its beginning.
+    """Return the texts that each kind of word model reads: whole answers, first sentences, or beginnings.
 
-    First sentences are left out if most answers are one sentence, and beginnings if most have no more words.
+    First sentences are left out if most answers have one sentence. Beginnings are left out if most answers are as short
+    as a beginning.
     """
     parts = {
         FIRST_SENTENCE: [_first_sentence(text[:_MOST_CHARACTERS]) for text in given],
@@ -54,7 +55,7 @@ def _first_sentence(text: str) -> str:
 def surface_features(answers: BlindAnswers, measures: Sequence[Measure], properties: Properties) -> np.ndarray:
     """Return the surface properties of the answers, float64 of shape (answers, properties).
 
-    Numbers are ranks among all answers, so that no outlier counts for much.
+    Numbers are replaced by ranks among all answers to limit the effect of outliers.
     """
     from scipy.stats import rankdata
 
@@ -77,9 +78,9 @@ def surface_features(answers: BlindAnswers, measures: Sequence[Measure], propert
 
 
 def surface_scores(features: np.ndarray, answers: BlindAnswers, *, rng: np.random.Generator) -> np.ndarray | None:
-    """Return a score of each answer by a ridge classifier on `features`, with whole units held out.
+    """Return a score for each answer from ridge classifiers on `features` that were not trained on the answer's unit.
 
-    Returns None if there are fewer than five units, or no property that varies.
+    Returns None if there are fewer than five units, or if no property varies.
     """
     _, units = np.unique(answers.units, return_inverse=True)
     if not features.shape[1] or units.max() + 1 < FOLDS:
@@ -101,7 +102,7 @@ def surface_scores(features: np.ndarray, answers: BlindAnswers, *, rng: np.rando
 def word_scores(
     texts: Sequence[str], answers: BlindAnswers, *, draws: Sequence[np.random.Generator]
 ) -> list[np.ndarray]:
-    """Return how likely each answer is to be right by its words, with whole units held out, for each draw of folds.
+    """Return, for each draw of folds, the probability of each answer being right given its words, with units held out.
 
     Returns an empty list if there are fewer than five units, or no words.
     """
@@ -112,6 +113,6 @@ def word_scores(
 def telling_terms(
     texts: Sequence[str], answers: BlindAnswers, *, rng: np.random.Generator, most: int
 ) -> list[StrongTerm]:
-    """Return the words that such a model leans on most, chosen on other questions than they are counted in."""
+    """Return the words with the largest weights in a word model, chosen and counted on different questions."""
     _, units = np.unique(answers.units, return_inverse=True)
     return strongest_terms(texts, answers.right, units, rng=rng, most=most)

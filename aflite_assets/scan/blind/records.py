@@ -1,4 +1,4 @@
-"""Records of what finds the right answer without the question."""
+"""Records of the rules and models that find right answers without reading the question."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ MODELS = (SURFACE, *WORD_MODELS)
 
 @dataclass(frozen=True)
 class BlindExample:
-    """A question that a rule answers rightly: its text, the right answer that is picked, and a wrong one."""
+    """A question that a rule answers correctly: its text, the picked right answer, and a wrong answer."""
 
     question: str
     right: str
@@ -34,12 +34,13 @@ class BlindExample:
 class BlindRule:
     """A rule, or a small model, that picks an answer of each question without reading the question.
 
-    `subset`: the part of the data, or `ALL_SUBSETS`. `name`: as a person reads it. `kind` and `reason`: the nature of
-    the property, reason None for a candidate. `found`: mean share of right answers among those picked, in [0, 1], where
-    a tie of one right and one wrong answer counts half; `low`, `high`: its exact 95 % interval. `chance`: right answers
-    over all answers, mean over the questions. `decided`: share of the questions in which the rule picks fewer than all
-    answers. `p_value`: against chance, adjusted for all subsets and rules (Holm). `auc`: of a model, how often a right
-    answer scores above a wrong one of any question; else None.
+    `subset`: the name of the data subset, or `ALL_SUBSETS`. `name`: a readable name. `kind` and `reason`: the kind of
+    the property, and why the property is an artefact; None for a candidate. `found`: mean share of right answers among
+    the picked answers, in [0, 1]; a tie of one right and one wrong answer counts half; `low`, `high`: the exact 95 %
+    interval of `found`. `chance`: the number of right answers divided by the number of answers, mean over the
+    questions. `decided`: share of the questions in which the rule picks fewer than all answers. `p_value`: the p-value
+    against chance, adjusted for all subsets and rules (Holm). `auc`: for a model, how often a right answer scores above
+    a wrong answer to any question; None for a rule.
     """
 
     subset: str
@@ -57,32 +58,33 @@ class BlindRule:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the rule surely finds more right answers than chance, however few more."""
+        """Whether the rule finds significantly more right answers than chance, by any margin."""
         return self.p_value <= SURE and self.found > self.chance
 
     @property
     def is_named(self) -> bool:
-        """Whether the rule surely finds more right answers than chance, by at least `LEAST_GAIN`."""
+        """Whether the rule finds significantly more right answers than chance, by at least `LEAST_GAIN`."""
         return self.is_sure and self.low >= self.chance + LEAST_GAIN
 
     @property
     def is_artefact(self) -> bool:
-        """Whether the rule is named and is about a property that is no part of any task."""
+        """Whether the rule is reported and uses a property that cannot be part of any task."""
         return self.is_named and self.reason is not None
 
     @property
     def is_model(self) -> bool:
-        """Whether a model picks, and not a rule with a name."""
+        """Whether the answers are picked by a model instead of a named rule."""
         return self.kind in MODELS
 
 
 @dataclass(frozen=True)
 class BlindScores:
-    """All rules in all subsets, those that find most above chance first, and what they were tested on.
+    """All rules in all subsets, sorted by their gain over chance, and the data they were tested on.
 
-    `questions`: with a right and a wrong answer. `chance`: their right answers over all answers, mean over questions.
-    `terms`: what the strongest named model of words leans on, the strongest first. `examples`: questions that the rule
-    `shown` answers, drawn at random; both are empty if nothing is named.
+    `questions`: the number of questions with a right and a wrong answer. `chance`: the number of right answers divided
+    by the number of answers, mean over these questions. `terms`: the words with the largest weights in the strongest
+    reported word model, strongest first. `examples`: random questions that the rule `shown` answers correctly. `terms`
+    and `examples` are empty if no rule is reported.
     """
 
     questions: int
@@ -93,30 +95,30 @@ class BlindScores:
 
     @property
     def sure(self) -> tuple[BlindRule, ...]:
-        """Rules that surely find more than chance."""
+        """Rules that find significantly more right answers than chance."""
         return tuple(one for one in self.rules if one.is_sure)
 
     @property
     def named(self) -> tuple[BlindRule, ...]:
-        """Rules that surely find at least `LEAST_GAIN` more than chance."""
+        """Rules that find significantly more right answers than chance, by at least `LEAST_GAIN`."""
         return tuple(one for one in self.rules if one.is_named)
 
     @property
     def named_overall(self) -> tuple[BlindRule, ...]:
-        """Rules and models that are named on all questions, those that find most first."""
+        """Rules and models that are reported for all questions together, the most accurate first."""
         return tuple(one for one in self.named if one.subset == ALL_SUBSETS)
 
     @property
     def shown(self) -> BlindRule | None:
-        """The rule that examples are shown of: the strongest named one, else the strongest named model."""
+        """The rule whose examples are shown: the strongest reported rule, or else the strongest reported model."""
         return min(self.named_overall, key=lambda one: (one.is_model, -one.found), default=None)
 
     @property
     def read_from(self) -> BlindRule | None:
-        """The named model of words that finds most, whose `terms` are shown."""
+        """The reported word model that finds the most right answers; `terms` lists its words."""
         return next((one for one in self.named_overall if one.kind in WORD_MODELS), None)
 
     @property
     def has_artefact(self) -> bool:
-        """Whether a property that is no part of any task finds the right answer."""
+        """Whether the right answer is found by a property that cannot be part of any task."""
         return any(one.is_artefact for one in self.rules)

@@ -1,4 +1,4 @@
-"""Blind scores: every rule and model in every subset, tested against chance."""
+"""Tests of every rule and model in every subset against chance."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,11 @@ _MOST_CHARACTERS = 160
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """A rule before it is tested. `credit`: float64 of shape (questions,), mean over repeats. `decided`: bool."""
+    """A rule before it is tested.
+
+    `credit`: float64 of shape (questions,), mean over repeats. `decided`: bool, whether the rule picks fewer than all
+    answers.
+    """
 
     name: str
     kind: str
@@ -51,13 +55,13 @@ def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models
     """Score rules and models that pick answers without reading the question.
 
     Args:
-        rows: the rows of all sets; those of the first are scored.
-        extracted: their properties and units.
-        seed: decides the folds of the models.
-        with_models: whether small models pick too, which take most of the time.
+        rows: the rows of all sets; only rows of the first set are scored.
+        extracted: properties and units of the rows.
+        seed: seed for the folds of the models.
+        with_models: whether small models are tested too, which takes most of the time.
 
     Returns:
-        None if the rows are no answers of questions, or of fewer than `FEWEST_QUESTIONS` independent ones.
+        The scores, or None if the rows are not answers to at least `FEWEST_QUESTIONS` independent questions.
     """
     answers = blind_answers(rows, extracted.units)
     if answers is None or len(np.unique(answers.question_units)) < FEWEST_QUESTIONS:
@@ -98,7 +102,7 @@ def _examples(
     *,
     seed: int,
 ) -> tuple[BlindExample, ...]:
-    """Draw questions that a rule answers rightly, with their first right and their first wrong answer."""
+    """Draw questions that a rule answers correctly, each with its first right and its first wrong answer."""
     rule = next((one for one in rules if shown is not None and one.name == shown.name), None)
     if rule is None:
         return ()
@@ -114,7 +118,7 @@ def _examples(
 
 
 def _subsets(answers: BlindAnswers) -> dict[str, np.ndarray]:
-    """Return the questions of each subset, bool, that of all first."""
+    """Return a mask of the questions of each subset, bool, starting with the mask of all questions."""
     values = np.array([value or "" for value in answers.subsets], dtype=object)
     names, counts = np.unique(values.astype(str), return_counts=True)
     large = [name for name in names[np.argsort(-counts, kind="stable")].tolist() if name][:MOST_SUBSETS]
@@ -142,7 +146,7 @@ def _models(
 
 
 def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.ndarray]:
-    """Return the credit of each question, and whether fewer than all of its answers are picked."""
+    """Return the credit for each question, and whether fewer than all of its answers are picked."""
     highest = np.full(answers.count, -np.inf)
     np.maximum.at(highest, answers.questions, scores)
     lower = np.bincount(answers.questions, scores < highest[answers.questions], minlength=answers.count)
@@ -150,7 +154,7 @@ def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.n
 
 
 def _model(kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> Iterator[_Rule]:
-    """Yield a model as a rule, if there are scores of at least one draw."""
+    """Yield a model as a rule if at least one draw has scores."""
     if not scores:
         return
     from sklearn.metrics import roc_auc_score
@@ -163,7 +167,7 @@ def _model(kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> It
 
 
 def _tested(rule: _Rule, subset: str, chosen: np.ndarray, chance: np.ndarray, units: np.ndarray) -> BlindRule:
-    """Test a rule on the chosen questions; the p-value counts those alone in which it decides."""
+    """Test a rule on the chosen questions; questions in which all answers are picked do not count in the p-value."""
     credit, decided = rule.credit[chosen], chosen & rule.decided
     found = float(credit.mean())
     low, high = exact_interval(found, effective_count(credit, units[chosen]))

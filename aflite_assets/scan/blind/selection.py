@@ -1,4 +1,4 @@
-"""Choice of questions in which measures of the answers do not tell the right one, or tell the wrong one."""
+"""Selection of questions in which measures of the answers do not reveal the right answer, or point to a wrong one."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,7 +36,7 @@ _LEAST: Mapping[str, AnswerMeasure] = {
 
 
 def measures_of_rules(names: Sequence[str]) -> tuple[AnswerMeasure, ...]:
-    """Return the measures by which rules pick, each once; rules that test sets cannot be chosen by have none."""
+    """Return each measure that the rules use once; rules that cannot select test sets have no measure."""
     by_rule = {**{rule: measure for measure, rule in RULES.items()}, **_LEAST}
     return tuple(dict.fromkeys(by_rule[name] for name in names if name in by_rule))
 
@@ -44,24 +44,23 @@ def measures_of_rules(names: Sequence[str]) -> tuple[AnswerMeasure, ...]:
 def chosen_questions(
     examples: Examples, *, balanced_by: Sequence[AnswerMeasure], against: Sequence[AnswerMeasure], seed: int
 ) -> np.ndarray:
-    """Choose whole questions by measures of their answers; return the rows' positions, int64, ascending.
+    """Select whole questions by measures of their answers; return the positions of the rows, int64, ascending.
 
     Args:
-        examples: answers of questions; questions without a right and a wrong answer are left out.
-        balanced_by: measures of which right answers have more than wrong ones as often as less. Of questions in which
-            the right answers have more of some measures and less of others, as many stay as there are with the signs
-            turned round; those in which all measures are equal stay.
-        against: measures of which every right answer has less than every wrong one.
-        seed: decides which questions stay.
+        examples: answers to questions; questions without a right and a wrong answer are left out.
+        balanced_by: measures to balance: each pattern of larger and smaller values of right answers is kept as often as
+            the opposite pattern; questions with equal values are kept.
+        against: measures that must be smaller for every right answer than for every wrong answer.
+        seed: seed for the random choice of questions.
 
     Raises:
-        DataError: the rows are no answers of questions, or no question is left.
+        DataError: the rows are not answers to questions, or no question is left.
     """
     right = right_answers(examples, partly=separate_questions(examples) is not None)
     if right is None or examples.questions is None or "text_pair" not in examples.table.column_names:
         raise DataError(
-            "balanced_by and against choose questions by their answers, but the rows are no answers of questions; "
-            "leave them out, or set source.format to preference or multiple_choice"
+            "`balanced_by` and `against` are for answers to questions, but these rows are not answers to questions; "
+            "leave both settings out, or set `source.format` to `preference` or `multiple_choice`"
         )
     places = np.flatnonzero(whole_questions(right, examples.questions))
     _, questions = np.unique(examples.questions[places], return_inverse=True)
@@ -74,8 +73,8 @@ def chosen_questions(
         kept[kept] = _balanced(signs[kept], np.random.default_rng([seed, 5]))
     if not kept.any():
         raise DataError(
-            f"of {len(kept)} questions none is left that fits balanced_by {list(balanced_by)} and against "
-            f"{list(against)}; name fewer measures, or give more questions"
+            f"none of {len(kept)} questions meets both `balanced_by` {list(balanced_by)} and `against` "
+            f"{list(against)}; name fewer measures in these settings, or provide more questions"
         )
     return np.asarray(places[kept[questions]])
 
@@ -100,7 +99,7 @@ def _values(
 
 
 def _all_less(values: np.ndarray, right: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return per question whether every right answer has a smaller value than every wrong one, bool."""
+    """Return, per question, whether every right answer has a smaller value than every wrong answer, bool."""
     count = int(questions.max(initial=-1)) + 1
     most, least = np.full(count, -np.inf), np.full(count, np.inf)
     np.maximum.at(most, questions[right], values[right])
@@ -109,13 +108,13 @@ def _all_less(values: np.ndarray, right: np.ndarray, questions: np.ndarray) -> n
 
 
 def _signs(values: np.ndarray, right: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return per question 1 if its right answers have more than its wrong ones in the mean, -1 if less, else 0."""
+    """Return, per question, 1 if right answers have the larger mean, -1 if wrong answers have it, else 0."""
     totals = [np.bincount(questions, values * of) / np.bincount(questions, of) for of in (right, ~right)]
     return np.sign(np.round(totals[0] - totals[1], 9))
 
 
 def _balanced(signs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return which questions stay, bool, so that as many have some signs as have the opposite ones."""
+    """Return which questions to keep, bool, so that each pattern of signs is as frequent as the opposite pattern."""
     kept = np.zeros(len(signs), dtype=bool)
     for one in np.unique(signs, axis=0):
         same, opposite = (signs == one).all(axis=1), (signs == -one).all(axis=1)

@@ -1,1 +1,4 @@
-"""Properties by kind of input: texts, pairs, images, table columns, and what all rows have. No tests, no labels."""
+"""Properties by kind of input: texts, pairs, images, table columns, and properties of all rows.
+
+This package reads no labels and runs no tests.
+"""

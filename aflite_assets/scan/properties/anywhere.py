@@ -1,4 +1,4 @@
-"""Properties that rows of every kind have: their place in the file, their id, their file, and near copies."""
+"""Properties of rows of every kind: position in the file, id, source file, and near copies."""
 
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -15,7 +15,7 @@ _STEPS = (2, 3, 4, 5, 10)
 
 
 def order_properties(rows: ScanRows) -> tuple[list[Flags], list[Number]]:
-    """Return the place in the file, and its remainders; nothing if the label itself made the order."""
+    """Return the position in the file and its remainders; nothing if the file is sorted by label."""
     if rows.ordered_by_reader or is_sorted_by_label(rows):
         return [], []
     place = number_of(info_of("order", "row number in the file (from 1)"), rows.order + 1)
@@ -31,14 +31,14 @@ def _turns(rows: ScanRows) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
 
 
 def is_sorted_by_label(rows: ScanRows) -> bool:
-    """Return True if each class is one run of the file's rows, so that the order is the label's own."""
+    """Return True if the rows of each class are adjacent in the file."""
     scanned = np.flatnonzero(rows.scanned)
     labels = rows.labels[scanned[np.argsort(rows.order[scanned], kind="stable")]]
     return bool((np.diff(labels) != 0).sum() + 1 == len(np.unique(labels)))
 
 
 def id_properties(rows: ScanRows, *, fewest: int) -> tuple[list[Flags], list[Number]]:
-    """Return the number in the id and the pattern of ids; of image files, name and folder without the class."""
+    """Return the number and the pattern of each id; for image files, the name and the folder without the class."""
     if rows.ids is None:
         return [], []
     ids = list(rows.ids)
@@ -80,6 +80,6 @@ def _files(rows: ScanRows, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarr
 
 
 def copy_flags(has_copy: np.ndarray) -> Flags:
-    """Return which rows have a near copy among the rows. `has_copy`: bool of shape (rows,)."""
+    """Return the property of having a near copy among the rows. `has_copy`: bool of shape (rows,)."""
     info = info_of("copies", "has a near copy among the rows", absent="has no near copy among the rows")
     return flags_of([(info, has_copy)], rows=len(has_copy))

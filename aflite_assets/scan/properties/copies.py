@@ -1,10 +1,11 @@
-"""Rows that stay on one side of every cut: those of one group, and near copies of each other.
+"""Units of rows that stay on one side of every cut: rows of one group, and near copies of each other.
 
-Libraries were tried on texts of up to 60 words with 200 planted copies, each with one word changed (seconds of a
-processor, copies found; none of them named other rows). Among 2,000 texts: these min-hashes 0.06 s and 170,
-datasketch 2.0 0.7 s and 105 with 16 hashes, 0.8 s and 146 with 128, cleanlab's Datalab on TF-IDF 0.4 s and 199. Among
-10,000: 0.4 s and 159, datasketch 3.3 s and 90, 4.3 s and 140, Datalab 4.6 s and 193. Datalab compares every pair of
-rows of a dense matrix, whose cost grows as the square of the rows, and it needs words counted first; it finds more.
+Libraries were compared on texts of up to 60 words with 200 planted copies, each with one word changed. The figures
+below are CPU seconds and copies found; no method reported other rows. Results among 2,000 texts: min-hashes of this
+module 0.06 s and 170 copies; datasketch 2.0 with 16 hashes 0.7 s and 105, with 128 hashes 0.8 s and 146; cleanlab's
+Datalab on TF-IDF 0.4 s and 199. Results among 10,000 texts: min-hashes 0.4 s and 159 copies; datasketch with 16 hashes
+3.3 s and 90, with 128 hashes 4.3 s and 140; Datalab 4.6 s and 193. Datalab finds more copies, but compares all pairs of
+rows in a dense matrix, so its cost grows with the square of the number of rows.
 """
 
 from collections.abc import Hashable, Sequence
@@ -29,8 +30,8 @@ _LARGEST = 0.2
 def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[bytes] | None) -> np.ndarray:
     """Return a code per row, int64, equal for near copies.
 
-    Texts are near copies if about four in five runs of three words agree (min-hashes, Broder 1997), table rows if all
-    values are equal, images if they are equal after shrinking to 8 x 8 pixels.
+    Texts are near copies if about four in five runs of three words agree (min-hashes, Broder 1997). Table rows are
+    copies if all values are equal, and images if they are equal after shrinking to 8 x 8 pixels.
     """
     if image_codes is not None:
         return _coded(image_codes)
@@ -43,7 +44,7 @@ def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[b
 
 
 def _value_codes(values: np.ndarray | Sequence[str | None]) -> np.ndarray:
-    """Return a code per value, int64, equal for equal values; missing ones are equal."""
+    """Return a code per value, int64, equal for equal values; all missing values are equal."""
     if isinstance(values, np.ndarray):
         return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
     return _coded(values)
@@ -67,7 +68,7 @@ def _text_copies(tokens: Sequence[Tokens]) -> np.ndarray:
 
 
 def _beside(tokens: Sequence[Tokens]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words of all texts of a row after each other, and where each row's begin."""
+    """Return the words of all texts of each row, concatenated, and the position where each row's words begin."""
     rows = np.concatenate([one.rows for one in tokens])
     order = np.argsort(rows, kind="stable")
     counts = np.sum([one.counts for one in tokens], axis=0)
@@ -75,7 +76,7 @@ def _beside(tokens: Sequence[Tokens]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sketches(words: np.ndarray, starts: np.ndarray, long: np.ndarray) -> np.ndarray:
-    """Return the smallest hashes of the runs of three words of each long text, uint64 of shape (texts, hashes)."""
+    """Return min-hashes of the runs of three words in each long text, uint64 of shape (texts, hashes)."""
     rng = np.random.default_rng(0)  # which hashes are drawn decides nothing that is reported
     mixed = words.astype(np.uint64)
     runs = np.empty(0, dtype=np.uint64)
@@ -96,7 +97,7 @@ def _sketches(words: np.ndarray, starts: np.ndarray, long: np.ndarray) -> np.nda
 
 
 def _near_pairs(sketches: np.ndarray, long: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return pairs of rows that are equal in a band and alike in the whole sketch."""
+    """Return pairs of rows with an equal band and similar sketches."""
     width = _HASHES // _BANDS
     pairs = []
     for band in range(_BANDS):

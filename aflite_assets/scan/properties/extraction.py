@@ -1,4 +1,7 @@
-"""All properties of the rows, and the units that cuts keep whole. Properties of each kind of input lie beside it."""
+"""Extraction of all properties of the rows, and of the units that cuts keep whole.
+
+Properties of each kind of input are in modules of their own.
+"""
 
 from dataclasses import dataclass
 
@@ -18,7 +21,7 @@ from aflite_assets.scan.rows import ScanRows
 
 @dataclass(frozen=True, eq=False)
 class Extracted:
-    """Properties of the rows, and per row the unit (int64) that no cut divides: a group with its near copies."""
+    """Properties of the rows, and the unit of each row (int64): a group with its near copies, which no cut divides."""
 
     properties: Properties
     units: np.ndarray
@@ -29,9 +32,9 @@ def extract(rows: ScanRows, *, declared: frozenset[str] = frozenset(), fewest: i
 
     Args:
         rows: the rows of all sets.
-        declared: names of texts and columns that are no part of the task.
-        fewest: rows that a word or a value needs to be a property.
-        threads: threads that decode images.
+        declared: names of texts and columns declared as not part of the task.
+        fewest: number of rows that must share a word or a value for it to be a property.
+        threads: number of threads that decode images.
 
     Raises:
         MissingDataError: an image file is missing.
@@ -56,7 +59,7 @@ def extract(rows: ScanRows, *, declared: frozenset[str] = frozenset(), fewest: i
 
 
 def _tokens(rows: ScanRows) -> dict[str, Tokens]:
-    """Read the words of every text column; they share their numbers, so that texts can be compared."""
+    """Read the words of every text column with one shared vocabulary, so that texts can be compared."""
     known: dict[str, int] = {}
     return {name: tokens_of(texts, known) for name, texts in rows.texts.items()}
 

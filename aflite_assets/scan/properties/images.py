@@ -1,4 +1,4 @@
-"""Properties of image files: how they are stored, and simple measures of their pixels. Pillow and numpy alone."""
+"""Properties of image files: storage format and simple pixel measures, by Pillow and numpy alone."""
 
 import hashlib
 import warnings
@@ -50,7 +50,7 @@ _EXIF_TAGS = {271: "camera maker", 272: "camera model", 305: "software"}
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """Values of one image file: named numbers, named values and named marks; `copy` is equal for near copies."""
+    """Values of one image file: numbers, values and flags by name; `copy` is equal for near copies."""
 
     numbers: Mapping[tuple[str, str], float]
     values: Mapping[tuple[str, str], str]
@@ -61,10 +61,10 @@ class _Measured:
 def image_properties(
     images: pa.ChunkedArray, *, fewest: int, threads: int
 ) -> tuple[list[Flags], list[Number], list[bytes]]:
-    """Measure every image; also return what near copies share, bytes per row.
+    """Measure every image; also return a key per row (bytes) that near copies share.
 
-    `images`: a column of `IMAGE_TYPE`. `fewest`: rows that a value needs to be a property. An image that does not
-    decode has the properties of its file alone, and the property "cannot be decoded".
+    `images`: a column of `IMAGE_TYPE`. `fewest`: number of rows that must share a value for it to be a property. An
+    image that cannot be decoded has only the properties of its file and the property "cannot be decoded".
 
     Raises:
         MissingDataError: a file is missing.
@@ -151,7 +151,7 @@ def _storage(opened: "Image.Image") -> dict[tuple[str, str], str]:
 
 
 def standard_table(quality: int) -> list[int]:
-    """Return the values of the luminance table that libjpeg makes at this quality, 1 to 100, in ascending order."""
+    """Return the sorted luminance table that libjpeg uses at this quality (1 to 100)."""
     scale = 5_000 // quality if quality < 50 else 200 - 2 * quality
     table = np.clip((_LUMINANCE * scale + 50) // 100, 1, 255)
     return sorted(int(value) for value in table)
@@ -163,7 +163,7 @@ def _standard_sums() -> np.ndarray:
 
 
 def jpeg_quality(luminance: Sequence[int]) -> int:
-    """Return the quality, 1 to 100, at which libjpeg's luminance table is nearest to this one (64 numbers)."""
+    """Return the quality (1 to 100) whose libjpeg luminance table is nearest to the given table of 64 numbers."""
     return 1 + int(np.abs(_standard_sums() - sum(luminance)).argmin())
 
 
@@ -185,10 +185,10 @@ def _light(image: "Image.Image") -> dict[tuple[str, str], float]:
 
 
 def _corner_properties(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
-    """Return the colours of the corners, and patches and borders of one colour.
+    """Return the colours of the corners, and single-coloured patches and borders.
 
-    A patch in a corner is a mark that somebody has set, but of a small image it may be a part of what is shown.
-    `pixels`: uint8 of shape (height, width, 3).
+    A corner patch is a mark that somebody added; in a small image, it may be part of the picture. `pixels`: uint8 of
+    shape (height, width, 3).
     """
     measured: dict[tuple[str, str], float] = {}
     marks: set[tuple[str, str]] = set()
@@ -207,21 +207,21 @@ def _corner_properties(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float]
 
 
 def _is_flat(pixels: np.ndarray) -> bool:
-    """Return True if all pixels have one colour, but for the noise that JPEG adds."""
+    """Return True if all pixels have one colour, apart from JPEG noise."""
     return float(pixels.reshape(-1, 3).std(axis=0).max()) <= _FLAT
 
 
 def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each corner's name, and the pixels turned so that it is at the beginning of both axes."""
+    """Yield each corner's name, and the pixels flipped so that the corner is at the start of both axes."""
     for name in _CORNERS:
         turned = pixels[::-1] if name.startswith("bottom") else pixels
         yield name, turned[:, ::-1] if name.endswith("right") else turned
 
 
 def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
-    """Return "bright" or "dark" if the corner is of one colour and pixels a little further away are of another.
+    """Return "bright" or "dark" if the corner has one colour and nearby pixels have another.
 
-    A mark is brighter or darker than what is beside it; a white one and a black one are two marks.
+    The shade is relative to the nearby pixels, because a white mark and a black mark are different marks.
     """
     for side in sides:
         far = side + max(side // 2, 1)
@@ -237,7 +237,7 @@ def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
 
 
 def _thumbnail(image: "Image.Image") -> bytes | None:
-    """Return the image shrunk to 8 x 8 pixels of 16 levels each, or None if it is nearly of one colour."""
+    """Return the image shrunk to 8 x 8 pixels with 16 levels each, or None if the image has nearly one colour."""
     from PIL import Image
 
     if min(image.size) < 8:

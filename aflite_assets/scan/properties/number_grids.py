@@ -1,4 +1,4 @@
-"""Grids on which numbers lie: multiples of 5, 10 and 100, and whole numbers of another unit that were converted."""
+"""Grids of numbers: multiples of 5, 10 and 100, and whole numbers converted from another unit."""
 
 from collections.abc import Iterator, Mapping
 
@@ -34,15 +34,15 @@ _FEWEST_VALUES, _FEWEST_ON_GRID = 100, 10
 
 
 def is_conversion(grid: str) -> bool:
-    """Return True if the name of a grid is that of another unit."""
+    """Return True if the name of the grid is the name of another unit."""
     return grid.startswith(_WHOLE)
 
 
 def grids(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the name of a grid, such as "a whole number of inches (25.4 mm)", and which rows lie on it.
 
-    `values`: float64 of shape (rows,), NaN where a row has none. Nothing is yielded of columns with fewer than 100
-    different numbers, or with more than four digits after the point.
+    `values`: float64 of shape (rows,), NaN for a missing value. Columns with fewer than 100 different numbers, or with
+    more than four decimals, have no grid.
     """
     different = np.unique(values[np.isfinite(values)])
     step = _step(different) if len(different) >= _FEWEST_VALUES else None
@@ -57,7 +57,7 @@ def grids(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _step(different: np.ndarray) -> float | None:
-    """Return the last digit that is written: 1, 0.1, ... 0.0001; None for numbers with more digits."""
+    """Return the place value of the last decimal: 1, 0.1, ... 0.0001; None for numbers with more decimals."""
     for digits in range(_MOST_DIGITS + 1):
         scaled = different * 10**digits
         if np.abs(scaled - np.rint(scaled)).max() < 1e-6 * max(1.0, np.abs(scaled).max() * 1e-6):
@@ -66,7 +66,7 @@ def _step(different: np.ndarray) -> float | None:
 
 
 def _on_grid(values: np.ndarray, different: np.ndarray, unit: float, step: float) -> np.ndarray | None:
-    """Return which values are `unit` times a whole number from 1 on, rounded to `step`; None if too few or all are."""
+    """Return which values are positive multiples of `unit`, rounded to `step`; None if too few or all values are."""
     on_grid = _is_multiple(values, unit, step)
     on_own = int(_is_multiple(different, unit, step).sum())
     return on_grid if _FEWEST_ON_GRID <= on_own < len(different) else None

@@ -1,4 +1,4 @@
-"""Records of properties: yes-or-no properties as one sparse matrix, numbers as columns cut into bins."""
+"""Records of properties: yes-or-no properties as one sparse matrix, numbers as binned columns."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +17,12 @@ MISSING_BIN = -1
 
 @dataclass(frozen=True)
 class PropertyInfo:
-    """Name and nature of a property.
+    """Name and kind of a property.
 
-    `name`: as a person reads it, "long dash (text)". `absent`: the name of its opposite, "no long dash (text)".
-    `reason`: why it is no part of the task, or None if it may be. `source`: the column or text it was read from.
-    `compares`: the two texts whose numbers of words a difference is of, the first less the second; else empty.
+    `name`: a readable name, such as "long dash (text)". `absent`: the name of the negation, such as "no long dash
+    (text)". `reason`: why the property is not part of the task, or None if it may be part of the task. `source`: the
+    column or text of the property. `compares`: the two texts of a difference of word counts (first minus second), or
+    empty.
     """
 
     kind: str
@@ -33,7 +34,7 @@ class PropertyInfo:
 
     @property
     def is_artefact(self) -> bool:
-        """Whether the property is no part of the task."""
+        """Whether the property is an artefact: not part of the task."""
         return self.reason is not None
 
 
@@ -46,7 +47,7 @@ def info_of(
     declared: bool = False,
     compares: tuple[str, ...] = (),
 ) -> PropertyInfo:
-    """Return the record of a property; its reason follows from its kind or the dataset's file."""
+    """Return the record of a property; its `reason` depends on its kind or on the dataset file."""
     return PropertyInfo(kind, name, absent or f"not: {name}", reason_of(kind, declared=declared), source, compares)
 
 
@@ -60,10 +61,11 @@ class Flags:
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """A number of every row. `values`: float64 of shape (rows,), NaN for a row without it.
+    """A numeric property of every row.
 
-    `codes`: int32, the bin of each row, `MISSING_BIN` without one. `lows` and `highs`: the smallest and the largest
-    value in each bin. `written`: how a value is printed, for dates and whole numbers.
+    `values`: float64 of shape (rows,), NaN for a missing value. `codes`: int32, the bin of each row, or `MISSING_BIN`.
+    `lows` and `highs`: the smallest and the largest value in each bin. `written`: function that formats a value, for
+    dates and whole numbers.
     """
 
     info: PropertyInfo
@@ -80,9 +82,10 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """A column of values without an order. `codes`: int32, the place of each row's value in `values`.
+    """A column of unordered values.
 
-    A row whose value is missing or rare has `MISSING_BIN`. `values`: as a person reads them.
+    `codes`: int32, the position of each row's value in `values`, or `MISSING_BIN` for a missing or rare value.
+    `values`: the values in readable form.
     """
 
     info: PropertyInfo
@@ -92,7 +95,7 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Properties:
-    """All properties of the rows; every matrix and column has the rows of `ScanRows`, in their order."""
+    """All properties of the rows; every matrix and column has its rows in the order of `ScanRows`."""
 
     flags: Flags
     numbers: tuple[Number, ...] = field(default=())
@@ -109,7 +112,7 @@ class Properties:
 
 
 def number_of(info: PropertyInfo, values: np.ndarray, *, is_date: bool = False) -> Number | None:
-    """Cut a number into at most `MOST_BINS` bins at its quantiles; return None if it never varies."""
+    """Cut a number into at most `MOST_BINS` bins at its quantiles; return None for a constant number."""
     known = np.isfinite(values)
     different = np.unique(values[known])
     if len(different) < 2:
@@ -126,7 +129,7 @@ def number_of(info: PropertyInfo, values: np.ndarray, *, is_date: bool = False) 
 
 
 def flags_of(columns: Iterable[tuple[PropertyInfo, np.ndarray]], *, rows: int) -> Flags:
-    """Collect dense yes-or-no columns (bool of shape (rows,)), without those that never vary."""
+    """Collect dense yes-or-no columns (bool of shape (rows,)), without constant columns."""
     from scipy.sparse import csc_array
 
     infos, indices, ends = [], [], [0]
@@ -142,7 +145,7 @@ def flags_of(columns: Iterable[tuple[PropertyInfo, np.ndarray]], *, rows: int) -
 
 
 def joined(parts: Sequence[Flags], *, rows: int) -> Flags:
-    """Put several collections of flags beside each other."""
+    """Join several collections of flags into one."""
     from scipy.sparse import csc_array, hstack
 
     kept = [part for part in parts if part.infos]

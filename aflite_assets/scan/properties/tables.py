@@ -30,9 +30,9 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-
 def column_properties(
     columns: Mapping[str, TableColumn], *, declared: frozenset[str], fewest: int, rows: int
 ) -> tuple[list[Flags], list[Number]]:
-    """Return the properties of the columns; `fewest`: rows that a value needs to be a property.
+    """Return the properties of the columns; `fewest`: number of rows that must share a value for it to be a property.
 
-    `declared`: columns that are no part of the task. A missing value is an artefact by nature, and so is an identifier.
+    `declared`: columns declared as not part of the task. Missing values and identifiers are always artefacts.
     """
     flags, numbers = [], []
     for name, column in columns.items():
@@ -53,7 +53,7 @@ def column_properties(
 def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
     """Return a column as float64 with NaN for missing values, or None if it does not hold numbers.
 
-    Texts are numbers if at least 95 % of the known ones are; the others are then missing.
+    A text column holds numbers if at least 95 % of its present values are numbers; other values count as missing.
     """
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
@@ -63,7 +63,7 @@ def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
 
 
 def is_blank(value: str | None) -> bool:
-    """Return True for a missing value and for the usual signs of one, such as "NA"."""
+    """Return True for a missing value and for usual placeholders such as "NA"."""
     return value is None or value.strip().lower() in _BLANK
 
 
@@ -77,7 +77,7 @@ def _number(text: str | None) -> float:
 
 
 def missing_of(column: TableColumn) -> np.ndarray:
-    """Return which rows lack a value, bool of shape (rows,)."""
+    """Return which rows have a missing value, bool of shape (rows,)."""
     if isinstance(column.values, np.ndarray):
         return np.isnan(column.values.astype(np.float64))
     return np.array([is_blank(value) for value in column.values], dtype=bool)
@@ -135,9 +135,9 @@ def _frequent_numbers(
 
 
 def is_stand_in(different: np.ndarray, place: int) -> bool:
-    """Return True if a value such as -999 lies so far outside of the others that it stands for a missing one.
+    """Return True if a value such as -999 is so far from the other values that it must mean a missing value.
 
-    `different`: the column's different values, ascending, at least three.
+    `different`: the distinct values of the column, ascending, at least three.
     """
     if different[place] not in _STAND_INS or place not in (0, len(different) - 1):
         return False
@@ -147,7 +147,7 @@ def is_stand_in(different: np.ndarray, place: int) -> bool:
 
 
 def without_stand_ins(values: np.ndarray) -> np.ndarray:
-    """Return the numbers with NaN for values such as -999 that stand for a missing one."""
+    """Return the numbers with NaN for values such as -999 that mean a missing value."""
     different = np.unique(values[np.isfinite(values)])
     if len(different) < 3:
         return values
@@ -158,7 +158,7 @@ def without_stand_ins(values: np.ndarray) -> np.ndarray:
 def _decimals(
     name: str, column: TableColumn, values: np.ndarray, declared: bool, fewest: int
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield how many digits stand after the point, as the file writes the numbers; frequent values do not count."""
+    """Yield the number of decimals as written in the file; frequent values do not count."""
     written = [-1 if is_blank(value) else len(str(value).partition(".")[2]) for value in column.values]
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     frequent = (counts >= max(fewest, 0.05 * len(values)))[codes]
@@ -173,7 +173,7 @@ def _decimals(
 
 
 def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield the frequent values, and for names such as "A-0017" the frequent patterns with digits as #."""
+    """Yield the frequent values, and for identifiers such as "A-0017" the frequent patterns with # for digits."""
     values = np.array(["" if is_blank(value) else value for value in column.values], dtype=object)
     different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
@@ -187,7 +187,7 @@ def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Itera
 
 
 def are_names(values: Sequence[str | None]) -> bool:
-    """Return True for names of rows such as "A-0017": nearly all different, with digits, without blanks."""
+    """Return True for identifiers of rows such as "A-0017": nearly all distinct, with digits, without blanks."""
     known = [value for value in values if value]
     different = len(set(known)) >= 0.9 * len(known)
     return different and all(" " not in value.strip() and _DIGITS.search(value) is not None for value in known[:100])
@@ -196,7 +196,7 @@ def are_names(values: Sequence[str | None]) -> bool:
 def pattern_flags(
     values: Sequence[str | None], name: str, kind: str, *, declared: bool, fewest: int
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield the frequent patterns of short names, in which runs of digits are written as #."""
+    """Yield the frequent patterns of short names, with # for each run of digits."""
     patterns = np.array([_DIGITS.sub("#", (value or "")[:60]) for value in values], dtype=object)
     different, codes, counts = np.unique(patterns, return_inverse=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
@@ -207,7 +207,7 @@ def pattern_flags(
 
 
 def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[Number]:
-    """Return the dates of a column of dates, or else the last number of each value of a column of ids."""
+    """Return the dates of a date column, or the last number in each value of an id column."""
     known = [value for value in values if value]
     if not known:
         return []
@@ -223,12 +223,12 @@ def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[N
 
 
 def are_dates(known: Sequence[str]) -> bool:
-    """Return True if texts, none of them missing, are dates such as 2026-05-31."""
+    """Return True if these texts (none missing) are dates such as 2026-05-31."""
     return all(_DATE.fullmatch(value) for value in known[:100])
 
 
 def _days(values: Sequence[str | None]) -> np.ndarray:
-    """Return days since 1970, NaN for a missing or odd date."""
+    """Return days since 1970, or NaN for a missing or invalid date."""
     return np.array([_day(value) for value in values])
 
 
@@ -241,11 +241,11 @@ def _day(value: str | None) -> float:
 
 
 def trailing_numbers(values: Sequence[str | None]) -> np.ndarray:
-    """Return the last run of digits of each text as a number, NaN without one."""
+    """Return the last run of digits in each text as a number, or NaN if there are no digits."""
     found = (_LAST_NUMBER.search(value or "") for value in values)
     return np.array([float(match[1]) if match else np.nan for match in found])
 
 
 def shortened(text: str) -> str:
-    """Return a value in quotes, cut after 60 characters."""
+    """Return a quoted value, truncated to 60 characters."""
     return f"'{text if len(text) <= 60 else text[:59] + '…'}'"

@@ -1,4 +1,4 @@
-"""Typography, blanks, signs, scripts and lengths of texts, and how the two texts of a pair compare."""
+"""Typography, blanks, punctuation, scripts and lengths of texts, and comparisons of the two texts of a pair."""
 
 import re
 import unicodedata
@@ -49,7 +49,7 @@ SIGNS: Mapping[str, Callable[[str], bool]] = {
 
 
 def text_flags(texts: Sequence[str | None], source: str, *, declared: bool = False) -> Flags:
-    """Return typography, blanks, signs and scripts of the texts; a missing text has none of them."""
+    """Return typography, blanks, punctuation and scripts of the texts; a missing text has no such property."""
     return flags_of(_flags([text or "" for text in texts], source, declared), rows=len(texts))
 
 
@@ -79,7 +79,7 @@ def _absent(name: str, source: str) -> str:
 
 
 def _scripts(text: str) -> frozenset[str]:
-    """Return the scripts of the letters beyond ASCII, as Unicode names them."""
+    """Return the Unicode names of the scripts of non-ASCII letters."""
     if text.isascii():
         return frozenset()
     beyond = {sign for sign in text[:2_000] if ord(sign) > 127 and sign.isalpha()}
@@ -87,7 +87,7 @@ def _scripts(text: str) -> frozenset[str]:
 
 
 def text_numbers(texts: Sequence[str | None], tokens: Tokens, source: str, *, declared: bool = False) -> list[Number]:
-    """Return lengths and shares of signs of each text; NaN for a missing one."""
+    """Return lengths and shares of character classes of each text, or NaN for a missing text."""
     missing = np.array([text is None for text in texts], dtype=bool)
     known = [text or "" for text in texts]
     characters = _counted(known, len)
@@ -114,7 +114,7 @@ def text_numbers(texts: Sequence[str | None], tokens: Tokens, source: str, *, de
 
 
 def has_parts(texts: Sequence[str | None]) -> bool:
-    """Return True if at least half of the texts are two to four sentences, which may be parts of different origin."""
+    """Return True if at least half of the texts have two to four sentences, which may be parts of different origin."""
     return sum(2 <= len(_SENTENCE_START.split(text or "")) <= 4 for text in texts) >= max(len(texts) / 2, 1)
 
 
@@ -122,7 +122,7 @@ _FIRST_LESS_LAST = "words of the first sentence of"
 
 
 def _first_and_last(texts: Sequence[str], source: str) -> dict[str, np.ndarray]:
-    """Return how the lengths of the first and the last sentence compare; NaN for a text of one sentence."""
+    """Return comparisons of the lengths of the first and the last sentence; NaN for a text with one sentence."""
     ends = [(parts[0], parts[-1]) if len(parts) > 1 else None for parts in map(_SENTENCE_START.split, texts)]
     words = np.array([(np.nan, np.nan) if one is None else [len(part.split()) for part in one] for one in ends])
     apart, total = words[:, 0] - words[:, 1], words.sum(axis=1)
@@ -148,9 +148,9 @@ def _different(tokens: Tokens) -> np.ndarray:
 
 
 def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[Number]:
-    """Return how two texts compare: words in common and relative length; nothing if all texts of one have no words.
+    """Return comparisons of two texts: common words and relative length; nothing if one column has no words.
 
-    Both have one vocabulary.
+    Both inputs must share one vocabulary.
     """
     if not len(first.words) or not len(second.words):
         return []
@@ -176,10 +176,10 @@ def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[
 def answer_numbers(
     lengths: np.ndarray, overlaps: np.ndarray, questions: np.ndarray, order: np.ndarray | None
 ) -> list[Number]:
-    """Return an answer's rank among those of its question: by position, by length, by overlap with the question.
+    """Return the rank of each answer to its question by position, by length, and by overlap with the question.
 
-    All are arrays of shape (rows,); `questions` are codes; `order` is None if the source lists answers in no order.
-    Ranks count from 1, for the longest and the most overlap.
+    All arguments have shape (rows,); `questions` are codes; `order` is None if the source has no order of answers. Rank
+    1 is the longest answer, or the answer with the most overlap.
     """
     place = {} if order is None else {("position", "place among the answers of the question"): order}
     ranked = place | {
@@ -191,7 +191,7 @@ def answer_numbers(
 
 
 def _ranks(values: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return the rank of each value in its question, from 1; equal values share the lowest rank."""
+    """Return the rank of each value within its question, from 1; equal values share the lowest rank."""
     by_value = np.lexsort((values, questions))
     starts = np.flatnonzero(np.append(True, np.diff(questions[by_value]) != 0))
     first = np.repeat(starts, np.diff(np.append(starts, len(values))))

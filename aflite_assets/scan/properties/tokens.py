@@ -1,4 +1,4 @@
-"""The words of many texts as one array of numbers, for everything in the scan that looks at words."""
+"""The words of many texts as one array of numbers, for all word properties of the scan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ MOST_CHARACTERS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The words of texts in small letters, in reading order.
+    """The lower-case words of texts in reading order.
 
-    `words`: int64, one number per occurrence. `rows`: int64, the text of each. `starts`: int64 of shape (texts + 1,),
-    where each text's words begin. `vocabulary`: the word of each number.
+    `words`: int64, one number per occurrence. `rows`: int64, the text of each occurrence. `starts`: int64 of shape
+    (texts + 1,), the position where each text's words begin. `vocabulary`: the word of each number.
     """
 
     words: np.ndarray
@@ -31,7 +31,7 @@ class Tokens:
 
     @property
     def counts(self) -> np.ndarray:
-        """Words of each text, int64."""
+        """Number of words of each text, int64."""
         return np.diff(self.starts)
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +41,10 @@ class Tokens:
 
 
 def tokens_of(texts: Sequence[str | None], known: dict[str, int] | None = None) -> Tokens:
-    """Read the words of each text. `known`: word numbers to go on with, so that two columns share them."""
+    """Read the words of each text.
+
+    `known`: an existing vocabulary to extend, so that two columns share word numbers.
+    """
     numbers = {} if known is None else known
     words: list[int] = []
     counts = np.zeros(len(texts) + 1, dtype=np.int64)
@@ -55,7 +58,7 @@ def tokens_of(texts: Sequence[str | None], known: dict[str, int] | None = None) 
 
 
 def common_words(first: Tokens, second: Tokens) -> np.ndarray:
-    """Return how many different words two texts of each row share, int64; both have one vocabulary."""
+    """Return the number of distinct words that the two texts of each row share, int64, given one vocabulary."""
     size = max(len(first.vocabulary), len(second.vocabulary), 1)
     (rows, words), (other_rows, other_words) = first.distinct(), second.distinct()
     shared: np.ndarray = np.intersect1d(rows * size + words, other_rows * size + other_words)

@@ -1,8 +1,8 @@
 """Every kind of model that a dataset's YAML file can name: the project's kinds, and those that installed packages add.
 
-A package adds a kind by an entry point of the group `aflite_assets.models` that names a family (`models.family`).
-Settings of an installed kind are in every union below, like the project's own, so they are checked, documented and part
-of keys in the same way.
+A package adds a kind through an entry point in the group `aflite_assets.models`, which names a family
+(`models.family`). The unions below contain the settings of installed kinds too, so these settings are validated,
+documented and included in keys like the project's own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,15 +37,15 @@ ENTRY_POINTS = "aflite_assets.models"
 
 
 class HasSettings(Protocol):
-    """The part of a family that is used here; the rest is in `aflite_assets.models.family`."""
+    """The attribute of a model family that this module uses; `aflite_assets.models.family` defines the others."""
 
     settings: type[StrictSpec]
 
 
 @dataclass(frozen=True)
 class InstalledFamily:
-    """A kind of model that an installed package adds. `package`: the package's name and version, a part of every
-    key.
+    """A kind of model that an installed package adds. `package`: the package's name and version, which are part of
+    every key.
     """
 
     kind: str
@@ -54,17 +54,18 @@ class InstalledFamily:
 
 
 def load_installed(taken: Mapping[str, type[StrictSpec]]) -> dict[str, InstalledFamily]:
-    """Load the families that installed packages register, by kind, in the order of their names.
+    """Load the model families that installed packages register, by kind, sorted by the names of their entry points.
 
     Raises:
-        ModelError: one cannot be loaded, is not a family, or has an existing kind (`taken` are the project's kinds).
+        ModelError: a family cannot be loaded, is not valid, or has a kind that already exists (`taken` are the
+            project's kinds).
     """
     found: dict[str, InstalledFamily] = {}
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
         one = _load(entry)
         if one.kind in taken or one.kind in found:
             owner = found[one.kind].package if one.kind in found else "aflite-assets"
-            raise _refusal(entry, f"its kind {one.kind!r} is taken by {owner}; give it another name")
+            raise _refusal(entry, f"its kind {one.kind!r} already exists in {owner}; give the kind another name")
         found[one.kind] = one
     return found
 
@@ -74,19 +75,21 @@ def _load(entry: EntryPoint) -> InstalledFamily:
         family = entry.load()
     except Exception as error:  # whatever the other package's code raises while it is imported
         raise _refusal(
-            entry, f"it cannot be loaded ({type(error).__name__}: {error}); repair or uninstall it"
+            entry, f"it cannot be loaded ({type(error).__name__}: {error}); repair or uninstall the package"
         ) from error
     settings = getattr(family, "settings", None)
     if not (isinstance(settings, type) and issubclass(settings, TrainingSpec | ClassicalSpec)):
         raise _refusal(
             entry,
-            f"its `settings` is {settings!r}; it must be a class of settings that is derived from TrainingSpec or "
-            "ClassicalSpec",
+            f"the attribute `settings` of this family is {settings!r}; set it to a class derived from `TrainingSpec` "
+            "or `ClassicalSpec`",
         )
     field = settings.model_fields.get("kind")
     kinds = () if field is None else get_args(field.annotation)
     if len(kinds) != 1 or not isinstance(kinds[0], str):
-        raise _refusal(entry, f'{settings.__name__} has no field `kind: Literal["..."]` with one name; add it')
+        raise _refusal(
+            entry, f'the class {settings.__name__} has no field `kind: Literal["..."]` with one name; add this field'
+        )
     distribution = entry.dist
     package = "unknown package" if distribution is None else f"{distribution.name} {distribution.version}"
     return InstalledFamily(kinds[0], family, package)
@@ -138,6 +141,6 @@ EvaluatorSpec = Annotated[OneStageSpec | FineTunedSpec, Field(discriminator="kin
 
 
 def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:
-    """Return the splits used for early stopping by an evaluator, which no table reports for that reason."""
+    """Return the splits that evaluators use for early stopping; tables do not report scores on these splits."""
     stoppings = [getattr(settings, "early_stopping", None) for settings in evaluators.values()]
     return frozenset(stopping.split for stopping in stoppings if stopping is not None and stopping.split is not None)

@@ -27,13 +27,13 @@ With that value they are left out of keys, so that results that were made before
 
 
 class StrictSpec(BaseModel):
-    """Base of all spec models: unknown keys are refused, and values never change."""
+    """Base class of all spec models, which refuse unknown keys and are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
     @model_serializer(mode="wrap")
     def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Leave out the later settings that change nothing."""
+        """Leave out settings that were added later and have their default values, so that older keys stay valid."""
         values = serialize(self)
         for (model, field), neutral in LATER_SETTINGS.items():
             if any(base.__name__ == model for base in type(self).__mro__) and getattr(self, field) == neutral:
@@ -55,7 +55,7 @@ FeatureColumns = Annotated[
 
 
 class EarlyStoppingSpec(StrictSpec):
-    """When to stop before the last epoch; the weights of the best epoch are kept."""
+    """Settings of early stopping; the weights of the best epoch are kept."""
 
     patience: int = Field(1, ge=1, description="epochs in a row without a higher accuracy on the held-back rows")
     split: SplitName | None = Field(
@@ -65,7 +65,7 @@ class EarlyStoppingSpec(StrictSpec):
 
 
 class TrainingSpec(StrictSpec):
-    """How a neural model is trained, whatever its kind."""
+    """Training settings that all kinds of neural models share."""
 
     epochs: int = Field(3, ge=1, le=10_000, description="passes over the train rows")
     batch_size: int = Field(32, ge=1, description="rows per optimiser step")
@@ -91,7 +91,7 @@ class TrainingSpec(StrictSpec):
 
     @property
     def rows_per_item(self) -> int:
-        """Number of rows that are presented together: the two answers of a pair, or one row."""
+        """Number of rows per training item: 2 for pairs of answers, otherwise 1."""
         return 2 if self.loss == "bradley_terry" else 1
 
     @model_validator(mode="after")
@@ -100,26 +100,26 @@ class TrainingSpec(StrictSpec):
             return self
         if self.batch_size % (2 * self.gradient_accumulation):
             raise ValueError(
-                f"loss is bradley_terry, whose batches hold pairs of rows, but batch_size {self.batch_size} is no "
-                f"multiple of {2 * self.gradient_accumulation} (2 x gradient_accumulation); choose another"
+                f"`batch_size` is {self.batch_size}, but with `loss: bradley_terry` it must be a multiple of "
+                f"{2 * self.gradient_accumulation} (2 x `gradient_accumulation`); change `batch_size`"
             )
         if self.early_stopping is not None or self.label_smoothing:
             named = "label_smoothing" if self.early_stopping is None else "early_stopping"
-            raise ValueError(f"loss is bradley_terry, but {named} is about the labels of single rows; leave it out")
+            raise ValueError(
+                f"`loss` is 'bradley_terry', but `{named}` works only with the labels of single rows; remove `{named}`"
+            )
         return self
 
     def for_rows(self, n_rows: int) -> Self:
-        """Return the settings for training on a given number of rows, with all fields that depend on this number filled
-        in.
-        """
+        """Return the settings with all fields filled in that depend on the number of train rows."""
         return self
 
     @model_validator(mode="after")
     def _whole_parts(self) -> Self:
         if self.batch_size % self.gradient_accumulation:
             raise ValueError(
-                f"batch_size {self.batch_size} is no multiple of gradient_accumulation {self.gradient_accumulation}; "
-                "choose one"
+                f"`batch_size` is {self.batch_size}, which is not a multiple of `gradient_accumulation` "
+                f"({self.gradient_accumulation}); change one of the two"
             )
         return self
 
@@ -137,7 +137,7 @@ class TextModelSpec(TrainingSpec):
 
 
 class SmallTransformerSpec(TrainingSpec):
-    """A small BERT and its word-piece tokenizer, both made from the texts it is trained on, without any download."""
+    """A small BERT that is trained from scratch with its own word-piece tokenizer, without any download."""
 
     kind: Literal["small_transformer"]
     vocabulary: int = Field(4_000, ge=100, le=100_000, description="word pieces at most")
@@ -151,7 +151,9 @@ class SmallTransformerSpec(TrainingSpec):
     @model_validator(mode="after")
     def _divisible(self) -> Self:
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} is no multiple of heads {self.heads}; choose one")
+            raise ValueError(
+                f"`width` is {self.width}, which is not a multiple of `heads` ({self.heads}); change one of the two"
+            )
         return self
 
 
@@ -180,7 +182,7 @@ class EsimSpec(TrainingSpec):
     @model_validator(mode="after")
     def _one_kind_of_vectors(self) -> Self:
         if self.vectors is not None and self.contextual is not None:
-            raise ValueError("vectors and contextual both set the source of word vectors; keep one")
+            raise ValueError("`vectors` and `contextual` both set the source of word vectors; keep only one")
         return self
 
 
@@ -205,14 +207,14 @@ class WordsSpec(TrainingSpec):
     warmup_share: float = Field(0.0, ge=0, lt=1, description="share of the steps spent raising the rate")
 
     def for_rows(self, n_rows: int) -> Self:
-        """Fill in the batch size for the given number of rows if the file names none."""
+        """Fill in the batch size for this number of train rows if the file does not set it."""
         if self.batch_size:
             return self
         return self.model_copy(update={"batch_size": 256 if n_rows >= LARGE_BATCH_ROWS else 32})
 
 
 class SiameseSpec(WordsSpec):
-    """Settings of both siamese models, which read each text separately."""
+    """Settings that both siamese models share; they encode each text separately."""
 
     train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
     vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
@@ -225,7 +227,7 @@ class SiameseSpec(WordsSpec):
 
 
 class WordOverlapSpec(WordsSpec):
-    """Logistic regression on seven features of how much of the second text occurs in the first (Clark et al. 2019)."""
+    """Logistic regression on seven features of the word overlap between the two texts (Clark et al. 2019)."""
 
     kind: Literal["word_overlap"]
     vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
@@ -245,7 +247,7 @@ class SiameseBagSpec(SiameseSpec):
 
 
 class SiameseLstmSpec(SiameseSpec):
-    """A siamese LSTM: a text is represented by the maximum, over its words, of the top layer's outputs."""
+    """A siamese LSTM: a text is represented by the top layer's outputs, max-pooled over its words."""
 
     kind: Literal["siamese_lstm"]
     width: int = Field(200, ge=8, le=4096, description="hidden units of each direction")
@@ -254,7 +256,7 @@ class SiameseLstmSpec(SiameseSpec):
 
 
 class RandAugmentSpec(StrictSpec):
-    """Random operations on train images (Cubuk et al. 2019), with the same number and strength for every image."""
+    """Settings of RandAugment: random operations on train images (Cubuk et al. 2019)."""
 
     operations: int = Field(2, ge=1, le=10, description="applied to each image, one after another (the paper's N)")
     magnitude: int = Field(
@@ -311,30 +313,30 @@ class ImageModelSpec(TrainingSpec):
     def _operations_have_a_place(self) -> Self:
         if self.randaugment is not None and self.augmentation not in ("randaugment", "resized_crop"):
             raise ValueError(
-                f"randaugment is not used with augmentation {self.augmentation}; set augmentation to resized_crop or "
-                "randaugment, or leave randaugment out"
+                f"`randaugment` has no effect with `augmentation: {self.augmentation}`; set `augmentation` to "
+                "'resized_crop' or 'randaugment', or remove `randaugment`"
             )
         if self.autoaugment and (self.augmentation != "resized_crop" or self.randaugment is not None):
-            other = f"augmentation {self.augmentation}" if self.randaugment is None else "randaugment"
+            other = f"augmentation: {self.augmentation}" if self.randaugment is None else "randaugment"
             raise ValueError(
-                f"autoaugment is not used with {other}; set augmentation to resized_crop without randaugment, or leave "
-                "autoaugment out"
+                f"`autoaugment` has no effect with `{other}`; set `augmentation: resized_crop` without `randaugment`, "
+                "or remove `autoaugment`"
             )
         return self
 
 
 class UntrainedSpec(StrictSpec):
-    """A representation without a model, which needs no warm-up rows."""
+    """Base class of representations that need no training and therefore no warm-up rows."""
 
 
 class IdentityEncoderSpec(UntrainedSpec):
-    """The dataset's own feature columns, unchanged; needs no warm-up rows."""
+    """A representation that consists of the dataset's own feature columns, unchanged."""
 
     kind: Literal["identity"]
 
 
 class SurfaceEncoderSpec(UntrainedSpec):
-    """The surface properties of each row that the scan reads, such as lengths, signs and blanks, without a model."""
+    """A representation that consists of surface properties of each row, such as lengths, punctuation and blanks."""
 
     kind: Literal["surface"]
     inputs: TextInputs | None = Field(
@@ -343,7 +345,7 @@ class SurfaceEncoderSpec(UntrainedSpec):
 
 
 class ClassicalSpec(StrictSpec):
-    """Base of models without randomness, which are the same for every seed and have no epochs."""
+    """Base class of models that have no epochs and are the same for every seed."""
 
 
 class LinearModelSpec(ClassicalSpec):
@@ -366,8 +368,8 @@ class RbfSvmSpec(ClassicalSpec):
 
 
 class MaxPpmiSpec(ClassicalSpec):
-    """Logistic regression on the largest positive pointwise mutual information between each class and a word of the
-    row.
+    """Logistic regression on one feature per class: the largest positive pointwise mutual information (PPMI) between
+    the class and any word of the row.
     """
 
     kind: Literal["max_ppmi"]
@@ -377,7 +379,7 @@ class MaxPpmiSpec(ClassicalSpec):
 
 
 class FineTuneStage(StrictSpec):
-    """Rows for the next stage of training; a field that is left out is as in the starting evaluator."""
+    """One further stage of training; fields that are not given have the values of the evaluator in `start`."""
 
     rows: Name | None = Field(None, description="a challenge set with fine_tune, whose rows of that split these are")
     forgettables: Name | None = Field(
@@ -408,23 +410,27 @@ class FineTuneStage(StrictSpec):
     def _one_kind_of_rows(self) -> Self:
         if (self.rows is None) == (self.forgettables is None):
             raise ValueError(
-                "a stage trains on rows (a challenge set's) or on forgettables (train rows that a weak model forgets); "
-                "name one of the two"
+                "a stage needs either `rows` (a challenge set) or `forgettables` (a weak model whose forgettable "
+                "rows are used); set exactly one of them"
             )
         if self.rows is not None and self.take != "forgettable":
-            raise ValueError(f"take: {self.take} is for forgettables only, but the stage names rows; leave take out")
+            raise ValueError(
+                f"`take` is '{self.take}', which works only with `forgettables`, but `rows` is set; remove `take`"
+            )
         if self.share is not None and self.take != "highest_loss":
-            raise ValueError(f"share is for take: highest_loss only, but take is {self.take}; leave share out")
+            raise ValueError(
+                f"`share` works only with `take: highest_loss`, but `take` is '{self.take}'; remove `share`"
+            )
         if self.as_many_as is not None and (self.forgettables is None or self.take != "forgettable"):
             raise ValueError(
-                f"as_many_as cuts the forgettable rows of a weak model, but the stage takes "
-                f"{'a challenge set' if self.forgettables is None else self.take}; leave as_many_as out"
+                "`as_many_as` limits forgettable rows, but the stage trains on "
+                f"{'a challenge set' if self.forgettables is None else self.take}; remove `as_many_as`"
             )
         return self
 
 
 class FineTunedSpec(StrictSpec):
-    """Another evaluator, trained in the same way and then on further sets of rows in turn.
+    """An evaluator that is first trained like another evaluator and then on further sets of rows, one after the other.
 
     The rows may come from challenge sets (ICML 2020, Table 2). The rows may also be forgettable rows (Yaghoobzadeh et
     al. 2021, section 3).

@@ -1,1 +1,3 @@
-"""Reading of a dataset's YAML file as text: safe loading, variables, checks, messages, schema. No data are opened."""
+"""Reading of a dataset's YAML file: safe loading, variables, checks, error messages and the JSON schema. No data are
+opened.
+"""

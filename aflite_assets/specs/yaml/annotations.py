@@ -1,4 +1,6 @@
-"""The type annotation of the spec models for a location in the YAML. Messages about wrong values are in `messages`."""
+"""Look-up of the type annotation that the spec models have for a location in a YAML file. `messages` has the error
+messages about wrong values.
+"""
 
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,9 +15,9 @@ Location = tuple[int | str, ...]
 
 
 def typed_values(place: object, value: object, location: Location = ()) -> Iterator[tuple[Location, object, object]]:
-    """Yield every value below `value` with its location and the annotation at that location, `value` itself first.
+    """Yield `value` and every value below it, with the value's location and the type annotation there.
 
-    Values without a place in the models (unknown keys, a list instead of a mapping) are left out.
+    Values for which the models have no type (below unknown keys, or in a list instead of a mapping) are left out.
     """
     yield location, value, place
     if isinstance(value, Mapping):
@@ -30,10 +32,10 @@ def typed_values(place: object, value: object, location: Location = ()) -> Itera
 
 
 def yaml_location(place: object, location: Sequence[int | str]) -> tuple[Location, object]:
-    """Convert pydantic's location to the keys that the YAML's writer would recognise, and the type at that place.
+    """Convert pydantic's location of an error to the keys in the YAML file and the type annotation at these keys.
 
-    For an unknown key, the type is the model that refused it. pydantic's own parts are left out: the tag of a union's
-    member, the names of alternatives, and the mark of a refused mapping key.
+    For an unknown key, the type is the model that refused the key. Parts of the location that are not keys of the file
+    are left out: tags of unions, names of alternatives, and pydantic's marker for mapping keys.
     """
     shown: list[int | str] = []
     inner = place
@@ -67,8 +69,8 @@ def _members(place: object) -> tuple[object, ...]:
 
 
 def entry_type(place: object, container: type) -> object:
-    """Return the type of the entries in a place's mappings (`container` is `dict`) or lists (`tuple`); None if it
-    accepts neither.
+    """Return the type of the entries of a mapping (`container` is `dict`) or a list (`tuple`) at this place; return
+    None if neither is allowed.
     """
     for member in members(place):
         if get_origin(member) is container:
@@ -87,7 +89,7 @@ def models_of(place: object) -> list[type[BaseModel]]:
 
 
 def tag_key(models: list[type[BaseModel]]) -> str:
-    """Return the key that distinguishes several models: each model has its own choice for it."""
+    """Return the key that distinguishes several models by its value, such as `kind`."""
     return next(name for name in _choices(models[0]) if all(name in _choices(model) for model in models))
 
 
@@ -110,7 +112,9 @@ def _is_meant(model: type[BaseModel], value: Mapping[str, object]) -> bool:
 
 
 def _alternative(alternatives: list[object], label: int | str) -> object:
-    """Return the member that pydantic means by `label`: a tag, a model's name, or the description of a type."""
+    """Return the member of a union to which `label` in pydantic's location refers; `label` is a tag, a model's name, or
+    the description of a type.
+    """
     # The description of a mapping may hold those of the lists that are its values.
     container = dict if str(label).startswith("dict[") else tuple
     for member in alternatives:

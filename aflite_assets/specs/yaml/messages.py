@@ -1,5 +1,5 @@
-"""Messages for pydantic's errors, with the field of the YAML file, the value and the remedy. Types are described in
-`expected_types`.
+"""Error messages for pydantic's errors, with the field of the YAML file, the value and the remedy. `expected_types`
+describes the types.
 """
 
 import ast
@@ -28,7 +28,7 @@ _WRONG_KIND = {
 
 
 class _Problem(NamedTuple):
-    """One error of pydantic's, with the place that it concerns."""
+    """One error from pydantic, with its location in the YAML file and the type annotation there."""
 
     location: Location
     place: object
@@ -46,10 +46,10 @@ class _Problem(NamedTuple):
 def explain(
     error: ValidationError, model: type[BaseModel], *, known: Collection[Location] = frozenset()
 ) -> Iterator[str]:
-    """Return one message per refused field of `model`; the types that alternatives of a field accept are joined with
+    """Return one message per invalid field of `model`; if a field accepts several types, the message joins them with
     "or".
 
-    Places in `known`, and everything below them, are left out.
+    Errors at locations in `known`, or below such a location, are left out.
     """
     problems = [_Problem(*yaml_location(model, each["loc"]), each) for each in error.errors(include_url=False)]
     told = {place for problem in problems for place in _above(problem.location)}
@@ -70,10 +70,9 @@ def _above(location: Location) -> list[Location]:
 
 
 def _matters(problem: _Problem, told: Collection[Location]) -> bool:
-    """Return False for errors of alternatives that were not intended, and for errors that follow from entries already
-    refused.
+    """Return False for errors that only follow from another error or from a type that the user did not intend.
 
-    `told` holds the locations that have, there or further down, a more precise error than a wrong kind.
+    `told` contains the locations at which, or below which, there is a more precise error than a wrong type.
     """
     if problem.wrong_kind:
         return problem.location not in told
@@ -94,7 +93,7 @@ def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iter
 
 
 def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str | None:
-    """Return the whole message for kinds of mistakes with a message of their own."""
+    """Return the complete message if this type of error has a message of its own, or else None."""
     match problem.error["type"]:
         case "missing":
             return f"{field} is missing; add it"

@@ -1,4 +1,4 @@
-"""Paths in a dataset's YAML file, made absolute from the folder of the file."""
+"""Conversion of the paths in a dataset's YAML file to absolute paths, relative to the file's folder."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -8,18 +8,17 @@ _Change = Callable[[object], object]
 
 
 def absolute_path(name: str, folder: Path) -> Path:
-    """Return `name` relative to `folder`, with `~` resolved; `~name` of an unknown user is an ordinary name."""
+    """Return `name` as an absolute path, relative to `folder`; `~` and `~user` are resolved if the user is known."""
     # os.path leaves `~nobody` as it is, where pathlib raises.
     return (folder / os.path.expanduser(name)).absolute()
 
 
 def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, object]:
-    """Return the same content with absolute paths for the files of sources, annotations and word vectors and for local
-    checkpoints.
+    """Return the content with absolute paths for local checkpoints and for the files of sources, annotations and word
+    vectors.
 
-    A checkpoint is a path if it begins with `.` or `~`, or if a file of that name, or the folder it would be in,
-    exists. The splits of a hub source are never paths. Values that do not have the form of a path, or cannot be one,
-    are unchanged, so that the models refuse them.
+    A checkpoint is taken as a path if it begins with `.` or `~`, or if the file or its parent folder exists. The splits
+    of a hub source are never paths. Values that cannot be paths are left unchanged, so that the models refuse them.
     """
 
     def owner(value: object) -> object:
@@ -58,7 +57,7 @@ def _changed(value: object, changes: Mapping[str, _Change]) -> object:
 
 
 def _with_changes(content: Mapping[str, object], changes: Mapping[str, _Change]) -> dict[str, object]:
-    """Return the mapping with the values of some keys changed, in its own order."""
+    """Return the mapping with the values of some keys changed; the order of keys is kept."""
     return {key: changes[key](inner) if key in changes else inner for key, inner in content.items()}
 
 

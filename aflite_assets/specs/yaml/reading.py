@@ -1,8 +1,8 @@
-"""One YAML file as plain values, read safely, with variables filled in. Files are found and validated in `registry`.
+"""Safe reading of one YAML file as plain values, with variables filled in. `registry` finds and validates the files.
 
-Apart from what a safe loader refuses, these are refused: tags, duplicate keys, keys that are not text, several
-documents, and files that are small on disk but large when read. Dates, numbers with leading zeros and numbers with
-colons are kept as text.
+In addition to what a safe loader refuses, the following are refused: tags, duplicate keys, keys that are not text,
+several documents, and files that become very large when aliases are expanded. Dates, numbers with leading zeros and
+numbers with colons are kept as text.
 """
 
 import re
@@ -69,11 +69,12 @@ def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
     """Return the content of a YAML file: mappings with text for keys, lists, text, numbers, booleans, None, and
     secrets.
 
-    Aliases and merges (`<<`) give separate copies of values. `environment` provides the variables (see `fill_in`). An
-    unquoted value is read as YAML after they are filled in, so it may be a number, but never several values.
+    Aliases and merges (`<<`) give separate copies of values. `environment` provides the variables (see `fill_in`).
+    After variables are filled in, an unquoted value is read as YAML, so it may become a number, but never several
+    values.
 
     Raises:
-        SpecError: the file cannot be read or is refused; the message names the file, and the line if there is one.
+        SpecError: the file cannot be read or is refused; the message names the file and, if possible, the line.
     """
     text = _text(path)
     root = _composed(path, text)
@@ -87,7 +88,10 @@ def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
 def _text(path: Path) -> str:
     content = _bytes(path)
     if len(content) > _MOST_BYTES:
-        raise SpecError(f"{shown_path(path)}: is over 1 MiB; a dataset's description is a few kilobytes")
+        raise SpecError(
+            f"{shown_path(path)}: the file is larger than 1 MiB, but a dataset's YAML file has a few kilobytes; name "
+            "another file"
+        )
     fit = next((f" (the file fits {encoding})" for encoding in fitting_encodings(content) if encoding != UTF_8), "")
     if content.count(0) and "utf" in fit:
         _refuse(path, 1, f"is not UTF-8{fit}; save the file as text in UTF-8")
@@ -99,8 +103,8 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes:
-    """Return the beginning of the file: one byte more than the allowed size. A pipe is refused, because reading it
-    might never end.
+    """Return the beginning of the file: one byte more than the allowed size. A pipe is refused, because reading from a
+    pipe might never end.
     """
     try:
         if stat.S_ISREG(path.stat().st_mode):
@@ -139,7 +143,9 @@ def _root(composer: yaml.composer.Composer) -> yaml.Node | None:
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
-    """Return PyYAML's error, its line and the remedy, without the line's text, which may contain a secret."""
+    """Return PyYAML's error message, its line number and a remedy; the text of the line is left out, because it may
+    contain a secret.
+    """
     problem = truncate(" ".join(filter(None, (error.context, error.problem))), _LONGEST)
     remedy = next((remedy for known, remedy in _REMEDIES.items() if known in problem), None)
     start, end = error.context_mark, error.problem_mark
@@ -148,7 +154,7 @@ def _syntax(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Guarded:
-    """Checks while a loader builds nodes: no tags, and no nesting that would exhaust the stack."""
+    """A loader that refuses tags, and nesting that would exhaust the stack, while it builds nodes."""
 
     _depth = 0
     _count = 0
@@ -174,12 +180,12 @@ class _Guarded:
 
 
 class _Composer(_Guarded, yaml.SafeLoader):
-    """PyYAML's safe loader, up to the stage of nodes."""
+    """PyYAML's safe loader, used only up to the nodes."""
 
 
 @cache
 def _quick_composer() -> Callable[[str], yaml.composer.Composer]:
-    """Return a loader with libyaml's parser, in C, and PyYAML's own steps from events to nodes."""
+    """Return a loader that parses with libyaml (in C) and builds the nodes with PyYAML."""
     from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
     class QuickComposer(_Guarded, yaml.composer.Composer, CParser, yaml.resolver.Resolver):
@@ -192,7 +198,7 @@ def _quick_composer() -> Callable[[str], yaml.composer.Composer]:
 
 
 class _Reader:
-    """A converter of YAML's nodes to plain values, with the place of a value for messages."""
+    """A converter of YAML nodes to plain values; error messages name the location of a value."""
 
     def __init__(self, path: Path, environment: Mapping[str, str]) -> None:
         self._path = path
@@ -202,7 +208,7 @@ class _Reader:
         self._characters_left = _MOST_CHARACTERS
 
     def measure(self, node: yaml.Node) -> tuple[int, int]:
-        """Return how many values a node represents with its aliases expanded, and how deep they are nested."""
+        """Return the number of values in a node with aliases expanded, and the depth of their nesting."""
         if id(node) in self._open:
             self._refuse(node, (), "a value contains itself; remove the alias")
         if id(node) not in self._sizes:
@@ -218,7 +224,7 @@ class _Reader:
         return self._sizes[id(node)]
 
     def value(self, node: yaml.Node, place: tuple[str, ...]) -> object:
-        """Return the plain value of a node; `place` is the keys that lead to it."""
+        """Return the plain value of a node; `place` contains the keys that lead to the node."""
         match node:
             case yaml.MappingNode():
                 return self._mapping(node, place)
@@ -242,7 +248,7 @@ class _Reader:
         return {**(merged or {}), **own}
 
     def _merged(self, node: yaml.Node, place: tuple[str, ...]) -> dict[str, object]:
-        """Return the keys that `<<` adds; among several mappings, the first has precedence."""
+        """Return the keys and values that a merge (`<<`) adds; among several mappings, the first has precedence."""
         mappings = node.value if isinstance(node, yaml.SequenceNode) else [node]
         merged: dict[str, object] = {}
         for mapping in reversed(mappings):
@@ -293,7 +299,7 @@ def _refuse(path: Path, line: int, problem: str) -> NoReturn:
 
 
 def _plain(text: str) -> object:
-    """Return the meaning of an unquoted scalar: null, a boolean, a number, or the text itself."""
+    """Convert an unquoted scalar to null, a boolean or a number, or return its text."""
     stripped = text.strip()
     if stripped in _NULLS:
         return None
@@ -317,32 +323,33 @@ def _inner(node: yaml.Node) -> list[yaml.Node]:
 
 
 def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
-    """Return `text` with its variables' values and `$$` as one dollar; a secret if the whole text is `${secret:NAME}`.
+    """Return `text` with variables replaced by their values and `$$` by `$`; return a secret if the whole text is
+    `${secret:NAME}`.
 
     As in shells, `${NAME:-default}` gives the default if the variable is not set or empty. Values are not expanded
     again: a `${` inside a value stays.
 
     Raises:
         SpecError: a variable is not set and has no default, `${` does not begin a variable, or the values are too long.
-            No value is in the message.
+            The message contains no value of a variable.
     """
     secret = _SECRET.fullmatch(text)
     if secret is None:
         return "".join(_filled(text, environment))
     name = secret[1]
     if not environment.get(name):
-        raise SpecError(f"the environment variable {name} is not set or empty; set it to the secret before starting")
+        raise SpecError(f"the environment variable `{name}` is not set or empty; set it to the secret before starting")
     return SecretStr(environment[name])
 
 
 def _filled(text: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the pieces of a text, with values for its variables; together, these can be far longer than the file."""
+    """Yield the pieces of a text with variables replaced by their values, which can be far longer than the file."""
     end = length = 0
     for match in _DOLLAR.finditer(text):
         value = _value(match, environment)
         length += len(value)
         if length > _MOST_CHARACTERS:
-            raise SpecError(f"its variables {_TOO_LONG}")
+            raise SpecError(f"the values of the variables in this text {_TOO_LONG}")
         yield text[end : match.start()]
         yield value
         end = match.end()
@@ -359,7 +366,7 @@ def _value(match: re.Match[str], environment: Mapping[str, str]) -> str:
         return environment.get(name) or default
     if name not in environment:
         raise SpecError(
-            f"the environment variable {name} is not set; set it before starting, or write ${{{name}:-default}}"
+            f"the environment variable `{name}` is not set; set it before starting, or write ${{{name}:-default}}"
         )
     return environment[name]
 

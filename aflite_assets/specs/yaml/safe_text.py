@@ -1,4 +1,4 @@
-"""Paths, keys and values of a YAML file for messages: short, printable, and without possible secrets."""
+"""Formatting of paths, keys and values for error messages: short, printable, and without possible secrets."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ _MOST = 5
 
 
 def shown_path(path: Path) -> str:
-    """Return the path; it is quoted and escaped if it contains line breaks or bytes that are not text."""
+    """Return the path as text; a path with line breaks or undecodable bytes is quoted and escaped."""
     return truncate(str(path) if str(path).isprintable() else repr(str(path)), _LONGEST_PATH)
 
 
@@ -25,9 +25,9 @@ def shown_field(keys: Iterable[object]) -> str:
 
 
 def received_text(value: object, keys: Iterable[object] = ()) -> str:
-    """Return the value at the place to which `keys` lead, such as `received '2'`.
+    """Return a text such as `received '2'` for the value at the location `keys`.
 
-    For mappings, only the keys are shown, and nothing below a key `token` anywhere, because it may be a secret.
+    Of mappings, only the keys are shown. Values below any key `token` are never shown, because they may be secret.
     """
     if "token" in keys:
         return "received what is not shown here"
@@ -44,7 +44,7 @@ def received_text(value: object, keys: Iterable[object] = ()) -> str:
 
 
 def shown_value(value: object) -> str:
-    """Return a value in YAML's notation, with text in quotes; the content of mappings and lists is not shown."""
+    """Return a value in YAML notation, with text in quotes; the contents of mappings and lists are not shown."""
     match value:
         case None:
             return "null"

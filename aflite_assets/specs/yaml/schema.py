@@ -1,7 +1,6 @@
-"""The JSON schema of a dataset's YAML file, for editors. The spec models decide which files are refused.
-
-The schema accepts everything that the models accept. The schema is less strict: it does not check fields against each
-other. `kind` and `format` are written out, because an editor uses them to find which keys belong to a mapping.
+"""The JSON schema of a dataset's YAML file, for editors. The schema accepts every file that the spec models accept. It
+is less strict than the models: it does not check fields against each other. The values of `kind` and `format` are
+listed, because an editor uses them to determine the allowed keys of a mapping.
 """
 
 import json
@@ -36,9 +35,7 @@ def schema_text() -> str:
 
 
 class _EditorSchema(GenerateJsonSchema):
-    """pydantic's schema, extended by variables wherever a value is not just any text, and by texts that are read as
-    numbers.
-    """
+    """A generator of pydantic's schema that also allows variables, and numbers written as text, in place of values."""
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False
@@ -79,5 +76,7 @@ class _EditorSchema(GenerateJsonSchema):
 
 
 def _or_text(value: JsonSchemaValue, *patterns: str) -> JsonSchemaValue:
-    """Return the schema of the value, or of a text that contains a variable or fits one of the patterns."""
+    """Return a schema that accepts the value, a text that contains a variable, or a text that fits one of the
+    patterns.
+    """
     return {"anyOf": [value, {"type": "string", "pattern": "|".join([_VARIABLE, *patterns])}]}

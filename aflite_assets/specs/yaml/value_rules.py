@@ -1,4 +1,4 @@
-"""Checks of values that have valid types: secrets in plain text, booleans as numbers, texts that are not paths."""
+"""Checks for mistakes in values of valid types, such as secrets in plain text or booleans instead of numbers."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -14,7 +14,7 @@ _FREE_TEXT = (("title",), ("description",))
 
 
 def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[Location, str]:
-    """Return one message per place of `content` that `model` would accept but that must be a mistake."""
+    """Return one message, by location, for each value in `content` that `model` accepts but that must be a mistake."""
     return {
         location: f"{shown_field(location)}: {problem} ({received_text(value, location)})"
         for location, value, place in typed_values(model, content)
@@ -23,7 +23,9 @@ def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[
 
 
 def _problem(location: Location, value: object, place: object) -> str | None:
-    """Return what is wrong with the value, without the field's name."""
+    """Return a message about the problem with the value, without the field's name; return None if there is no
+    problem.
+    """
     types = members(place)
     if SecretStr in types:
         return _token_problem(value)
@@ -40,7 +42,7 @@ def _problem(location: Location, value: object, place: object) -> str | None:
 
 
 def _token_problem(value: object) -> str | None:
-    """Return what is wrong with a token, as a message without the token; None if nothing is."""
+    """Return a message about a token that is not a secret, without the token; return None if there is no problem."""
     if value is None or isinstance(value, SecretStr):
         return None
     return "a token in a file leaks; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
@@ -75,7 +77,7 @@ def _text_problem(location: Location, value: str, types: list[object]) -> str | 
 
 
 def _as_number(text: str) -> float:
-    """Return the number that pydantic would read from a text; 0 for a text that it will refuse."""
+    """Return the number that pydantic reads from a text; return 0 if pydantic refuses the text."""
     try:
         return float(text)
     except ValueError:

@@ -156,7 +156,9 @@ def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | Non
     except DataError as error:
         raise type(error)(f"challenge set {name!r}: {error}") from error
     if challenge.split not in tables:
-        raise DataError(f"challenge set {name!r} has no split {challenge.split!r} (it has {sorted(tables)}); set split")
+        raise DataError(
+            f"challenge set {name!r} has no split {challenge.split!r}, only {sorted(tables)}; correct `split`"
+        )
     return tables
 
 
@@ -208,7 +210,10 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
         seen = repeated_rows(examples, [raw.in_split("train")])
         unseen = np.flatnonzero(~np.isin(examples.questions, examples.questions[seen]))
         if not len(unseen):
-            raise DataError(f"challenge set {name!r}: all its questions are also in train; name another file or split")
+            raise DataError(
+                f"challenge set {name!r} has only questions that are also among the train rows; name another file or "
+                "split"
+            )
         rows = Examples(rows_at(examples.table, unseen), examples.label_names)
     try:
         places = chosen_questions(rows, balanced_by=challenge.balanced_by, against=challenge.against, seed=seed)
@@ -265,9 +270,9 @@ def _with_categories(name: str, categories: tuple[str, ...], examples: Examples)
         values = len(set(texts.tolist()) - {None, ""})
         if values > MOST_CATEGORIES:
             raise DataError(
-                f"challenge set {name!r}: category {category!r} has {values} different values in {len(categorised)} "
-                f"rows, too many for a table; name a column of at most {MOST_CATEGORIES} values, or name it in "
-                "columns.attributes"
+                f"category column {category!r} of challenge set {name!r} has {values} different values in "
+                f"{len(categorised)} rows, too many for a table; name a column of at most {MOST_CATEGORIES} values, or "
+                "list the column in `columns.attributes`"
             )
     return categorised
 
@@ -276,13 +281,13 @@ def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
     if examples.modality != raw.modality:
         raise DataError(
             f"challenge set {name!r} holds {examples.modality}, but the dataset holds {raw.modality}; a model reads "
-            "one kind of input, so correct the set's columns"
+            "one kind of input, so correct the columns of the set"
         )
     if raw.modality == "text":
         for column in ("text", "text_pair"):
             if (column in raw.table.column_names) != (column in examples.table.column_names):
                 raise DataError(
-                    f"challenge set {name!r} and the dataset do not both have {column}; set columns.{column}"
+                    f"challenge set {name!r} and the dataset do not both have `columns.{column}`; set it in both"
                 )
     if raw.modality == "features" and examples.features.shape[1] != raw.features.shape[1]:
         raise DataError(

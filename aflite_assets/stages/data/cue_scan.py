@@ -183,9 +183,9 @@ def refuse_artefact(spec: DatasetSpec, result: PublishedResult) -> None:
     told, options = advised(facts), f"{shlex.quote(spec.name)}{f' --seed {spec.seed}' if spec.seed else ''}"
     mending = [advice(facts, cue, f"aflite fix {options}") for cue in facts.cues if cue.number in told][:1]
     raise ArtefactFoundError(
-        f"the scan of {spec.name!r} found an artefact, and its file says scan: {{stop: artefact}}, so no model is "
-        f"trained. {headline(facts)} See all cues: aflite scan {options}; {''.join(f'{one}; ' for one in mending)}"
-        "or train anyway: write scan: {stop: never}, or leave scan out"
+        f"the scan of {spec.name!r} found an artefact, and its YAML file sets `scan: {{stop: artefact}}`, so no model "
+        f"is trained. {headline(facts)} To see all cues, run `aflite scan {options}`; "
+        f"{''.join(f'{one}; ' for one in mending)}or, to train anyway, set `scan: {{stop: never}}` or leave out `scan`"
     )
 
 

@@ -51,7 +51,7 @@ def build_fine_tune(
     split = challenge.fine_tune
     assert split is not None
     if split not in tables:
-        raise DataError(f"challenge set {name!r} has no split {split!r} (it has {sorted(tables)}); set fine_tune")
+        raise DataError(f"challenge set {name!r} has no split {split!r}, only {sorted(tables)}; correct `fine_tune`")
     try:
         built = build_raw_table(
             {split: tables[split]},
@@ -63,15 +63,15 @@ def build_fine_tune(
             complete=complete,
         )
     except DataError as error:
-        raise DataError(f"challenge set {name!r}, rows to fine-tune on: {error}") from error
+        raise DataError(f"the rows of challenge set {name!r} to fine-tune on are unsuitable: {error}") from error
     if scale is None:
         return built
     if len(built.examples) and built.examples.modality == "features":
         width = built.examples.features.shape[1]
         if width != len(scale.mean):
             raise DataError(
-                f"challenge set {name!r}, rows to fine-tune on: {width} features, but the dataset has "
-                f"{len(scale.mean)}; both need the same columns"
+                f"the rows of challenge set {name!r} to fine-tune on have {width} features, but the dataset has "
+                f"{len(scale.mean)}; give both the same columns"
             )
         built = replace(built, examples=scale.applied(built.examples))
     return built
@@ -102,10 +102,9 @@ def in_dataset_classes(
 def _no_class(name: str, own: str, sources: Sequence[str], rows: int, dataset_labels: tuple[str, ...]) -> DataError:
     what = f"{' and '.join(map(repr, sources))} both count" if sources else "no label of the dataset counts"
     return DataError(
-        f"challenge set {name!r}: {rows} rows to fine-tune on have the label {own!r}, and {what} as it, so the "
-        f"label to train on is ambiguous among {list(dataset_labels)[:10]} to train on; leave fine_tune out (the "
-        "set is "
-        "then tested on alone), or let map count exactly one label of the dataset as each label of these rows"
+        f"challenge set {name!r}: {rows} rows to fine-tune on have the label {own!r}, and {what} as it, so the label "
+        f"to train on is ambiguous among {list(dataset_labels)[:10]} to train on; leave fine_tune out (the set is then "
+        "tested on alone), or let map count exactly one label of the dataset as each label of these rows"
     )
 
 
@@ -130,8 +129,8 @@ def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> F
     seen = repeated_rows(rows, tests)
     if seen.all():
         raise DataError(
-            f"challenge set {name!r}: all {len(rows)} rows to fine-tune on are also test rows; name another split as "
-            "fine_tune"
+            f"challenge set {name!r}: all {len(rows)} rows to fine-tune on are also test rows; set `fine_tune` to "
+            "another split"
         )
     kept = replace(rows, table=rows_at(rows.table, np.flatnonzero(~seen)))
     return FineTuneRows(kept, int(seen.sum()))

@@ -145,8 +145,8 @@ def _check_least_rows(least_rows: Mapping[str, int], tables: Mapping[str, pa.Tab
     for split, least in least_rows.items():
         if tables[split].num_rows < least:
             raise DataError(
-                f"split {split} has {counted(tables[split].num_rows)}, but least_rows says {least:,}; see whether its "
-                "files were written to their ends, or lower least_rows"
+                f"split {split!r} has {counted(tables[split].num_rows)}, but `least_rows` is {least:,}; check that the "
+                "files of the split are complete, or lower `least_rows`"
             )
 
 

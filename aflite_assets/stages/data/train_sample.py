@@ -120,17 +120,15 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
     held_back = drawn(train, sizes.held_back, seed=[seed, _STREAM, 0])
     if len(held_back) < sizes.held_back / 2:
         raise DataError(
-            f"sample: {sizes.held_back} rows should be held back, but whole groups give {len(held_back)}; group by "
-            "a column of "
-            "smaller groups, or leave sample out"
+            f"`sample` has to hold back {sizes.held_back} rows, but with whole groups only {len(held_back)} can be "
+            "held back; set `columns.group` to a column of smaller groups, or leave out `sample`"
         )
     grown = list(_grown(rows_left(train, held_back), sizes.samples, seed))
     if len(grown) < 2:
         raise DataError(
-            f"sample: samples of {list(sizes.samples)} rows are planned, but whole groups give "
-            f"{[len(one) for one in grown]}, so too few samples differ and have two classes; raise sample.start and "
-            "sample.step, or group by a column of smaller "
-            "groups"
+            f"`sample` plans samples of {list(sizes.samples)} rows, but with whole groups they have "
+            f"{[len(one) for one in grown]} rows, so fewer than two samples differ and have two classes; raise "
+            "`sample.start` and `sample.step`, or set `columns.group` to a column of smaller groups"
         )
     return NestedSamples(train.row_ids[held_back], tuple(np.sort(one.row_ids) for one in grown))
 
@@ -144,7 +142,7 @@ def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
     try:
         check_model(settings.model, raw)
     except ModelError as error:
-        raise ModelError(f"sample.model: {error}") from error
+        raise ModelError(f"`sample.model` cannot be used: {error}") from error
 
 
 def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Examples]:
@@ -261,7 +259,7 @@ def refuse(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
     raw = results["raw_dataset"]
     for finding in blocking_findings(load_examples(raw.path), source=source_facts(raw)):
         if not finding.passed:
-            raise DataError(f"raw_dataset failed its check {finding.name}: {finding.found}; {finding.what_to_do}")
+            raise DataError(f"`raw_dataset` failed the check `{finding.name}`: {finding.found}; {finding.what_to_do}")
     refuse_misfits(spec, results)
 
 
@@ -278,8 +276,8 @@ def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) ->
     problems = sample_misfits(spec, samples, facts["rows"], classes=len(facts["label_names"]))
     if len(problems) == len(samples):
         raise DataError(
-            f"the sizes do not fit any sample of {samples[0]} to {samples[-1]} rows, so nothing is trained; for "
-            f"{samples[-1]} rows: {problems[samples[-1]]}"
+            f"the sizes of warm-up and filter do not fit any sample of {samples[0]} to {samples[-1]} rows; the problem "
+            f"with {samples[-1]} rows: {problems[samples[-1]]}"
         )
 
 

@@ -143,7 +143,7 @@ def _mapped(path: Path, shape: tuple[int, ...], *, begun: bool) -> np.memmap:
         return open_array(path, mode="r+", shape=shape)
     except ArrayFileError as error:
         raise StoreError(
-            f"{path} holds no encoded rows ({error}); delete the folder {path.parent}, and all rows are encoded again"
+            f"{path} does not contain encoded rows ({error}); delete the folder {path.parent} and materialise again"
         ) from error
 
 

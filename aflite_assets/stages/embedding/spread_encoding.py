@@ -158,7 +158,7 @@ def _shard(path: Path) -> tuple[np.ndarray, np.ndarray]:
     rows = int(path.stem[13:]) - int(path.stem[:12])
     shapes = {name: array.shape for name, array in arrays.items()}
     if set(shapes) != {"features", "own"} or shapes["own"] != (rows,) or shapes["features"][:-1] != (rows,):
-        raise _damaged(path, f"it has arrays of the shapes {shapes} for {rows} rows")
+        raise _damaged(path, f"the file has arrays of shapes {shapes}, but should hold {rows} rows")
     return arrays["features"], arrays["own"]
 
 

@@ -464,7 +464,8 @@ def _class_number(full: Examples, settings: MinoritiesSpec, field: str) -> int:
     named = str(getattr(settings, field))
     if named not in full.label_names:
         raise DataError(
-            f"minorities.{field} is {named!r}, which is no class of the dataset; name one of {list(full.label_names)}"
+            f"`minorities.{field}` is {named!r}, which is not a class of the dataset; name one of "
+            f"{list(full.label_names)}"
         )
     return full.label_names.index(named)
 

@@ -160,7 +160,8 @@ def check_filter(wanted: CellFilter, grid: Collection[GridCell]) -> None:
         unknown = [name for name in getattr(wanted, field) if name not in known]
         if unknown:
             raise InvalidInputError(
-                f"cells.{field} names {unknown}, which the grid lacks; give some of {sorted(known, key=str)}"
+                f"`cells.{field}` names {unknown}, which the grid does not contain; choose from "
+                f"{sorted(known, key=str)}"
             )
 
 

@@ -236,9 +236,9 @@ def before_quarantine(
         return None
     if not given.suspects_labels:
         raise DataError(
-            "filter.suspected_label_errors is quarantine, but the probabilities of "
-            f"{len(given.entering):,} rows and {len(np.unique(given.labels)):,} classes are more than "
-            f"{_MOST_PROBABILITIES:,}; limit the dataset, or leave suspected_label_errors out"
+            "`filter.suspected_label_errors` is `quarantine`, but "
+            f"{len(given.entering):,} rows times {len(np.unique(given.labels)):,} classes give more than "
+            f"{_MOST_PROBABILITIES:,} probabilities; limit the dataset, or leave out `suspected_label_errors`"
         )
     kept = scratch / LABEL_ERRORS
     if not kept.is_file():

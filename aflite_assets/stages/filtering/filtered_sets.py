@@ -270,8 +270,8 @@ class Checkpoint:
             return FilterState.from_arrays(read_arrays(self._state))
         except (ArrayFileError, InvalidInputError, TypeError, IndexError) as error:
             raise StoreError(
-                f"{self._state} is not a saved state of a filter ({error}); delete it to start the filter from the "
-                "beginning"
+                f"{self._state} is not a saved state of a filter ({error}); delete this file to start the filter "
+                "from the beginning"
             ) from error
 
     def publish_scores(self, folder: Path) -> None:

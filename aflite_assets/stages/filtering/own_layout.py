@@ -44,7 +44,9 @@ class OwnRows:
         if not isinstance(source, ChoiceSource):
             return None
         if content_fingerprint(source) != raw_result.manifest["made_from"]["fields"]["contents"]["source"]:
-            raise DataError("the source's files changed since raw_dataset was computed; materialise raw_dataset again")
+            raise DataError(
+                "the source's files changed since `raw_dataset` was computed; materialise `raw_dataset` again"
+            )
         read: Mapping[str, AnsweredRows] = answered_rows(source)
         splits, numbers = source_rows_of(raw.row_ids, raw_result.summary["source_rows"])
         rows = [read[split].rows[number] for split, number in zip(splits, numbers, strict=True)]

@@ -32,8 +32,8 @@ class DatasetWords:
         texts = [raw.table[name] for name in _TEXTS if name in raw.table.column_names]
         if not texts:
             raise DataError(
-                f"filter.rank is vocabulary, but the rows of this dataset are {raw.modality} and have no words; leave "
-                "rank out"
+                f"`filter.rank` is `vocabulary`, but the rows of this dataset are {raw.modality} and have no words; "
+                "leave out `rank`"
             )
         return cls(raw.row_ids, distinct_words(texts))
 

@@ -51,7 +51,7 @@ def compare_results(old: PublishedResult, new: PublishedResult) -> VersionCompar
         damage = own_damage(one)
         if damage:
             raise DataError(
-                f"{one.path} was changed after publication ({'; '.join(damage)}); refresh {one.partition!r}"
+                f"{one.path} was changed after publication ({'; '.join(damage)}); refresh dataset {one.partition!r}"
             )
     return compare_versions(version_of(old), version_of(new), smallest_effect=_facts(new).smallest_effect)
 
@@ -148,5 +148,6 @@ def _read(result: PublishedResult, name: str, kind: TypeAdapter[Read]) -> Read:
         return kind.validate_json(result.file(FILES[name]).read_bytes())
     except ValidationError as error:
         raise DataError(
-            f"{result.path} was written by another version ({str(error).splitlines()[0]}); refresh {result.partition!r}"
+            f"{result.path} was written by another version of this project ({str(error).splitlines()[0]}); refresh "
+            f"dataset {result.partition!r}"
         ) from error

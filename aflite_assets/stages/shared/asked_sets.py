@@ -127,7 +127,10 @@ def test_sets(
     published = read_challenge_sets(challenges)
     known = sorted({*published.sets, *published.missing})
     if known != sorted(specs):
-        raise DataError(f"challenge_sets holds {known}, but the spec names {sorted(specs)}; materialise it again")
+        raise DataError(
+            f"`challenge_sets` has the sets {known}, but the dataset's YAML file names {sorted(specs)}; materialise "
+            "`challenge_sets` again"
+        )
     found = []
     for name, examples in test_examples(raw, challenges).items():
         if name in unreported:

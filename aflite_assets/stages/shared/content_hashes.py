@@ -73,7 +73,7 @@ class FieldContents:
         annotations = self._spec.annotations
         was_missing = "annotations" in named and self._contents["annotations"] == MISSING
         if was_missing and annotations is not None and why_left_out(annotations) is None:
-            raise UnsettledDataError("annotations: the missing file appeared while the dataset was read; try again")
+            raise UnsettledDataError("a missing file of `annotations` appeared while the dataset was read; try again")
 
     def _look(self, field: str) -> object:
         if field in self._refusals:
@@ -136,7 +136,7 @@ def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | No
     paths = annotations.paths()
     for path in paths:
         if not path.is_file():
-            raise MissingDataError(f"annotations: file {str(path)!r} does not exist; correct the path in the spec")
+            raise MissingDataError(f"file {str(path)!r} of `annotations` does not exist; correct the path in the spec")
     digests = "\n".join((hashes or FileHashes()).of(paths))
     return {"files": len(paths), "sha256": hashlib.sha256(digests.encode()).hexdigest()}
 

@@ -64,9 +64,8 @@ def _check_names(where: str, own: tuple[str, ...], dataset_labels: tuple[str, ..
     if strange:
         raise DataError(
             f"{where} has labels {_some(own)}, but the dataset ({_some(dataset_labels)}) lacks {_some(strange)}; "
-            "set map to give, for each label of the dataset, the label of the set it counts as, or null (or name "
-            "the set's classes like the "
-            "dataset's, by labels: {name: value in the source})"
+            "set `map` so that each label of the dataset has a label of the set or null, or rename the set's classes "
+            "with `labels: {name: value in the source}`"
         )
 
 
@@ -76,19 +75,19 @@ def _check_map(
     for label, target in given.items():
         if label not in dataset_labels:
             raise DataError(
-                f"{where}: map names {label!r}, which is not a label of the dataset ({_some(dataset_labels)})"
+                f"`map` of {where} contains {label!r}, which is not a label of the dataset ({_some(dataset_labels)})"
                 f"{did_you_mean(label, dataset_labels)}"
             )
         if target is not None and target not in own:
             raise DataError(
-                f"{where}: map counts {label!r} as {target!r}, which is not a label of the set ({_some(own)})"
+                f"`map` of {where} maps {label!r} to {target!r}, which is not a label of the set ({_some(own)})"
                 f"{did_you_mean(target, own)}"
             )
     missing = [label for label in dataset_labels if label not in given]
     if missing:
         raise DataError(
-            f"{where}: map lacks the dataset's labels {_some(missing)}; "
-            f"add each with a label of the set ({_some(own)}), or with null if no label of the set matches"
+            f"`map` of {where} lacks the dataset's labels {_some(missing)}; "
+            f"map each of them to a label of the set ({_some(own)}), or to null if none matches"
         )
 
 
@@ -97,9 +96,9 @@ def _check_reachable(where: str, reached: Collection[str | None], examples: Exam
     for number, label in enumerate(examples.label_names):
         if rows[number] and label not in reached:
             raise DataError(
-                f"{where}: no label of the dataset counts as {label!r}, which {rows[number]} of its {len(examples)} "
-                "rows have, so no prediction for these rows could be right; map a label to it, or list it in the set's "
-                "unlabelled to drop its rows (a label without rows needs none)"
+                f"{where} has {rows[number]} of {len(examples)} rows with label {label!r}, to which no label of the "
+                "dataset is mapped, so no prediction for these rows could be right; map a label to it in `map`, or "
+                "add it to `unlabelled` to drop these rows"
             )
 
 

@@ -272,7 +272,7 @@ def open_features(part: PublishedResult) -> np.ndarray:
     except ArrayFileError as error:
         raise StoreError(
             f"{path} is not the array that was published ({error}); run `aflite doctor --deep --fix`, then "
-            "materialise it again"
+            "materialise the asset again"
         ) from error
 
 

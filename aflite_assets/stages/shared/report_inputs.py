@@ -141,13 +141,14 @@ def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
     """Raise a DataError if the dataset lacks the feature columns `chosen` for the scatter plot."""
     if raw.modality != "features":
         raise DataError(
-            f"report.scatter_features is for datasets of features, and these rows are {raw.modality}; drop it"
+            f"`report.scatter_features` requires rows of features, but these rows are {raw.modality}; leave out this "
+            "setting"
         )
     width = raw.features.shape[1]
     if max(chosen) >= width:
         raise DataError(
-            f"report.scatter_features is {list(chosen)}, but the rows have {width} features; choose two of 0 to "
-            f"{width - 1}"
+            f"`report.scatter_features` is {list(chosen)}, but the rows have {width} features; choose two "
+            f"numbers from 0 to {width - 1}"
         )
 
 

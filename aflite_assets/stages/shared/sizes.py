@@ -66,8 +66,8 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
     if len(enough) < 2 or held_back < FEWEST_HELD_BACK:
         needed = max(FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE, 2 * LEAST_PER_CLASS * classes / LARGEST_SAMPLE)
         raise DataError(
-            f"warmup.size is auto, but a learning curve of {classes} classes needs {needed:.0f} train rows, but "
-            f"there are {train_rows}; set warmup.size to a share such as 0.1, or to a number of rows"
+            f"`warmup.size` is `auto`, which needs {needed:.0f} train rows for {classes} classes, but the dataset has "
+            f"{train_rows}; set `warmup.size` to a share such as 0.1, or to a number of rows"
         )
     return CurveSizes(enough, round(held_back))
 
@@ -83,13 +83,14 @@ def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
     enough = tuple(size for size in sample.sizes if size <= train_rows - held_back)
     if held_back < FEWEST_HELD_BACK:
         raise DataError(
-            f"sample needs {FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE:.0f} train rows and holds back "
-            f"{FEWEST_HELD_BACK} of them, but there are {train_rows}; leave sample out"
+            f"`sample` needs at least {FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE:.0f} train rows, but the dataset has "
+            f"{train_rows}; leave out `sample`"
         )
     if len(enough) < 2:
         raise DataError(
-            f"sample.start {sample.start} and a step of {sample.step} need {sample.start + sample.step} train rows, "
-            f"but besides {held_back} held-back rows there are {train_rows - held_back}; lower them"
+            f"`sample.start` is {sample.start} and `sample.step` is {sample.step}, which needs "
+            f"{sample.start + sample.step} train rows, but only {train_rows - held_back} are left after {held_back} "
+            "rows are held back; lower both settings"
         )
     return CurveSizes(enough, held_back)
 
@@ -110,8 +111,8 @@ def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: i
     size = resolve_count(warmup.size, train_rows, field="warmup.size", kind="train rows")
     if size > train_rows - 2:
         raise DataError(
-            f"warmup.size is {warmup.size}, which leaves {train_rows - size:,} of {train_rows:,} train rows to filter; "
-            "lower it, for instance to 0.1"
+            f"`warmup.size` is {warmup.size}, which leaves {train_rows - size:,} of {train_rows:,} train rows to "
+            "filter; lower `warmup.size`, for instance to 0.1"
         )
     return size
 
@@ -192,5 +193,5 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
     try:
         check_sizes(settings, pool_rows=pool_rows, counted_rows=train_rows or pool_rows)
     except InvalidInputError as error:
-        raise DataError(f"filter.{error}") from error
+        raise DataError(f"`filter.{str(error).removeprefix('`')}") from error
     return settings

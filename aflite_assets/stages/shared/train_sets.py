@@ -98,9 +98,8 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords |
     """
     if run.by_vocabulary != (words is not None):
         raise InvalidInputError(
-            f"the filter ranked rows by {run.settings.ranking}, and words are "
-            f"{'missing' if words is None else 'given'}: give the words of the rows if it ranked by vocabulary, "
-            "otherwise None."
+            f"`words` is {'None' if words is None else 'given'}, but the filter ranked rows by {run.settings.ranking}; "
+            "give `words` only after a ranking by vocabulary"
         )
     split_of = rows["split"].to_numpy(zero_copy_only=False)
     left_in = pc.fill_null(rows["removed_in_iteration"], _NEVER).to_numpy()

@@ -263,7 +263,7 @@ class _Worker:
             self.stop()
             raise ModelError(
                 f"the worker process {self._place} ended with exit code {code} while it trained this model "
-                "(the system's memory guard ends processes with -9); lower batch_size, or materialise again"
+                "(-9 means that the system ran out of memory); lower `batch_size`, or materialise again"
             ) from error
         except BaseException:
             # An interrupted conversation cannot be taken up again: what the worker says next is about this job.

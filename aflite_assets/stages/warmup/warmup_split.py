@@ -163,7 +163,9 @@ def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: NestedSamp
         try:
             _check_plan(settings, raw, spent, needed=True)
         except DataError as error:
-            raise DataError(f"warmup.size auto may spend {len(spent)} rows, and then {error}") from error
+            raise DataError(
+                f"`warmup.size` is `auto`, which may use {len(spent)} warm-up rows; in this case, {error}"
+            ) from error
     return WarmupDraw(spent, raw.select(spent).labels, len(spent), samples)
 
 
@@ -215,19 +217,23 @@ def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray
     drawn = raw.select(warmup)
     if needed and len(np.unique(drawn.labels)) < 2:
         why = (
-            "; raise it"
+            "; raise `warmup.size`"
             if raw.groups is None
-            else (", because groups are taken whole; raise it, or group by a column of smaller groups")
+            else (
+                ", and groups are not split; raise `warmup.size`, or set `columns.group` to a column of smaller groups"
+            )
         )
         raise DataError(
-            f"warmup.size {settings.warmup.size} gives {len(drawn)} rows of {len(np.unique(drawn.labels))} classes, "
-            f"but training an encoder needs at least two classes{why}"
+            f"`warmup.size` is {settings.warmup.size}, which gives {len(drawn)} rows of {len(np.unique(drawn.labels))} "
+            f"classes, but training an encoder needs at least two classes{why}"
         )
     rest = without_rows(raw, warmup)
     splits = rest.table["split"].to_numpy(zero_copy_only=False)
     pool = in_pool(settings.filter, splits)
     if len(np.unique(rest.labels[pool])) < 2:
-        raise DataError(f"after {len(drawn)} warm-up rows the {pool.sum()} rows left have one class; lower warmup.size")
+        raise DataError(
+            f"the {pool.sum()} rows left after {len(drawn)} warm-up rows have only one class; lower `warmup.size`"
+        )
     train = int((splits == "train").sum())
     for name in settings.representations:
         of_one = settings.filter.of_representation(name)
@@ -238,18 +244,22 @@ def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray
 def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
     if groups is None:
         if settings.remove == "groups":
-            raise DataError("filter.remove is groups, but the dataset has none; set columns.group, or remove: rows")
+            raise DataError(
+                "`filter.remove` is `groups`, but the dataset has no groups; set `columns.group`, or set "
+                "`filter.remove` to `rows`"
+            )
         return
     sizes = np.unique(groups, return_counts=True)[1]
     if sizes.min() > settings.train_size:
         raise DataError(
-            f"the smallest group has {sizes.min()} rows, more than filter.train_size {settings.train_size}; "
-            "raise train_size or group by another column"
+            f"the smallest group has {sizes.min()} rows, but `filter.train_size` is {settings.train_size}; "
+            "raise `filter.train_size`, or set `columns.group` to another column"
         )
     if settings.remove == "groups" and sizes.max() > settings.slice_size:
         raise DataError(
-            f"the largest group has {sizes.max()} rows, more than filter.slice_size {settings.slice_size}, and "
-            "filter.remove is groups; raise slice_size, group by another column, or set remove: rows"
+            f"the largest group has {sizes.max()} rows, but `filter.slice_size` is {settings.slice_size} and "
+            "`filter.remove` is `groups`; raise `filter.slice_size`, set `columns.group` to another column, or set "
+            "`filter.remove` to `rows`"
         )
 
 
@@ -266,9 +276,10 @@ def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResul
     problems = sample_misfits(spec, [chosen, *spec.sample.sizes], facts["rows"], classes=len(facts["label_names"]))
     if chosen in problems:
         larger = next((size for size in spec.sample.sizes if size > chosen and size not in problems), None)
-        instead = "" if larger is None else f", or set sample.start to {larger}"
+        instead = "" if larger is None else f", or set `sample.start` to {larger}"
         raise DataError(
-            f"train_sample chose {chosen} rows, for which the sizes are wrong: {problems[chosen].rstrip('.')}{instead}"
+            f"`train_sample` chose a sample of {chosen} rows, which does not fit other sizes in the YAML file: "
+            f"{problems[chosen].rstrip('.')}{instead}"
         )
 
 

@@ -113,7 +113,7 @@ def test_a_result_without_predictions_is_named(tmp_path: Path) -> None:
     old = write_version(tmp_path / "old", right=0.6, seed=1)
     new = write_version(tmp_path / "new", right=0.6, seed=1)
     (old.folder / "predictions.parquet").unlink()
-    with pytest.raises(DataError, match=r"old in .*/old has no predictions\.parquet; refresh the dataset first"):
+    with pytest.raises(DataError, match=r"the result old in .*/old lacks `predictions\.parquet`; refresh the"):
         compare_versions(old, new, smallest_effect=1.0)
 
 

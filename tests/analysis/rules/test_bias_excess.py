@@ -88,5 +88,5 @@ def test_one_group_says_nothing() -> None:
 
 
 def test_scores_without_labels_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="needs scores with labels, got 2 scores and 1 labels"):
+    with pytest.raises(InvalidInputError, match="there are 2 scores for 1 labels"):
         bias_excess(np.ones(2), np.zeros(1, dtype=np.int64), chance())

@@ -40,11 +40,11 @@ def test_equal_probabilities_give_the_credit_of_a_draw_among_them() -> None:
 
 
 def test_what_is_no_question_or_no_number_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="a group has no right answer or no wrong one"):
+    with pytest.raises(InvalidInputError, match="a question lacks a right or a wrong answer"):
         answer_credit(np.array([0.1, 0.2]), np.array([True, True]), np.zeros(2, np.int64))
-    with pytest.raises(InvalidInputError, match="2 answers with 1 probabilities that are not finite"):
+    with pytest.raises(InvalidInputError, match="2 answers, and 1 probabilities are not finite"):
         answer_credit(np.array([0.1, np.nan]), np.array([True, False]), np.zeros(2, np.int64))
-    with pytest.raises(InvalidInputError, match="0 answers with 0 probabilities"):
+    with pytest.raises(InvalidInputError, match="0 answers, and 0 probabilities"):
         answer_credit(np.zeros(0), np.zeros(0, bool), np.zeros(0, np.int64))
 
 
@@ -93,7 +93,7 @@ def test_a_question_that_is_not_whole_is_left_out_and_said() -> None:
     asked = question_set(_by_answer(groups=groups), right=0)
     assert asked.row_ids.tolist() == [103, 108, 113]
     assert asked.notes == ("Questions without a right answer or without a wrong one are left out: 2.",)
-    with pytest.raises(InvalidInputError, match="test set 'test' has no question"):
+    with pytest.raises(InvalidInputError, match="no question of test set 'test' has both"):
         question_set(_by_answer(groups=None), right=0)
 
 
@@ -134,5 +134,5 @@ def test_without_probabilities_there_is_no_score() -> None:
     cell = Cell("model", "full", None, 0, 10, "done", None, table)
     missing = correct_rows(cell, question_set(_by_answer(), right=0))
     assert missing == MissingScore("no probabilities", "model gives none to choose an answer by")
-    with pytest.raises(InvalidInputError, match="'model' has no predictions of 'test': not run"):
+    with pytest.raises(InvalidInputError, match="'model' has no predictions of test set 'test': not run"):
         question_predictions(Cell("model", "full", None, 0, 10, "not run"), _by_answer(), right=0)

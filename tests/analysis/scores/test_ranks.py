@@ -78,7 +78,7 @@ def test_no_probabilities_stay_none() -> None:
     said = MissingScore("no probabilities", "net gives none to add up")
     assert gold_ranks(bare, masked()) == said
     assert gold_ranks(replace(bare, predictions=with_ranks(bare, masked())), masked()) == said
-    with pytest.raises(InvalidInputError, match="'net' has no predictions of 'other': not run"):
+    with pytest.raises(InvalidInputError, match="'net' has no predictions of test set 'other': not run"):
         with_ranks(bare, replace(natural_of_many(), name="other"))
 
 

@@ -35,5 +35,5 @@ def test_without_an_address_there_is_no_link() -> None:
 
 def test_a_wrong_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AFLITE_SOURCE_URL", "host/code")
-    with pytest.raises(InvalidInputError, match="AFLITE_SOURCE_URL is 'host/code'"):
+    with pytest.raises(InvalidInputError, match="`AFLITE_SOURCE_URL` is 'host/code'"):
         definitions.build_definitions()

@@ -121,12 +121,15 @@ def test_a_tag_limits_the_seconds_of_a_step(materialize: Materialize, monkeypatc
 
 @pytest.mark.parametrize("given", ["soon", "0", "-1", "inf", "nan"])
 def test_a_limit_that_is_none_is_refused(materialize: Materialize, given: str) -> None:
-    expected = f"the run's tag aflite/max_runtime_seconds is {given!r}; give a number of seconds over 0"
+    expected = (
+        f"the run tag `aflite/max_runtime_seconds` is {given!r}, but a time limit is a positive number of seconds; "
+        "correct the tag"
+    )
     assert description(materialize(aflite__max_runtime_seconds=given)) == expected
 
 
 def test_a_step_over_its_limit_fails_and_says_which(materialize: Materialize) -> None:
     told = description(materialize(aflite__max_runtime_seconds="0.05"))
     assert told.startswith(
-        "raw_dataset of 'circles_1' was ended after 0.05 seconds, its time limit; raise the limit and materialise it"
+        "raw_dataset of 'circles_1' was stopped at its time limit of 0.05 seconds; raise the limit, and materialise the"
     )

@@ -169,8 +169,8 @@ def test_the_json_of_a_scan_fixes_what_its_numbers_mean(run: Run, tmp_path: Path
     assert content["headline"][0].startswith("Cue 1 is gone: \u201cellipsis sign")
     assert content["rows"] == {"before": COUNT, "after": COUNT}
     for options, message in (
-        (["--label", "class"], "--scan has the options of its scan, but --label stands beside it"),
-        (["--cue", "9"], "--cue is 9, but the scan finds 2 cues; give a number that aflite scan prints"),
+        (["--label", "class"], "`--scan` already contains the options of the scan, but --label was given too"),
+        (["--cue", "9"], "`--cue` is 9, but the scan found 2 cues; give a number printed by `aflite scan`"),
     ):
         code, _, err = run("fix", path, "--scan", scan, "--cue", 1, "--to", tmp_path / "other", *options)
         assert code == 2
@@ -179,23 +179,26 @@ def test_the_json_of_a_scan_fixes_what_its_numbers_mean(run: Run, tmp_path: Path
     changed["cues"][0]["name"] = "another"
     scan.write_text(json.dumps(changed))
     code, _, err = run("fix", path, "--scan", scan, "--cue", 1, "--to", tmp_path / "other")
-    assert (code, "now, and was 'another' in --scan; scan again" in err) == (2, True)
+    assert (code, ", but was 'another' in the file of `--scan`; scan the file again" in err) == (2, True)
     path.write_text(path.read_text() + "1,1,A day.,no,no\n")
     code, _, err = run("fix", path, "--scan", scan, "--cue", 1, "--to", tmp_path / "other")
-    assert (code, "is not the content that --scan" in err) == (2, True)
+    assert (code, "has changed since the scan in `--scan" in err) == (2, True)
     scan.write_text("{}")
     code, _, err = run("fix", path, "--scan", scan, "--cue", 1, "--to", tmp_path / "other")
-    assert (code, "is not what aflite scan --json prints" in err) == (2, True)
+    assert (code, "is not the output of `aflite scan --json`" in err) == (2, True)
     assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cue", "7"], "--cue is 7, but the scan finds 3 cues; give a number that aflite scan prints"),
-        (["--cue", "0"], "--cue is 0"),
-        (["--cue", "1", "--by", "shuffle"], "cannot be mended by shuffle; leave --by out, or use --by normalise"),
-        (["--cue", "1", "--by", "drop"], "cannot be mended by drop"),
+        (["--cue", "7"], "`--cue` is 7, but the scan found 3 cues; give a number printed by `aflite scan`"),
+        (["--cue", "0"], "`--cue` is 0"),
+        (
+            ["--cue", "1", "--by", "shuffle"],
+            "cannot be fixed by `--by shuffle`; leave `--by` out, or use `--by normalise",
+        ),
+        (["--cue", "1", "--by", "drop"], "cannot be fixed by `--by drop`"),
         (["--cue", "1", "--label", "lable"], "did you mean 'label'?"),
     ],
 )
@@ -212,7 +215,7 @@ def test_a_folder_that_holds_something_is_refused(run: Run, tmp_path: Path) -> N
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "mine.txt").write_text("mine")
     code, _, err = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
-    assert (code, "exists and is not an empty folder; name a new one" in err) == (2, True)
+    assert (code, "exists and is not an empty folder; name a new folder" in err) == (2, True)
     assert [found.name for found in (tmp_path / "new").iterdir()] == ["mine.txt"]
     (tmp_path / "new" / "mine.txt").unlink()
     assert run("fix", path, "--cue", 1, "--to", tmp_path / "new")[0] == 0
@@ -227,14 +230,14 @@ def test_too_few_rows_are_refused_after_the_copy_and_leave_nothing(run: Run, tmp
     path = write_rows(tmp_path / "data" / "reviews.csv", rows)
     code, _, err = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "data" / "new")
     assert code == 2
-    assert "too few in each class to test whether a cue is gone" in err
+    assert "too few per class to test whether the cue is removed" in err
     assert [found.name for found in (tmp_path / "data").iterdir()] == ["reviews.csv"]
 
 
 def test_nothing_to_mend_is_refused(run: Run, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "reviews.csv", _rows()[0])
     code, _, err = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
-    assert (code, "the scan finds no cue in this file, so there is nothing to mend" in err) == (2, True)
+    assert (code, "the scan found no cue in this file, so there is nothing to fix" in err) == (2, True)
 
 
 def _dataset(folder: Path, kind: str, **settings: Any) -> Path:
@@ -305,7 +308,7 @@ def test_every_split_is_rebalanced_by_its_own_rows(run: Run, tmp_path: Path) -> 
         assert of_yes[marked].mean() == pytest.approx(of_yes[~marked].mean(), abs=0.5 / marked.sum() + 1e-9)
     path = _dataset(tmp_path, "ellipsis", limit={"train": 800})
     code, _, err = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "other")
-    assert (code, "limit in 'reviews.yaml' leaves most rows unread" in err) == (2, True)
+    assert (code, "`limit` in 'reviews.yaml' leaves most rows unread" in err) == (2, True)
 
 
 def test_rows_that_are_held_out_of_train_are_rebalanced_with_it(run: Run, tmp_path: Path) -> None:
@@ -325,7 +328,7 @@ def test_rows_that_are_held_out_of_train_are_rebalanced_with_it(run: Run, tmp_pa
 def test_sources_that_are_not_written_back_are_refused(run: Run, tmp_path: Path) -> None:
     code, _, err = run("fix", "template_nli", "--cue", 1, "--to", tmp_path / "new")
     assert code == 2
-    assert "has a source of format template_nli, which is not written back; save its rows as CSV" in err
+    assert "has a source of format `template_nli`, which `aflite fix` cannot write; save the rows as CSV" in err
     assert not (tmp_path / "new").exists()
 
 
@@ -353,7 +356,7 @@ def test_images_are_stored_alike(run: Run, names: Callable[..., list[str]], tmp_
     assert any("JPEG quality" in name or "EXIF" in name or "camera" in name for name in names(folder)[:1])
     (folder / "dog" / "broken.jpg").write_bytes(b"no image")
     code, _, err = run("fix", folder, "--cue", 1, "--to", folder / "new")
-    assert (code, "lies inside of the images in" in err, (folder / "new").exists()) == (2, True, False)
+    assert (code, "lies inside the image folder" in err, (folder / "new").exists()) == (2, True, False)
     code, out, err = run("fix", folder, "--cue", 1, "--to", tmp_path / "new")
     assert (code, err) == (0, ""), out
     assert "All images are stored as JPEG of quality 80 without metadata, turned upright." in out
@@ -429,7 +432,7 @@ def test_a_column_of_feature_files_is_dropped_in_every_split(run: Run, tmp_path:
     challenge = {"source": {"format": "features", "splits": {"test": splits["test"]}}}
     path.write_text(yaml.safe_dump({**spec, "challenge_sets": {"fresh": challenge}}))
     code, _, err = run("fix", path, "--cue", 1, "--by", "drop", "--to", tmp_path / "other")
-    assert (code, "'column 2' is a feature of the challenge sets too" in err) == (2, True)
+    assert (code, "because the column is a feature of the challenge sets too" in err) == (2, True)
     code, out, _ = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "other")
     assert (code, out.splitlines()[0][:19]) == (0, "Cue 1 is gone: \u201ccol")
     assert "Challenge sets are left as they are: fresh." in out

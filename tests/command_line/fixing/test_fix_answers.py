@@ -95,12 +95,12 @@ def test_what_is_no_typography_is_refused_with_what_to_do(tmp_path: Path, capsys
     file, new = _jsonl(tmp_path / "p.jsonl", _longer()), tmp_path / "new"
     assert main(["fix", str(file), "--cue", "1", "--to", str(new)]) == 2
     err = capsys.readouterr().err
-    assert "only typography and blanks are mended, by normalise" in err
-    assert "let a filter remove whole questions: aflite scan FILE --filter-file NEW.yaml" in err
+    assert "in answers `aflite fix` can only normalise typography and blanks" in err
+    assert "or run `aflite scan FILE --filter-file NEW.yaml` to filter out whole questions" in err
     marked = _jsonl(tmp_path / "m.jsonl", _pairs())
     for by in ("rebalance", "weights"):
         assert main(["fix", str(marked), "--cue", "1", "--by", by, "--to", str(new)]) == 2
-        assert "only typography and blanks are mended" in capsys.readouterr().err
+        assert "can only normalise typography and blanks" in capsys.readouterr().err
     assert not new.exists()
 
 
@@ -112,4 +112,7 @@ def test_conversations_are_refused_by_their_layout(tmp_path: Path, capsys: pytes
     file = _jsonl(tmp_path / "p.jsonl", rows)
     assert main(["fix", str(file), "--cue", "1", "--to", str(tmp_path / "new")]) == 2
     err = capsys.readouterr().err
-    assert "the answers are transcripts, and only plain texts are rewritten; write prompt and answers as plain" in err
+    assert (
+        "the answers are stored as transcripts, but `aflite fix` rewrites only plain texts; save the prompt and the"
+        in err
+    )

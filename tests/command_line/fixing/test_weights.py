@@ -104,14 +104,14 @@ def test_every_split_of_a_dataset_has_weights_of_its_own_rows(run: Run, tmp_path
 def test_rows_that_are_not_read_and_folders_without_columns_are_refused(run: Run, tmp_path: Path) -> None:
     path = _dataset(tmp_path / "data", limit={"train": 800})
     code, _, err = run("fix", path, "--cue", 1, "--by", "weights", "--to", tmp_path / "new")
-    assert (code, "limit in 'reviews.yaml' leaves most rows unread" in err) == (2, True)
+    assert (code, "`limit` in 'reviews.yaml' leaves most rows unread" in err) == (2, True)
     assert not (tmp_path / "new").exists()
     for place in range(300):
         folder = tmp_path / "photos" / ("cat" if place % 2 else "dog")
         folder.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (8, 8), (place % 200, 9, 9)).save(folder / f"{place}.{'png' if place % 2 else 'bmp'}")
     code, _, err = run("fix", tmp_path / "photos", "--cue", 1, "--by", "weights", "--to", tmp_path / "new")
-    assert (code, "a folder of images without a metadata file has no column that could hold weights" in err) == (
+    assert (code, "a folder of images without a metadata file has no column for weights" in err) == (
         2,
         True,
     )

@@ -183,7 +183,12 @@ def test_a_missing_challenge_set_is_left_out_only_where_it_may_be(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("chosen", "message"),
-    [([0, 99], r"report\.scatter_features is \[0, 99\], but the rows have 10 features; choose two of 0 to 9")],
+    [
+        (
+            [0, 99],
+            r"`report\.scatter_features` is \[0, 99\], but the rows have 10 features; choose two numbers from 0 to 9",
+        )
+    ],
 )
 def test_scatter_columns_that_are_not_there_are_refused(
     circles_content: dict[str, Any], chosen: list[int], message: str
@@ -197,12 +202,12 @@ def test_scatter_columns_that_are_not_there_are_refused(
 def test_scatter_columns_are_for_features(images: dict[str, Any]) -> None:
     spec = parse_spec({**images, "report": {"scatter_features": [0, 1]}})
     data = preview_data(spec)
-    with pytest.raises(DataError, match=r"is for datasets of features, and these rows are image; drop it"):
+    with pytest.raises(DataError, match=r"requires rows of features, but these rows are image; leave out this setting"):
         preview_plan(spec, data, preview_challenges(spec, data))
 
 
 def test_weak_models_that_cannot_read_the_data_are_refused(images: dict[str, Any]) -> None:
     spec = parse_spec({**images, "forgettables": {"bow": {"model": {"kind": "siamese_bag"}}}})
     data = preview_data(spec)
-    with pytest.raises(ModelError, match=r"^forgettables\.bow\.model: "):
+    with pytest.raises(ModelError, match=r"^`forgettables\.bow\.model`: "):
         preview_plan(spec, data, preview_challenges(spec, data))

@@ -68,7 +68,7 @@ def test_samples_that_the_filter_does_not_fit_are_named() -> None:
     assert _samples(target_size=300) == [
         "warning: if train_sample chooses 100 or 200 or 300 rows, the run is refused after its trainings; of 100 rows: "
         "filter.target_size is 300, more than the 80 train rows to filter; set at most 80, or a share such as "
-        "0.5; set sample.start to 400, or change these sizes"
+        "0.5; set `sample.start` to 400, or change these sizes"
     ]
     assert _samples(start=400, target_size=300) == []
     assert _samples(target_size=0.5) == []

@@ -120,13 +120,13 @@ def test_a_filter_file_of_questions_compares_answers_and_is_never_overwritten(tm
     spec = load_spec(new)
     assert (spec.answers, spec.filter.threshold, new.read_text().count("train: q.jsonl")) == ("compared", 0.9, 1)
     code, _, err = scan(file, "--filter-file", str(new))
-    assert (code, "quiz.yaml' is there already, and is not overwritten; name another file" in err) == (2, True)
+    assert (code, "quiz.yaml', which already exists and is not overwritten; name another file" in err) == (2, True)
     code, _, err = scan(file, "--filter-file", str(tmp_path / "My Quiz.yaml"))
-    assert (code, "use small letters, digits and underscores, and end it in .yaml" in err) == (2, True)
+    assert (code, "use lower-case letters, digits and underscores, and the ending .yaml" in err) == (2, True)
     table = tmp_path / "t.csv"
     table.write_text("label,text\n" + "a,one two three\nb,four five six\n" * 60)
     code, _, err = scan(table, "--filter-file", str(tmp_path / "other.yaml"))
-    assert (code, "--filter-file is for a table of preferences or questions" in err) == (2, True)
+    assert (code, "`--filter-file` works only for a table of preferences or questions" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_bad_row_is_refused_with_what_to_do(tmp_path: Path, scan: Scan) -> Non
     rows[1]["chosen"] = None
     code, _, err = scan(_jsonl(tmp_path / "p.jsonl", rows))
     assert code == 2
-    assert "row 2 has no chosen answer in ['chosen']; fill it or drop the row" in err
+    assert "has no chosen answer in ['chosen']; add an answer or delete the row" in err
     assert "p.jsonl'" in err
 
 
@@ -225,8 +225,8 @@ def test_compressed_files_are_read_and_their_bad_rows_named(tmp_path: Path, scan
     (tmp_path / "q.csv.gz").write_bytes(gzip.compress(table.replace("good 1", "").encode()))
     err = scan(tmp_path / "q.csv.gz")[2]
     assert (
-        "row 2 has no chosen answer in ['chosen']; fill it or drop the row (rows count from 1: row 2 is line 3 of"
-        in err
+        "has no chosen answer in ['chosen']; add an answer or delete the row (rows count from 1: row "
+        "2 is line 3 of" in err
     )
     for cut in (plain, gzip.compress(plain)[:40]):
         (tmp_path / "cut.jsonl.gz").write_bytes(cut)
@@ -234,14 +234,17 @@ def test_compressed_files_are_read_and_their_bad_rows_named(tmp_path: Path, scan
         assert code == 2
         assert "cut.jsonl.gz' cannot be read as jsonl: " in err
     (tmp_path / "p.parquet.gz").write_bytes(b"")
-    assert "no known format; decompress it first: gunzip -k p.parquet.gz" in scan(tmp_path / "p.parquet.gz")[2]
+    assert (
+        "not a supported format; decompress the file first with `gunzip -k p.parquet.gz`"
+        in scan(tmp_path / "p.parquet.gz")[2]
+    )
 
 
 def test_compressed_files_are_not_written_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "".join(f"{'ab'[n % 2]},text {n}{'!' * (n % 2)}\n" for n in range(200))
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(f"label,text\n{rows}".encode()))
     assert main(["fix", str(tmp_path / "t.csv.gz"), "--cue", "1", "--to", str(tmp_path / "new")]) == 2
-    said = "'t.csv.gz' is compressed, and copies are not; decompress it first: gunzip -k t.csv.gz, and fix that"
+    said = "'t.csv.gz' is compressed, and `aflite fix` cannot write compressed files; run `gunzip -k t.csv.gz`"
     assert said in capsys.readouterr().err
 
 

@@ -199,8 +199,8 @@ def test_a_folder_of_images_with_metadata(scan: Scan, tmp_path: Path) -> None:
     _write(folder / "metadata.csv", [*rows, {"file_name": "gone.jpg", "kind": "cat", "site": ""}])
     code, _, err = scan(folder, "--label", "kind")
     assert code == 2
-    assert "'metadata.csv' names 1 image that " in err
-    assert "lacks (first: 'gone.jpg'); correct the column file_name" in err
+    assert "'metadata.csv' lists 1 image missing from " in err
+    assert "(first: 'gone.jpg'); correct the column `file_name`" in err
 
 
 @pytest.mark.parametrize(
@@ -208,12 +208,18 @@ def test_a_folder_of_images_with_metadata(scan: Scan, tmp_path: Path) -> None:
     [
         (["--label", "lable"], "'reviews.csv' has no column 'lable'"),
         (["--label", "lable"], "did you mean 'label'?"),
-        (["--label", "price"], "column 'price' holds numbers with fractions (such as 0.5), which are amounts"),
+        (
+            ["--label", "price"],
+            "column 'price' contains numbers with fractions (such as 0.5), which are amounts and not classes",
+        ),
         (["--label", "price"], "name a column of classes with --label"),
-        (["--irrelevant", "site"], "--irrelevant names 'site', which is no column that is read; name one of: review"),
+        (
+            ["--irrelevant", "site"],
+            "`--irrelevant` names 'site', which is not a column that the scan reads; name one of: review",
+        ),
         (["--group", "author"], "'reviews.csv' has no column 'author'"),
         (["--encoding", "utf-16"], "utf-16"),
-        (["--html", "/no/such/folder/page.html"], "--html '/no/such/folder/page.html' cannot be written"),
+        (["--html", "/no/such/folder/page.html"], "`--html` is '/no/such/folder/page.html', which cannot be written"),
     ],
 )
 def test_mistakes_are_named_and_end_with_2(options: list[str], message: str, scan: Scan, tmp_path: Path) -> None:
@@ -231,7 +237,7 @@ def test_files_that_cannot_be_scanned(scan: Scan, tmp_path: Path) -> None:
     (tmp_path / "notes.docx").write_bytes(b"PK")
     code, _, err = scan(tmp_path / "notes.docx")
     assert code == 2
-    assert "'notes.docx' ends in '.docx', which is no known format" in err
+    assert "'notes.docx' ends in '.docx', which is not a supported format" in err
 
 
 def test_groups_stay_together_and_columns_can_be_skipped(scan: Scan, tmp_path: Path) -> None:

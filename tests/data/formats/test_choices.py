@@ -112,7 +112,8 @@ def test_several_columns_are_joined_to_one_question(tmp_path: Path) -> None:
     [
         (
             ["q", "x", "", "A"],
-            "row 2 has 1 answers in source.answers; a question needs at least two (rows count from 1",
+            "in the columns of `source.answers`, but a question needs at least two; add answers or "
+            "delete the row (rows count from 1",
         ),
         (
             ["q", "x", "y", "C"],
@@ -122,7 +123,7 @@ def test_several_columns_are_joined_to_one_question(tmp_path: Path) -> None:
         (["q", "y", "y", "y"], "row 2 has 'y' as right answer, which could mean more than one of its 2 answers"),
         (
             ["", "x", "y", "A"],
-            "row 2 has no question in ['question']; fill it or drop the row (rows count from 1: row 2",
+            "has no question in ['question']; add the question or delete the row (rows count from 1: row 2",
         ),
     ],
 )
@@ -153,13 +154,14 @@ def test_numbers_that_do_not_say_where_they_begin_are_refused_and_may_be_told(tm
     [
         (
             [["q", "x", "1", "a"]],
-            "row 1 begins question 'a' with 1 answers, and 1 of them are right; a question needs at",
+            "begins question 'a', which has 1 right answers among 1; give every question at least "
+            "one right and one wrong answer",
         ),
         ([["q", "x", "1", "a"], ["q", "y", "1", "a"]], "begins question 'a' with 2 answers, and 2 of them are right"),
         ([["q", "x", "0", "a"], ["q", "y", "0", "a"]], "begins question 'a' with 2 answers, and 0 of them are right"),
         ([["q", "x", "maybe", "a"]], "row 1 has 'maybe' in column 'key', which means neither right nor wrong"),
-        ([["q", "x", "1", ""]], "row 1 has no question id in column 'qid'; every row needs one"),
-        ([["q", "", "1", "a"]], "row 1 has no answer in column 'answer'; fill it or drop the row"),
+        ([["q", "x", "1", ""]], "has no question id in column 'qid'; give every row an id"),
+        ([["q", "", "1", "a"]], "has no answer in column 'answer'; add the answer or delete the row"),
     ],
 )
 def test_answers_that_make_no_question_are_refused(tmp_path: Path, rows: list[list[str]], message: str) -> None:
@@ -171,7 +173,9 @@ def test_answers_that_make_no_question_are_refused(tmp_path: Path, rows: list[li
 def test_rows_of_answers_need_the_questions_id(tmp_path: Path) -> None:
     file = _write(tmp_path / "a.csv", [["question", "answer", "key"], ["q", "x", "1"], ["q", "y", "0"]])
     with pytest.raises(
-        DataError, match="names one column, 'answer', so every row is one answer; name the column of the"
+        DataError,
+        match="`source.answers` is 'answer', a single column of texts, so every row is one answer; set "
+        "`source.id` to the column of question ids, or `source.answers` to all columns of answers",
     ):
         load_source(_source(file, answers="answer"))
 
@@ -191,8 +195,7 @@ def test_a_question_without_a_wrong_answer_is_refused(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text(json.dumps({"question": "q", "options": ["x", "y"], "key": ["A", "B"]}))
     with pytest.raises(
         DataError,
-        match=r"row 1 has 2 answers, which are all right; a question needs at least one "
-        r"wrong answer .*line 1 of",
+        match="has 2 answers, which are all right; give every question at least one wrong answer.*line 1 of",
     ):
         load_source(_source(tmp_path / "q.jsonl", "jsonl", answers="options"))
 
@@ -236,9 +239,9 @@ def test_lists_of_right_and_wrong_answers_do_not_show_by_place_which_is_right(tm
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (["q", "", "y"], "row 1 has no right answer in ['good']; fill it or drop the row"),
-        (["q", "x", ""], "row 1 has no wrong answer in ['bad']; fill it or drop the row"),
-        (["q", "x", "x"], "row 1 has the answer 'x' both as right and as wrong; correct it or drop the row"),
+        (["q", "", "y"], "has no right answer in ['good']; add an answer or delete the row"),
+        (["q", "x", ""], "has no wrong answer in ['bad']; add an answer or delete the row"),
+        (["q", "x", "x"], "has the answer 'x' both as right and as wrong; correct or delete the row"),
     ],
 )
 def test_sorted_out_answers_that_make_no_question_are_refused(tmp_path: Path, row: list[str], message: str) -> None:
@@ -249,7 +252,11 @@ def test_sorted_out_answers_that_make_no_question_are_refused(tmp_path: Path, ro
 
 
 def test_answers_are_named_in_one_way() -> None:
-    with pytest.raises(ValueError, match="source names answers and right and correct; name answers and right, or cor"):
+    with pytest.raises(
+        ValueError,
+        match="`source` sets answers and right and correct; set `answers` and `right`, or `correct` and "
+        "`incorrect`, and neither of the other two",
+    ):
         _source(Path("q.csv"), answers="options", correct="good")
 
 
@@ -280,8 +287,8 @@ def test_a_field_of_mappings_holds_the_answers_and_another_one_their_names(tmp_p
 
 @pytest.mark.parametrize(("own", "key"), [(["A", "B", "C"], "D"), (["A", "A", "B"], "A"), (["A"], "")])
 def test_a_right_name_that_is_none_or_two_answers_is_refused(tmp_path: Path, own: list[str], key: str) -> None:
-    said = f"row 1 has '{key}' as right answer, and the names of its answers in column 'choices.label' are "
-    said += f"[{', '.join(map(repr, own))}]; write one of them into column 'key'"
+    said = f"has '{key}' as right answer, but the names of its answers in column 'choices.label' are"
+    said += f"are [{', '.join(map(repr, own))}]; write one of these names into column 'key'"
     with pytest.raises(DataError, match=re.escape(said)):
         load_source(_lettered(tmp_path, [(["x", "y", "z"], own, key)]))
 

@@ -59,7 +59,11 @@ def test_archives_in_an_image_folder_are_not_opened(image_folder: Path) -> None:
 
 def test_images_outside_of_class_folders_are_refused(tmp_path: Path, image_folder: Path) -> None:
     (image_folder / "9.png").write_bytes(b"")
-    with pytest.raises(DataError, match=r"a folder of images per class, but image '9\.png' is outside of these"):
+    with pytest.raises(
+        DataError,
+        match=r"must contain a subfolder per class, but the image '9.png' is outside of the subfolders; move "
+        r"the image, or give a label file as `\{folder: ..., labels: ...\}`",
+    ):
         image_table("train", str(image_folder))
     (tmp_path / "nothing").mkdir()
     with pytest.raises(DataError, match=r"holds no image \(images end in \.bmp, \.gif, "):
@@ -100,14 +104,21 @@ def test_label_file_of_labels_alone_follows_the_order_of_names(flat_folder: Path
 def test_links_to_folders_are_refused_since_they_would_be_passed_over(image_folder: Path, tmp_path: Path) -> None:
     shutil.move(image_folder / "dog", tmp_path / "elsewhere")
     (image_folder / "dog").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DataError, match=r"dog' is a link to a folder, which is not followed; copy the folder"):
+    with pytest.raises(
+        DataError,
+        match="dog' is a link to a folder, but links to folders are not followed; copy the folder, or link its files",
+    ):
         image_table("train", str(image_folder))
 
 
 def test_labels_alone_need_a_clear_order_of_names(flat_folder: Path) -> None:
     for number, path in enumerate(sorted(flat_folder.iterdir()), 8):
         path.rename(flat_folder / f"img{number}.png")
-    with pytest.raises(DataError, match=r"ambiguous \('img10\.png' or 'img8\.png' first\?\); write lines of name and"):
+    with pytest.raises(
+        DataError,
+        match=r"has no image names, and the order of the images is ambiguous \(is 'img10.png' or 'img8.png' "
+        r"first\?\); add the names to the label file, or pad the numbers in the names with zeros",
+    ):
         image_table("val", _flat(flat_folder, "1\n2\n3\n4\n5\n6\n"))
 
 
@@ -120,7 +131,9 @@ def test_labels_alone_need_a_clear_order_of_names(flat_folder: Path) -> None:
         ),
         (
             "7\n1\n",
-            "line 1 of {file} is ['7']; write an image's name and its label in each line, separated by a comma, a tab",
+            "line 1 of {file} is ['7'], but every line needs an image's name and label; separate "
+            "them by a comma, a tab or spaces, or write only labels in all lines, in the order of "
+            "the images' names",
         ),
         ("ILSVRC2012_val_00000001 a\nb\n", "line 2 of {file} is ['b']"),
         ("x y\nILSVRC2012_val_00000007 a\n", "line 2 of {file} names 'ILSVRC2012_val_00000007', but the folder has"),

@@ -205,16 +205,17 @@ GOOD = {"prompt": "p", "chosen": "a", "rejected": "b"}
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"chosen": None}, "row 2 has no chosen answer in ['chosen']; fill it or drop the row"),
+        ({"chosen": None}, "has no chosen answer in ['chosen']; add an answer or delete the row"),
         ({"rejected": ""}, "row 2 has no rejected answer in ['rejected'], so that there is only one answer; fill it"),
-        ({"chosen": []}, "row 2 has an empty conversation; correct it or drop the row"),
-        ({"chosen": [{"role": "user"}]}, "row 2 has a message (1 of 1) whose role or content is not a text"),
+        ({"chosen": []}, "cannot be read because an empty conversation; correct or delete the row"),
+        ({"chosen": [{"role": "user"}]}, "row 2 has the role or content of message 1 of 1 is not a text"),
         (
             {"chosen": _transcript("p", "a"), "rejected": _transcript("p", "b")},
-            "row 2 has an answer written as transcripts, but row 1 of split 'train' has one written as texts; write "
-            "all rows in one lay",
+            "has an answer in the layout 'transcripts', but row 1 of split 'train' has one in the "
+            "layout 'texts'; use one layout for all rows, or set `source.layout: texts` to read "
+            "every answer as plain text",
         ),
-        ({"margin": "much"}, "row 2 has 'much' in column 'margin', which is not a number; correct it"),
+        ({"margin": "much"}, "has 'much' in column 'margin', which is not a number; correct this value"),
     ],
 )
 def test_what_is_no_preference_is_refused_with_its_line(tmp_path: Path, row: dict[str, Any], message: str) -> None:
@@ -244,7 +245,7 @@ def test_lists_in_some_rows_alone_are_refused_and_in_all_rows_of_a_csv_file_read
 def test_lists_of_lists_of_texts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         DataError,
-        match="row 1 has a list of answers with an entry that is a list of something other than messages; correct it",
+        match="row 1 has a list of answers contains a list whose entries are not messages; correct it",
     ):
         load_source(_jsonl(tmp_path, [{"chosen": "a", "rejected": [["b"]]}]))
 
@@ -263,12 +264,16 @@ def test_a_layout_may_be_given_for_texts_that_look_like_transcripts(tmp_path: Pa
 
 def test_a_file_in_which_nothing_is_preferred_or_no_column_is_found_is_refused(tmp_path: Path) -> None:
     same = {"prompt": "p", "chosen": "a", "rejected": "a"}
-    with pytest.raises(DataError, match="row 1 is a tie or has equal answers, as do all 2 rows, so no row shows a p"):
+    with pytest.raises(
+        DataError,
+        match="row 1 all 2 rows are ties or have equal answers, so no row shows a preference; set "
+        "`source.chosen`, `source.rejected` and `source.margin` to the right columns",
+    ):
         load_source(_jsonl(tmp_path, [same, same]))
     with pytest.raises(
         DataError,
-        match=r"no column has a name usual for the rejected answers \(the columns are "
-        r"\['chosen'\]\); na",
+        match=r"the column of the rejected answers cannot be inferred from the names of the columns "
+        r"\['chosen'\]; set `source.rejected` to this column",
     ):
         load_source(_jsonl(tmp_path, [{"chosen": "a"}]))
     with pytest.raises(DataError, match=r"has no column 'bad' that source\.rejected names"):

@@ -67,7 +67,12 @@ def test_tsv_is_tab_separated_and_unquoted_unless_said_otherwise(tmp_path: Path)
         ),
         ("csv", b"text\tlabel\na\t0\n", "which a tab seems to separate; try format: tsv, or set"),
         ("csv", b"label\ttext\n0\ta, b\n1\tc\n", 'a tab seems to separate; try format: tsv, or set delimiter: "\\t"'),
-        ("tsv", b"text,label\na,0\n", "with a tab as delimiter it has one column 'text,label', which a comma seems to"),
+        (
+            "tsv",
+            b"text,label\na,0\n",
+            "with a tab as the delimiter, the file has a single column 'text,label', but a comma seems "
+            "to be the delimiter",
+        ),
     ],
 )
 def test_wrong_delimiter_is_named_with_the_likely_one(tmp_path: Path, form: str, content: bytes, message: str) -> None:
@@ -160,9 +165,9 @@ def test_parquet_keeps_types_and_adds_no_column_for_its_folder(tmp_path: Path) -
         ("csv", b"a,b\n1\n", "line 2: 1 values where there are 2 columns: '1'"),
         ("csv", b"", "it is empty and has no header line; write the data into it, or correct the path"),
         ("jsonl", b'{"a": 1}\n{"a": \n', "line 2 is not valid JSON"),
-        ("jsonl", b"[1]\n", "line 1 holds list, not an object of columns"),
-        ("jsonl", b'{"a": "\\ud800"}\n', "line 1 has half of a surrogate pair, which is not text"),
-        ("jsonl", b'{"b": 1}\n{"\\uDC00": 2}\n', "line 2 has half of a surrogate pair"),
+        ("jsonl", b"[1]\n", "line 1 contains a value of type list instead of an object with the columns as keys"),
+        ("jsonl", b'{"a": "\\ud800"}\n', "line 1 contains half of a surrogate pair, which is not valid text"),
+        ("jsonl", b'{"b": 1}\n{"\\uDC00": 2}\n', "line 2 contains half of a surrogate pair, which is not valid text"),
         ("jsonl", b'{"a": ' + b"[" * 100_000, "recursion"),
         ("parquet", b"PAR1 no parquet", "Parquet"),
     ],
@@ -331,12 +336,12 @@ def test_single_nul_byte_is_text(tmp_path: Path) -> None:
     [
         (
             "a,b,a",
-            "columns 1 and 3 share the name 'a' (counted from 1); give every column a name of its own in the file",
+            "columns 1 and 3 share the name 'a' (counted from 1); give every column of the file a different name",
         ),
         ("a,b,c,b,a,b", "columns 1 and 5 share the name 'a'; columns 2, 4 and 6 share the name 'b' (counted from 1);"),
         (
             "a,b,,",
-            "columns 3 and 4 have no name (counted from 1); give every column a name of its own in the file, or ",
+            "columns 3 and 4 have no name (counted from 1); give every column of the file a different name, or ",
         ),
         (
             ",".join(f"{name},{name}" for name in "abcdefgh"),
@@ -382,9 +387,9 @@ def test_values_of_a_file_without_a_header_stay_as_written(tmp_path: Path) -> No
     [
         (
             ["label"],
-            "names has 1 names, but the first line has 2 columns ['ham', 'see you']; give one name for each column",
+            "`names` has 1 entries, but the first line has 2 values ['ham', 'see you']; give one name for each column",
         ),
-        (["a", "b", "c"], "names has 3 names, but the first line has 2 columns ['ham', 'see you']"),
+        (["a", "b", "c"], "`names` has 3 entries, but the first line has 2 values ['ham', 'see you']"),
     ],
 )
 def test_names_that_are_not_one_for_each_column_are_refused(tmp_path: Path, names: list[str], message: str) -> None:

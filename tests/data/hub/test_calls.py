@@ -54,7 +54,7 @@ def test_a_hub_that_is_late_costs_the_deadline_once_and_the_last_commit_is_taken
     unanswered = outcome["result"]["unanswered"]
     assert list(unanswered) == ["dataset 'me/slow'", "dataset 'me/fast'"]
     assert "cannot be reached (TimeoutError: no answer within 1 s)" in unanswered["dataset 'me/slow'"]
-    assert "it did not answer within 1 s, so no further request was sent" in unanswered["dataset 'me/fast'"]
+    assert "the hub did not answer within 1 s, so no further request was sent" in unanswered["dataset 'me/fast'"]
     assert len(hub.requests("me/fast")) == before
 
 

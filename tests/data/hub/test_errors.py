@@ -52,7 +52,9 @@ def test_tokens_are_trimmed_and_impossible_ones_refused() -> None:
     assert RepoRef("dataset", "me/data", "main", "\n").token is None
     for token in ("hf x", "hf_x\ny", "hf_ä"):
         with pytest.raises(
-            DataError, match="the token holds spaces, line breaks or letters that a token never has"
+            DataError,
+            match="the token contains spaces, line breaks or other invalid characters; correct the "
+            "environment variable in `source.token`",
         ) as e:
             RepoRef("dataset", "me/data", "main", token)
         assert token not in str(e.value)

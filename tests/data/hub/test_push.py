@@ -116,7 +116,7 @@ def test_public_is_asked_for_and_never_changed_by_a_push(hub: Hub, frogs: Publis
         hub.worker, "frogs", "me/open"
     )
     assert push(hub.worker, "frogs", "me/shut")["code"] == 0
-    assert "already exists and is private, and a push does not change this; leave --public out" in refusal(
+    assert "already exists and is private, and a push does not change this; remove `--public`" in refusal(
         hub.worker, "frogs", "me/shut", "--public"
     )
     assert repository(hub, "me/shut")[1] == {"private": True}
@@ -138,14 +138,16 @@ def test_files_that_no_push_made_are_not_deleted(hub: Hub, frogs: PublishedResul
     assert frogs.asset == "published_dataset"
     before = repository(hub, "me/pairs")
     message = refusal(hub.worker, "frogs", "me/pairs", "--public")
-    assert "dataset 'me/pairs' holds files that `aflite push` did not make (" in message
-    assert "its card lacks the tag 'aflite'); a push would delete its files in data/, so name another id" in message
+    assert "dataset 'me/pairs' contains files that `aflite push` did not create" in message
+    assert (
+        "files, and its card lacks the tag 'aflite'), and a push would delete the files in data/; name another id"
+    ) in message
     assert repository(hub, "me/pairs") == before
 
 
 def test_what_the_hub_refuses_is_said_plainly(hub: Hub, frogs: PublishedResult) -> None:
     assert frogs.asset == "published_dataset"
-    assert "there is no token to push with; set HF_TOKEN, or log in with `hf auth login`" in refusal(
+    assert "there is no token for the push; set `HF_TOKEN`, or log in with `hf auth login`" in refusal(
         hub.worker, "frogs", "me/new", token=None
     )
     message = refusal(hub.worker, "frogs", "you/new")
@@ -173,4 +175,4 @@ def test_an_id_without_an_owner_is_wrong_usage(capsys: pytest.CaptureFixture[str
 
     with pytest.raises(SystemExit, match="2"):
         main(["push", "frogs", "frogs"])
-    assert "'frogs' is no id of the hub; write OWNER/NAME" in capsys.readouterr().err
+    assert "'frogs' is not a repository id of the hub; write OWNER/NAME" in capsys.readouterr().err

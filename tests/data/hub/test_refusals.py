@@ -57,7 +57,8 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         {"x.pkl": b"\x80"},
         {"splits": {"train": "x.pkl"}},
-        r"'x\.pkl' ends in none of \.parquet, \.csv, .* \(.gz may follow\); name other files, or a split of",
+        r"'x\.pkl' ends in none of \.parquet, \.csv,.*\(with or without .gz\); name other files, or "
+        r"name a split of the hub, which has no dot",
     ),
     (
         {"train.csv": "n\n1\n"},
@@ -67,8 +68,9 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         {"refused.py": SCRIPT},
         {},
-        r"it comes with a script \(refused\.py\), and code from the hub is never run; name its data files as "
-        r"source\.splits, or set revision: refs/convert/parquet, where the hub stores a copy as Parquet",
+        r"the dataset needs a script \(refused.py\), but code from the hub is never run; name its "
+        r"data files as source.splits, or set revision: refs/convert/parquet, where the hub stores a "
+        r"copy as Parquet",
     ),
     ({"train.parquet": b"PAR1 no"}, {}, r"reading 'train' at commit aaaa.* failed \(ArrowInvalid: "),
     (
@@ -89,7 +91,7 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         UNFIT,
         {"splits": {"train": ["a.jsonl", "b.jsonl"]}},
-        r"split 'train': \['a\.jsonl', 'b\.jsonl'\] of dataset 'me/refused\d+' have different columns",
+        r"split 'train': \['a.jsonl', 'b.jsonl'\] of dataset 'me/refusedd\+' have incompatible columns",
     ),
     ({"train.h5": b"x"}, {}, r"its files are in the format 'hdf5', which is not supported"),
     ({"notes.doc": b"x"}, {}, r"reading 'train' at .* failed \(DataFilesNotFoundError: No \(supported\) data files"),
@@ -115,7 +117,7 @@ def test_unknown_ids_and_missing_configurations_are_named(hub: "Hub") -> None:
     card = hub.card.split("dataset_info:")[0].replace("  default: true\n", "") + "---\n"
     hub.publish("me/two", {"README.md": card, **dict.fromkeys(CARD_FILES, b"")})
     message = hub.worker.refusal("load", source=_source("me/two"))
-    assert message.endswith("it has several configurations; set source.config to one of ['pairs', 'other']")
+    assert message.endswith("the dataset has several configurations; set `source.config` to one of ['pairs', 'other']")
     hub.publish("me/down", {"train.csv": "n\n1\n"}, status=503)
     message = hub.worker.refusal("load", error="MissingDataError", source=_source("me/down", ONE))
     assert re.search("the hub answers 503 .*; try again later", message, re.DOTALL)
@@ -137,7 +139,11 @@ def test_gated_datasets_are_read_with_a_token_that_is_never_shown(hub: "Hub", sp
     assert re.search(f"it is gated and no token was sent; accept its terms on {page}, then log in", nobody["message"])
     assert re.search(f"gated and the token that was sent has no access; .* {page} with the acc", stranger["message"])
     assert re.search("the hub refuses the token that was sent; create a new token", expired["message"])
-    assert re.search("the token holds spaces, line breaks or letters that a token never has", broken["message"])
+    assert re.search(
+        "the token contains spaces, line breaks or other invalid characters; correct the environment "
+        "variable in `source.token`",
+        broken["message"],
+    )
     fine = outcome(f" {TOKEN}\n")
     assert fine["result"]["train"]["rows"] == [{"n": "1"}]
     assert {request["authorization"] for request in hub.requests(id)[-3:]} == {f"Bearer {TOKEN}"}

@@ -60,13 +60,15 @@ def test_one_column_per_annotator_in_the_order_named() -> None:
     [
         (
             [["yes"], ["yess", "yess", None], ["maybe"], ["yess"]],
-            "split 'dev': an annotator's label 'maybe' (1 rows, first: row 3) is not a class in labels (values known: "
-            "['yes', 'no', '1', '2']), nor are ['yess']; map it to a class in labels, or add it to unlabelled",
+            "split 'dev': an annotator's label 'maybe' (1 rows, first: row 3) is not a class in "
+            "`labels` (known values: ['yes', 'no', '1', '2']), nor are ['yess']; map it to a class "
+            "in labels, or add it to unlabelled",
         ),
         (
             [["yes"], ["yess", "yess", None], ["no"], ["yess"]],
-            "label 'yess' (2 rows, first: row 2) is not a class in labels (values known: ['yes', 'no', '1', '2']); "
-            "did you mean 'yes'?; map it to a class in labels, or add it to unlabelled if it is no label",
+            "an annotator's label 'yess' (2 rows, first: row 2) is not a class in `labels` (known "
+            "values: ['yes', 'no', '1', '2']); did you mean 'yes'?; map it to a class in labels, or "
+            "add it to unlabelled if it is no label",
         ),
         ([["\x1b<b>" + "x" * 999]], f"label '\\x1b<b>{'x' * 196}'... (1,003 characters) (1 rows, first: row 1)"),
         ([[["yes"]]], "column 'given' holds 'list<item: list<item: string>>', but an annotator's label is a text or a"),
@@ -84,9 +86,7 @@ def test_labels_that_are_no_class_are_refused_with_their_rows(column: Any, messa
 
 def test_long_label_is_refused_with_its_row() -> None:
     column = pa.array([["yes", "no"], ["no", "x" * (2**24 + 1)]])
-    with pytest.raises(
-        DataError, match=r"split 'dev': column 'given' holds 16\.0 MiB in row 2, but one value may have"
-    ):
+    with pytest.raises(DataError, match="split 'dev': the value in column 'given', row 2, has 16.0 MiB, but at most"):
         _from_columns({"given": column})
 
 
@@ -172,22 +172,24 @@ def test_matched_rows_without_any_label_are_a_match(tmp_path: Path) -> None:
         (
             {"uidd": "id"},
             "given",
-            "split 'train' has no column 'uidd' that annotations.match names (it has ['uid', 'doc', ",
+            "split 'train' has no column 'uidd', but `annotations.match names (it has ['uid', "
+            "'doc',` names it (the columns are",
         ),
         (
             {"uid": "idd"},
             "given",
-            "a.csv' has no column 'idd' that annotations.match names (it has ['id', 'given']); did you",
+            "a.csv' has no column 'idd', but `annotations.match` names it (the columns are ['id', 'given']); did you",
         ),
         (
             {"uid": "id"},
             "givn",
-            "no column 'givn' that annotations.annotators names (it has ['id', 'given']); did you mean",
+            "has no column 'givn', but `annotations.annotators` names it (the columns are ['id', "
+            "'given']); did you mean",
         ),
         (
             {"uid": "id"},
             ["given", "x"],
-            "no column 'x' that annotations.annotators names (it has ['id', 'given']); correct",
+            "has no column 'x', but `annotations.annotators` names it (the columns are ['id', 'given']); correct",
         ),
     ],
 )
@@ -216,8 +218,9 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_key_of_rows_with_different_inputs_is_refused(tmp_path: Path) -> None:
     message = (
-        "row 1 of split 'train' and row 2 of split 'train' have the same key but different inputs, so the labels in "
-        "the files cannot be assigned; add a column to annotations.match that tells such rows apart"
+        "annotations: row 1 of split 'train' and row 2 of split 'train' have the same key but "
+        "different inputs, so the labels in the files are ambiguous; add a column to "
+        "`annotations.match` that distinguishes such rows"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         _from_files(tmp_path, {"a.csv": "doc,given\na,yes\n"}, {"doc": "doc"})
@@ -234,14 +237,16 @@ def test_rows_with_the_same_inputs_share_their_annotators(tmp_path: Path) -> Non
 def test_more_labels_than_a_column_holds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(annotators, "_LIST_VALUES", 2)
     with pytest.raises(
-        DataError, match="4 rows have 3 annotators' labels, over the 2 that a split can hold; match the"
+        DataError,
+        match="4 rows have 3 annotators' labels, but a split can contain at most 2; add columns to "
+        "`annotations.match` that distinguish the rows",
     ):
         _from_files(tmp_path, {"a.csv": "id,given\n1,yes\n2,yes\n3,no\n"}, {"uid": "id"})
 
 
 @pytest.mark.parametrize("column", [[["a"]], [{"a": 1}]])
 def test_keys_must_be_single_values(tmp_path: Path, column: Any) -> None:
-    with pytest.raises(DataError, match=r"which annotations\.match cannot compare; name a column of texts or numbers"):
+    with pytest.raises(DataError, match="which `annotations.match` cannot compare; name a column of texts or numbers"):
         _from_files(tmp_path, {"a.parquet": {"id": column, "given": ["yes"]}}, {"uid": "id"})
 
 

@@ -31,14 +31,22 @@ def _inputs(values: dict[str, Any], **columns: Any) -> dict[str, Any]:
         ({"label": "labels", "text": "text"}, "no column 'labels' that columns.label names"),
         (
             {"text": "txt"},
-            "no column 'txt' that columns.text names (it has ['label', 'text', 'x']); did you mean 'text'",
+            "has no column 'txt', but `columns.text` names it (the columns are ['label', 'text', "
+            "'x']); did you mean 'text'",
         ),
         ({"text": "text", "text_pair": "q"}, "no column 'q' that columns.text_pair names"),
         ({"text": "text", "attributes": ("x", "lable")}, "no column 'lable' that columns.attributes names"),
         ({"features": ("x", "y")}, "no column 'y' that columns.features names"),
-        ({"text": "text", "id": "uid"}, "that columns.id names (it has ['label', 'text', 'x']); correct the spec"),
+        (
+            {"text": "text", "id": "uid"},
+            "but `columns.id` names it (the columns are ['label', 'text', 'x']); correct the spec",
+        ),
         ({"text": "text", "group": "premise"}, "no column 'premise' that columns.group names"),
-        ({}, "columns names no input (split 'dev' has ['label', 'text', 'x']); set columns.text, image or features"),
+        (
+            {},
+            "`columns` names no input (the columns of split 'dev' are ['label', 'text', 'x']); set "
+            "`columns.text`, `columns.image` or `columns.features`",
+        ),
     ],
 )
 def test_missing_column_is_named_with_its_field(columns: dict[str, Any], message: str) -> None:
@@ -56,7 +64,7 @@ def test_first_of_many_columns_are_listed() -> None:
 
 def test_column_that_stands_twice_is_refused() -> None:
     table = pa.Table.from_arrays([pa.array([1])] * 3, ["label", "text", "text"])
-    with pytest.raises(DataError, match="split 'dev' has 2 columns named 'text'; rename all but one"):
+    with pytest.raises(DataError, match="split 'dev' has 2 columns named 'text'; rename all of these columns but one"):
         require_columns("dev", table, ColumnsSpec(text="text"))
 
 
@@ -114,7 +122,10 @@ def test_texts_of_any_type_are_carried(kind: pa.DataType) -> None:
     ],
 )
 def test_texts_that_are_neither_text_nor_number_are_refused(column: pa.Array) -> None:
-    message = f"split 'dev': column 'a' holds {str(column.type)!r}, but columns.text_pair takes texts or numbers"
+    message = (
+        f"split 'dev': column 'a' has the type {str(column.type)!r}, but `columns.text_pair` needs texts "
+        f"or numbers; convert the column in the source, or name another column"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         _inputs({"a": column, "b": ["x"]}, text="b", text_pair="a")
 
@@ -126,7 +137,9 @@ def test_text_that_is_no_utf8_is_refused_with_its_row(field: str) -> None:
     table, columns = pa.table(values), ColumnsSpec(text="text", id="id", group="group", attributes=("attributes",))
     check = input_columns if field == "text" else require_columns
     with pytest.raises(
-        DataError, match=f"split 'dev': column '{field}' holds bytes that are not UTF-8 in row 2; write"
+        DataError,
+        match=f"split 'dev': column '{field}' contains bytes that are not UTF-8 in row 2; save the source's "
+        f"text as UTF-8",
     ):
         check("dev", table, columns)
 
@@ -134,7 +147,10 @@ def test_text_that_is_no_utf8_is_refused_with_its_row(field: str) -> None:
 @pytest.mark.parametrize("field", ["label", "id", "group"])
 def test_labels_ids_and_groups_must_be_single_values(field: str) -> None:
     table = pa.table({"text": ["a"], "label": [0], "x": [["a"]]})
-    message = f"split 'dev': column 'x' holds 'list<item: string>', but columns.{field} takes one value per row; name a"
+    message = (
+        f"split 'dev': column 'x' has the type 'list<item: string>', but `columns.{field}` needs one "
+        f"value per row; name a column of texts or numbers"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         require_columns("dev", table, ColumnsSpec(text="text", **{field: "x"}))
 
@@ -168,7 +184,11 @@ def test_encoded_images_take_the_contracts_form(column: Any) -> None:
     ],
 )
 def test_images_that_are_no_bytes_are_refused(values: Any, held: str) -> None:
-    with pytest.raises(DataError, match=f"column 'picture' must hold an encoded image in every row.*{held}"):
+    with pytest.raises(
+        DataError,
+        match=f"empty rows, but every row needs an encoded image; store images as bytes or as structs with "
+        f"bytes.*{held}",
+    ):
         _inputs({"picture": values}, image="picture")
 
 
@@ -285,6 +305,8 @@ def test_column_missing_from_a_file_whose_first_line_may_be_a_row_says_so() -> N
 def test_lists_of_numbers_named_as_text_are_refused_with_where_they_belong() -> None:
     table = pa.table({"text": [[1.0, 2.0]], "label": ["a"]})
     with pytest.raises(
-        DataError, match=r"takes texts or numbers; .* \(lists of numbers are named as columns.features\)"
+        DataError,
+        match=r"` needs texts or numbers; convert the column in the source, or name another column.*\(lists "
+        r"of numbers are named as columns.features\)",
     ):
         input_columns("train", table, ColumnsSpec(text="text"))

@@ -85,6 +85,10 @@ def test_rows_without_a_label_share_nothing(build: Build) -> None:
 
 def test_dropping_every_train_row_is_refused(build: Build) -> None:
     splits = {"train": {"text": ["a", "b"], "label": [0, 1]}, "test": {"text": ["b", "a"], "label": [0, 1]}}
-    message = "between_splits: drop would drop all 2 train rows, because each shares its group or its input with a row"
+    message = (
+        "`between_splits: drop` would drop all 2 train rows, because every train row shares its group or "
+        "input with a row of another split; set `between_splits: keep`, or draw a test split with "
+        "`holdout`"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         build(splits, drop_between_splits=True)

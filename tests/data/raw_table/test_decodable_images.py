@@ -55,8 +55,9 @@ def test_more_than_the_share_is_refused(make: Make) -> None:
     examples = make(["test"] * 3 + ["train"] * 9, [0, 1] * 6, broken={0, 3, 4, 5, 6, 7, 8})
     with pytest.raises(
         DataError,
-        match=r"split 'test': 1 of 3 images \(33\.33%\) cannot be decoded, more than the 1\.00% of undecodable_images "
-        r"\(first: 's0'\); repair them, remove them from the source, or raise undecodable_images to drop them",
+        match=r"split 'test': 1 of 3 images \(33.33%\) cannot be decoded, but `undecodable_images` allows "
+        r"only 1.00% \(first: 's0'\); repair these images or remove them from the source, or raise "
+        r"`undecodable_images` to drop their rows",
     ):
         drop_undecodable(examples, largest_share=0.01)
     with pytest.raises(

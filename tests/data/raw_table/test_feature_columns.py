@@ -66,8 +66,8 @@ def test_features_that_are_not_finite_are_counted_and_the_first_row_named(bad: f
     named = ["column 0 (from 0)", "column 1 (from 0)"] if form.endswith("list") else ["column 'x'", "column 'y'"]
     held = {"text": repr(texts["y"][1])}.get(form, "null" if bad is None else repr(str(bad)))
     message = (
-        "split 'dev': 2 of 4 rows have features that are missing, NaN or infinite as float32: "
-        f"{named[0]} in 1 row, {named[1]} in 2 rows (first: row 2, {named[1]}, which holds "
+        f"split 'dev': 2 of 4 rows have features that are missing, NaN or infinite as float32: "
+        f"{named[0]} in 1 row, {named[1]} in 2 rows (first: row 2, {named[1]} with the value"
     )
     with pytest.raises(DataError, match=re.escape(message)) as caught:
         _matrix(values, "x" if form.endswith("list") else ("x", "y"))
@@ -88,16 +88,31 @@ def test_list_of_nulls_alone_is_not_finite() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[1, 2], [1, 2], [1]], "row 1 has 2 features, but row 3 has 1; every row must have the same number"),
+        ([[1, 2], [1, 2], [1]], "row 1 has 2 features, but row 3 has 1; give every row the same number of features"),
         ([[1, 2], None], "row 1 has 2 features, but row 2 has 0"),
         ([None, [1, 2]], "row 1 has 0 features, but row 2 has 2"),
         (pa.array([[1, 2], None], pa.list_(pa.int8(), 2)), "row 1 has 2 features, but row 2 has 0"),
-        (pa.array([[], []], pa.list_(pa.int64())), "the rows have no features; every row needs at least one"),
-        (pa.array([[], []], pa.list_(pa.int64(), 0)), "the rows have no features; every row needs at least one"),
-        (["1", "2"], "columns.features 'x' cannot be read as numbers: it holds 'string'; name one column of lists of"),
-        ([["1"], ["2"]], "columns.features 'x' cannot be read as numbers: it holds lists of 'string'; name one"),
-        ([[[1]], [[2]]], "columns.features 'x' cannot be read as numbers: it holds lists of 'list<item: int64>'; name"),
-        (pa.array([[1]], pa.list_(pa.timestamp("s"))), "it holds lists of 'timestamp[s]'; name one column of lists"),
+        (pa.array([[], []], pa.list_(pa.int64())), "the rows have no features; give every row at least one feature"),
+        (pa.array([[], []], pa.list_(pa.int64(), 0)), "the rows have no features; give every row at least one feature"),
+        (
+            ["1", "2"],
+            "the column 'x' in `columns.features` has the type 'string' instead of lists of numbers; "
+            "name one column of lists of",
+        ),
+        (
+            [["1"], ["2"]],
+            "the column 'x' in `columns.features` contains lists of 'string' instead of lists of numbers; name one",
+        ),
+        (
+            [[[1]], [[2]]],
+            "the column 'x' in `columns.features` contains lists of 'list<item: int64>' instead of lists "
+            "of numbers; name",
+        ),
+        (
+            pa.array([[1]], pa.list_(pa.timestamp("s"))),
+            "in `columns.features` contains lists of 'timestamp[s]' instead of lists of numbers; name "
+            "one column of lists",
+        ),
         ([1.0, 2.0], "it holds 'double'; name one column of lists of numbers, or a list of number columns"),
     ],
 )
@@ -107,7 +122,10 @@ def test_lists_that_are_no_feature_vectors_are_refused(rows: Any, message: str) 
 
 
 def test_words_in_a_number_column_are_refused_with_their_row() -> None:
-    message = "column 'x' of columns.features cannot be read as numbers: row 3 holds 'one<b>'; write a number"
+    message = (
+        "the column 'x' in `columns.features` cannot be read as numbers, because row 3 has the value "
+        "'one<b>'; write a number"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         _matrix({"x": ["1", "", "one<b>", "two"]}, ("x",))
 
@@ -116,7 +134,7 @@ def test_words_in_a_number_column_are_refused_with_their_row() -> None:
 def test_single_columns_of_anything_else_are_refused(column: Any) -> None:
     held = pa.table({"x": column})["x"].type
     remedy = "write features: 'x', without brackets" if column == [[1]] else "name one column of lists"
-    message = f"split 'dev': column 'x' of columns.features holds '{held}', not numbers; {remedy}"
+    message = f"split 'dev': the column 'x' in `columns.features` has the type '{held}' instead of numbers; {remedy}"
     with pytest.raises(DataError, match=re.escape(message)):
         _matrix({"x": column}, ("x",))
 

@@ -60,7 +60,7 @@ def test_booleans_are_never_given_the_opposite_class(names: LabelNames, numbers:
 
 def test_a_boolean_without_a_class_is_unknown() -> None:
     with pytest.raises(
-        DataError, match=re.escape("label 'False' (1 rows) is not one of the classes in labels, {'a': 1, 'b': 2}")
+        DataError, match=re.escape("label 'False' (1 rows) is not one of the classes in `labels`, {'a': 1, 'b': 2}")
     ):
         _read([True, False], names={"a": 1, "b": 2})
 
@@ -68,7 +68,7 @@ def test_a_boolean_without_a_class_is_unknown() -> None:
 def test_whole_numbers_that_are_names_never_count_the_names() -> None:
     assert _numbers(_read([0, 1], names=("1", "0"))) == [[1, 0]]
     with pytest.raises(
-        DataError, match=re.escape("label '0' (1 rows) is not one of the classes in labels, ['1', '2']")
+        DataError, match=re.escape("label '0' (1 rows) is not one of the classes in `labels`, ['1', '2']")
     ):
         _read([0, 1], names=("1", "2"))
 
@@ -106,8 +106,8 @@ def test_unlabelled_values_get_minus_one(
 
 def test_unknown_label_is_named_with_its_count_over_all_splits() -> None:
     message = (
-        "label '-' (3 rows) is not one of the classes in labels, ['no', 'yes'], nor are 'z'; "
-        "add it to labels, or to unlabelled if such rows have no label"
+        "label '-' (3 rows) is not one of the classes in labels, ['no', 'yes'], nor are 'z'; add the "
+        "value to `labels`, or to `unlabelled` if such rows have no label"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         _read(["-", "no", "-"], ["-", "z"], names=("no", "yes"))
@@ -152,9 +152,9 @@ def test_a_mapping_names_the_values_of_each_class(names: LabelNames, values: lis
 
 def test_a_mapping_knows_its_values_only() -> None:
     message = (
-        "label 'entailment' (2 rows) is not one of the classes in labels, {'entailment': 'e', 'other': ('n', 'c')}, "
-        "nor are 'x' "
-        "(values found: 'e', 'entailment', 'x'); add it to labels, or to unlabelled"
+        "label 'entailment' (2 rows) is not one of the classes in `labels`, {'entailment': 'e', "
+        "'other': ('n', 'c')}, nor are 'x' (values found: 'e', 'entailment', 'x'); add it to labels, "
+        "or to unlabelled"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         _read(["e", "entailment", "x", "entailment"], names={"entailment": "e", "other": ("n", "c")})
@@ -168,7 +168,10 @@ def test_a_mapped_value_that_is_nearly_right_is_suggested() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"a": ("x", "y"), "b": "x"}, "labels: value 'x' is listed for 'a' and for 'b'; keep it in one of them"),
+        (
+            {"a": ("x", "y"), "b": "x"},
+            "`labels` gives the value 'x' to the classes 'a' and 'b'; remove it from one of the two classes",
+        ),
         ({"a": 1, "b": "1"}, "labels: value '1' is listed for 'a' and for 'b'"),
         ({"a": None, "b": ""}, "labels: value null is listed for 'a' and for 'b'"),
     ],
@@ -181,9 +184,24 @@ def test_a_value_of_two_classes_is_refused(names: LabelNames, message: str) -> N
 @pytest.mark.parametrize(
     ("names", "unlabelled", "message"),
     [
-        (("a", "b"), ("b",), "value 'b' belongs to class 'b' of labels and is also in unlabelled; keep it in one"),
-        (("a", "b"), (0,), "value '0' belongs to class 'a' of labels and is also in unlabelled"),
-        ({"a": ("x", None), "b": "y"}, (None,), "value null belongs to class 'a' of labels and is also in unlabelled"),
+        (
+            ("a", "b"),
+            ("b",),
+            "the value 'b' represents the class 'b' in `labels` and is also in `unlabelled`; remove the "
+            "value from one of the two",
+        ),
+        (
+            ("a", "b"),
+            (0,),
+            "the value '0' represents the class 'a' in `labels` and is also in `unlabelled`; remove the "
+            "value from one of the two",
+        ),
+        (
+            {"a": ("x", None), "b": "y"},
+            (None,),
+            "the value null represents the class 'a' in `labels` and is also in `unlabelled`; remove the "
+            "value from one of the two",
+        ),
     ],
 )
 def test_a_value_of_a_class_and_of_unlabelled_is_refused(
@@ -212,8 +230,9 @@ def test_class_of_is_what_read_labels_accepts() -> None:
 def test_values_that_are_no_names_must_be_mapped(name: str) -> None:
     with pytest.raises(
         DataError,
-        match=r"\(2 rows\) cannot be printed as a name.*map names to the source's values "
-        r"in labels",
+        match=r"\(2 rows\) cannot be printed as a name because it is blank, longer than.*characters or "
+        r"contains control characters; set `labels` to a mapping of names to the source's values: "
+        r"\{name: value, ...\}",
     ):
         _read([name, "fine", name])
     assert _numbers(_read([name, "fine", name], names={"odd": name, "fine": "fine"})) == [[0, 1, 0]]
@@ -227,7 +246,11 @@ def test_markup_is_a_name() -> None:
 def test_a_column_of_too_many_values_is_no_label_column() -> None:
     assert len(_read([f"c{row}" for row in range(MOST_CLASSES)]).names) == 1_000
     many = [f"c{row:04d}" for row in range(MOST_CLASSES + 1)] * 2
-    message = "it has 1,001 distinct values in 2,002 rows (such as 'c0000'), but labels are classes here"
+    message = (
+        "the label column has 1,001 distinct values in 2,002 rows (such as 'c0000'), so it seems to "
+        "contain ids, texts or measurements instead of classes; set `columns.label` to another column, "
+        "or list these values in `labels` if each is a class"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         _read(many)
     assert _read(many, names=tuple(dict.fromkeys(many))).numbers["split0"].max() == 1_000
@@ -235,7 +258,13 @@ def test_a_column_of_too_many_values_is_no_label_column() -> None:
 
 @pytest.mark.parametrize("values", [[[1, 2], [0]], [{"a": 1}], [b"x"]])
 def test_a_row_has_one_label(values: list[Any]) -> None:
-    with pytest.raises(DataError, match=r"split 'split0': the label column holds .*, but a row has one label"):
+    with pytest.raises(
+        DataError,
+        match=r"but a label is a single text or number; set `columns.label` to another column "
+        r"\(`columns.annotators` is for several annotators' labels\).*but a label is a single text or "
+        r"number; set `columns.label` to another column \(`columns.annotators` is for several annotators' "
+        r"labels\)",
+    ):
         _read(values)
 
 
@@ -253,8 +282,16 @@ def test_whole_numbers_of_two_files_are_one_class_each() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["entailment", "neutral", "-1"], "label '-1' occurs next to names such as 'entailment'; add -1 to unlabelled"),
-        (["a", " A", "b"], "labels ' A', 'a' differ in case or spaces only; write them alike"),
+        (
+            ["entailment", "neutral", "-1"],
+            "the label '-1' is a number, but other labels are names such as 'entailment'; add -1 to "
+            "`unlabelled` if such rows have no label, or list all classes in `labels`",
+        ),
+        (
+            ["a", " A", "b"],
+            "the labels ' A', 'a' differ in case or spaces only; write these labels alike in the source, "
+            "or set `labels` to a mapping of names to values:",
+        ),
         ([True, "true", "no"], "labels 'True', 'true' differ in case"),
     ],
 )
@@ -264,5 +301,8 @@ def test_values_found_that_can_hardly_be_classes_are_refused(values: list[Any], 
 
 
 def test_names_of_a_list_that_are_one_value_are_refused() -> None:
-    with pytest.raises(DataError, match=r"labels: value '1' is listed for '1' and for '1\.0'; keep it in one"):
+    with pytest.raises(
+        DataError,
+        match="`labels` gives the value '1' to the classes '1' and '1.0'; remove it from one of the two classes",
+    ):
         _read([1, 0], names=("1", "1.0", "0"))

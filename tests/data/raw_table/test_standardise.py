@@ -44,7 +44,9 @@ def test_numbers_are_kept_and_found_again(build: Build, tmp_path: Path) -> None:
 
 def test_columns_that_are_all_constant_are_refused(build: Build) -> None:
     with pytest.raises(
-        DataError, match="all 2 feature columns are constant in the 2 train rows, so they carry no information"
+        DataError,
+        match="standardise: all 2 feature columns are constant in the 2 train rows, so they contain no "
+        "information; correct `columns.features` or the source",
     ):
         Scale.of(_examples(build, [[1, 5], [1, 5]], [[3, 7]]))
 
@@ -56,11 +58,18 @@ def test_rounding_makes_no_column_vary(build: Build) -> None:
 
 def test_numbers_beyond_float32_are_refused(build: Build) -> None:
     examples = _examples(build, [[0, 1e-30], [0, 2e-30]], [[0, 3e38]])
-    with pytest.raises(DataError, match="a feature of row id 2 exceeds float32 after division by the train"):
+    with pytest.raises(
+        DataError,
+        match="standardise: a feature of the row with the id 2 exceeds the range of float32 after division by "
+        "the train rows' standard deviation; correct the value in the source",
+    ):
         Scale.of(examples).applied(examples)
 
 
 def test_rows_of_another_kind_are_refused(build: Build) -> None:
     examples = build({"train": {"text": ["a", "b"], "label": [0, 1]}}).examples
-    with pytest.raises(DataError, match="standardise is for feature vectors, but the rows are text; leave"):
+    with pytest.raises(
+        DataError,
+        match="`standardise` is for feature vectors, but the rows are of the kind 'text'; remove `standardise`",
+    ):
         Scale.of(examples)

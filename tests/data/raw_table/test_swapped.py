@@ -28,9 +28,8 @@ def test_many_labels_beside_few_texts_are_suspected(rows: int, labels: int, text
 @pytest.mark.parametrize("names", [("spam", "ham"), {"bad": "spam", "good": ("ham", "eggs")}])
 def test_labels_that_are_refused_are_found_in_the_texts_column(build: Build, names: object) -> None:
     hint = (
-        r"is not one of the classes in labels, .*; columns.text and columns.label seem to be swapped: 'label' has 2 "
-        r"distinct values "
-        r"and 'text' has texts; swap the two names"
+        r"rows\) is not one of the classes in `labels`.*; columns.text and columns.label seem to be "
+        r"swapped: 'label' has 2 distinct values and 'text' has texts; swap the two names"
     )
     with pytest.raises(DataError, match=hint):
         build({"train": EXCHANGED}, COLUMNS, label_names=names)
@@ -38,7 +37,12 @@ def test_labels_that_are_refused_are_found_in_the_texts_column(build: Build, nam
 
 def test_more_texts_than_classes_can_be_are_found_too(build: Build) -> None:
     many = {"text": [f"a text, the {n}th" for n in range(1_001)], "label": [("a", "b")[n % 2] for n in range(1_001)]}
-    with pytest.raises(DataError, match=r"looks like ids, free text .*; columns.text and columns.label seem to be"):
+    with pytest.raises(
+        DataError,
+        match="so it seems to contain ids, texts or measurements instead of classes; set `columns.label` to "
+        "another column, or list these values in `labels` if each is a class.*; columns.text and "
+        "columns.label seem to be",
+    ):
         build({"train": many}, COLUMNS)
 
 
@@ -53,11 +57,11 @@ def test_more_texts_than_classes_can_be_are_found_too(build: Build) -> None:
 def test_texts_that_cannot_be_read_do_not_hide_why_labels_were_refused(texts: pa.Array) -> None:
     table = pa.table({"text": texts, "label": ["yes", "no", "yes", "no"]})
     columns = ColumnsSpec(text="text", label="label")
-    with pytest.raises(DataError, match=r"label 'no' \(2 rows\) is not one of the classes in labels, \['0', '1'\]"):
+    with pytest.raises(DataError, match=r"label 'no' \(2 rows\) is not one of the classes in `labels`, \['0', '1'\]"):
         build_raw_table({"train": table}, columns=columns, label_names=("0", "1"), unlabelled=(), limit=None, seed=0)
 
 
 def test_other_mistakes_with_labels_have_no_such_hint(build: Build) -> None:
-    with pytest.raises(DataError, match="is not one of the classes in labels") as error:
+    with pytest.raises(DataError, match=r"rows\) is not one of the classes in `labels`") as error:
         build({"train": EXCHANGED}, {"text": "text"}, label_names=("spam", "hum"))
     assert "exchanged" not in str(error.value)

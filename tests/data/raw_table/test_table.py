@@ -77,7 +77,7 @@ def test_same_id_may_stand_in_two_splits(build: Build) -> None:
             {"train": {"text": ["a", "b"], "label": ["yes", "-"]}},
             "has only the class 'yes' in 1 row, and filtering needs",
         ),
-        ({"train": TRAIN, "dev": {"text": ["a"], "label": ["-"]}}, "split 'dev' has no labelled row; correct the"),
+        ({"train": TRAIN, "dev": {"text": ["a"], "label": ["-"]}}, "split 'dev' has no labelled rows; correct the"),
         ({"train": TRAIN, "dev": {"text": pa.array([], pa.string()), "label": []}}, "split 'dev' has no rows; correct"),
         ({"train": TRAIN, "dev": {"txt": ["a"], "label": ["no"]}}, "split 'dev' has no column 'text'"),
         (
@@ -154,7 +154,7 @@ def test_limit_takes_whole_groups_and_never_more_than_asked(limit: int, seed: in
 def test_limit_that_leaves_one_class_or_nothing_says_so(build: Build) -> None:
     with pytest.raises(DataError, match=r"split 'train' has only the class .*; the limit keeps only 1 rows, so raise"):
         build({"train": _balanced(8)}, limit={"train": 1})
-    with pytest.raises(DataError, match="split 'dev' has no labelled row; the limit keeps only 1 rows, so raise"):
+    with pytest.raises(DataError, match="split 'dev' has no labelled rows; the limit keeps only 1 rows, so raise"):
         build({"dev": _balanced(8)}, {"text": "text", "group": "pair"}, limit={"dev": 1})
 
 
@@ -216,7 +216,9 @@ def test_groups_in_some_feature_splits_only_are_refused(build: Build) -> None:
 def test_amounts_are_no_classes_unless_they_are_listed(build: Build, labels: list[Any]) -> None:
     splits = {"train": {"text": ["a", "b", "c"], "label": labels}}
     with pytest.raises(
-        DataError, match=r"column 'label' holds numbers with fractions \(such as 0.5\), which are amounts"
+        DataError,
+        match=r"column 'label' contains numbers with fractions \(such as 0.5\), which are amounts and not "
+        r"classes",
     ):
         build(splits)
     assert build(splits, label_names=("0.5", "1", "2", "1.5")).examples.labels[0] == 0
@@ -286,7 +288,7 @@ def test_group_written_as_number_and_as_text_is_one_group() -> None:
 @pytest.mark.parametrize("missing", [None, np.nan])
 def test_missing_groups_are_counted(missing: Any) -> None:
     table = pa.table({"g": pa.array([1.0, missing, missing], pa.float64())})
-    with pytest.raises(DataError, match=r"column 'g' has no group in 2 rows \(first: row 2\); every row needs one"):
+    with pytest.raises(DataError, match=r"column 'g' has no group in 2 rows \(first: row 2\); give every row a group"):
         group_numbers({"dev": table}, "g")
 
 
@@ -334,10 +336,22 @@ def test_the_seed_decides_the_draw() -> None:
 @pytest.mark.parametrize(
     ("holdout", "message"),
     [
-        ({"test": 100}, r"holdout\.test is 100, which is 100 rows, but train has only 100 rows left and must keep"),
+        (
+            {"test": 100},
+            "`holdout.test` is 100, which is 100 rows, but only 100 train rows are left, and some must "
+            "remain; lower `holdout.test`",
+        ),
         ({"test": 5_000}, r"holdout\.test is 5,000, more than the 100 train rows; set at most 100, or a"),
-        ({"test": 60, "dev": 0.5}, r"holdout\.dev is 0\.5, which is 50 rows, but train has only 40 rows left"),
-        ({"test": 0.001}, r"holdout\.test is 0\.001, and this share of the 100 train rows rounds to 0 rows; set a"),
+        (
+            {"test": 60, "dev": 0.5},
+            "`holdout.dev` is 0.5, which is 50 rows, but only 40 train rows are left, and some must "
+            "remain; lower `holdout.dev`",
+        ),
+        (
+            {"test": 0.001},
+            "`holdout.test` is 0.001, but this share of the 100 train rows rounds to 0 rows; set it to a "
+            "share of at least",
+        ),
     ],
 )
 def test_sizes_that_cannot_be_met_are_refused(holdout: dict[str, int | float], message: str) -> None:
@@ -346,7 +360,11 @@ def test_sizes_that_cannot_be_met_are_refused(holdout: dict[str, int | float], m
 
 
 def test_groups_larger_than_the_draw_are_refused() -> None:
-    with pytest.raises(DataError, match=r"holdout\.test draws whole groups, and every group has more than 5 rows"):
+    with pytest.raises(
+        DataError,
+        match="`holdout.test` draws whole groups, but every group has more than 5 rows; raise `holdout.test`, "
+        "or set `columns.group` to another column",
+    ):
         hold_out(LABELS, np.arange(100) // 10, {"test": 5}, seed=0)
 
 

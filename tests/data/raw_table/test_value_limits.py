@@ -21,7 +21,10 @@ def _zeros(sizes: list[int]) -> pa.Array:
 def test_cell_of_two_gibibytes_is_refused_by_its_length_alone() -> None:
     before = pa.total_allocated_bytes()
     column = pa.chunked_array([pa.array(["a"], pa.large_string()), _zeros([3, 2**31])])
-    message = "split 'dev': column 'x' holds 2,048.0 MiB in row 3, but one value may have 16 MiB; shorten it or drop"
+    message = (
+        "split 'dev': the value in column 'x', row 3, has 2,048.0 MiB, but at most 16 MiB are allowed; "
+        "shorten the value or delete the row in the source"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         check_texts("split 'dev'", "x", column)
     assert pa.total_allocated_bytes() - before < 10_000
@@ -33,13 +36,18 @@ def test_long_texts_of_any_type_are_refused_and_the_longest_allowed_pass(kind: s
     column = {"string": texts, "view": texts.cast(pa.string_view()), "dictionary": texts.dictionary_encode()}[kind]
     check_texts("split 'dev'", "x", pa.chunked_array([column.slice(0, 3)]))
     for start in (0, 1):
-        with pytest.raises(DataError, match=f"column 'x' holds 16.0 MiB in row {4 - start}, but"):
+        with pytest.raises(DataError, match=f"the value in column 'x', row {4 - start}, has 16.0 MiB, but at most"):
             check_texts("split 'dev'", "x", pa.chunked_array([column.slice(start)]))
 
 
 def test_rows_of_a_value_are_named_where_they_are_not_its_position() -> None:
     values = pa.chunked_array([pa.array(["a", "aaa"])])
-    with pytest.raises(DataError, match=r"column 'x' holds 0\.0 MiB in row 8, but one value may have 0 MiB"):
+    with pytest.raises(
+        DataError,
+        match=r"the value in column 'x', row 8, has 0.0 MiB, but at most 0 MiB are allowed; shorten the value "
+        r"or delete the row in the source \(in a csv file, an unclosed quote joins many rows into one "
+        r"value\)",
+    ):
         check_sizes("file 'a'", "x", values, 2, rows=np.array([6, 7]))
     broken = pa.Array.from_buffers(pa.string(), 2, pa.array([b"a", b"\xff"]).buffers())
     with pytest.raises(DataError, match="file 'a': column 'x' holds bytes that are not UTF-8 in row 8"):
@@ -55,7 +63,7 @@ def test_bytes_that_are_no_utf8_are_refused_with_their_row(kind: str) -> None:
     encoded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 2]), broken)
     column = {"string": broken, "large_string": large, "view": view, "dictionary": encoded}[kind]
     with pytest.raises(
-        DataError, match="column 'x' holds bytes that are not UTF-8 in row 4; write the source's text as"
+        DataError, match="column 'x' contains bytes that are not UTF-8 in row 4; save the source's text as UTF-8"
     ):
         check_texts("split 'dev'", "x", pa.chunked_array([column.slice(0, 1), column]))
 

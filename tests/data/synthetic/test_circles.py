@@ -123,5 +123,9 @@ def test_list_column_holds_each_row_as_float32() -> None:
 
 def test_list_column_refuses_more_values_than_32_bits_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic, "_LIST_VALUES", 5)
-    with pytest.raises(DataError, match="3 rows of 2 features are 6 numbers, but a split can hold 5; set limit"):
+    with pytest.raises(
+        DataError,
+        match="3 rows of 2 features are 6 numbers, but a split can contain at most 5; set `limit`, or use "
+        "fewer features",
+    ):
         list_column(np.zeros((3, 2)))

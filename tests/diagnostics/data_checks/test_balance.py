@@ -60,11 +60,11 @@ def test_what_one_class_gains_others_lose(before: list[int], after: list[int]) -
 
 
 def test_a_set_without_rows_has_no_shares() -> None:
-    with pytest.raises(InvalidInputError, match="'after' has 0 rows"):
+    with pytest.raises(InvalidInputError, match="`after` has no rows"):
         class_shares_moved(np.array([0, 1]), np.array([], dtype=np.int64), classes=2)
 
 
 @pytest.mark.parametrize("label", [-1, 2])
 def test_a_class_number_out_of_range_is_refused(label: int) -> None:
-    with pytest.raises(InvalidInputError, match=r"'before' holds class numbers from .* there are 2 classes"):
+    with pytest.raises(InvalidInputError, match=r"`before` has class numbers from .*, but `classes` is 2"):
         class_shares_moved(np.array([0, label]), np.array([0]), classes=2)

@@ -36,5 +36,5 @@ def test_trainings_of_other_rows_and_epochs_are_averaged_over() -> None:
 
 def test_a_row_that_an_epoch_lacks_is_refused() -> None:
     table = dynamics([1, 2], ([0.0, 1.0], [False, True]), ([1.0, 1.0], [True, True])).slice(0, 3)
-    with pytest.raises(InvalidInputError, match="training 0 has row 2 1 times in 2 epochs"):
+    with pytest.raises(InvalidInputError, match="row 2 occurs 1 times in the 2 epochs of training 0"):
         data_map([table])

@@ -173,7 +173,7 @@ def test_shares_add_up(drawn: list[tuple[bool, int]]) -> None:
 
 
 def test_rows_that_are_neither_kept_nor_removed_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="1 of 3 rows are neither kept nor removed"):
+    with pytest.raises(InvalidInputError, match="`kept` is null in 1 of 3 rows"):
         label_shares(rows_of([True, None, False]), label_names=("no", "yes"))
 
 

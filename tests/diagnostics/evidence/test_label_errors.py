@@ -83,7 +83,7 @@ def test_swapped_labels_are_found() -> None:
 
 
 def test_what_cannot_be_listed_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="most is 0; list at least 1 row"):
+    with pytest.raises(InvalidInputError, match="`most` is 0; set it to at least 1"):
         suspects(rows_of([0.5]), examples_of(1), most=0)
     with pytest.raises(DataError, match="1 of 2 row ids are not in this table"):
         suspects(rows_of([0.5, 0.5]), examples_of(1))

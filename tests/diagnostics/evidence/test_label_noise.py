@@ -53,8 +53,8 @@ def test_a_rare_class_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("codes", "shape", "message"),
     [
-        (np.zeros(3, int), (2, 2), r"probabilities have shape \(2, 2\) for 3 labels"),
-        (np.array([0, 2]), (2, 2), "labels go up to 2, but there are 2 probabilities"),
+        (np.zeros(3, int), (2, 2), r"`probabilities` has shape \(2, 2\), but there are 3 labels"),
+        (np.array([0, 2]), (2, 2), "the largest class number is 2, but `probabilities` has 2 columns"),
     ],
 )
 def test_what_does_not_fit_is_refused(codes: np.ndarray, shape: tuple[int, int], message: str) -> None:

@@ -67,8 +67,8 @@ def test_of_many_rows_a_sample_is_asked_about() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"removed": np.ones(2, bool)}, "row 101 is both kept and removed"),
-        ({"removed": np.ones(3, bool)}, r"have \[2, 2, 2, 2, 3\] rows"),
+        ({"removed": np.ones(2, bool)}, "row 101 is both in `kept` and in `removed`"),
+        ({"removed": np.ones(3, bool)}, r"have lengths \[2, 2, 2, 2, 3\]"),
     ],
 )
 def test_what_does_not_fit_is_refused(options: dict[str, Any], message: str) -> None:

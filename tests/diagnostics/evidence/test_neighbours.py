@@ -170,11 +170,11 @@ def test_means_of_fewer_values_than_asked_for() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"have \[2, 3, 2, 2\] rows; give each one entry"):
+    with pytest.raises(InvalidInputError, match=r"have lengths \[2, 3, 2, 2\]; give each of them one entry"):
         distances_of([[1], [1]], [0, 1, 0], [1, 1], [1, 1])
-    with pytest.raises(InvalidInputError, match="none of 2 rows is a train row"):
+    with pytest.raises(InvalidInputError, match="`in_train` is False for all 2 rows"):
         distances_of([[1], [1]], [0, 1], [0, 0], [1, 1])
-    with pytest.raises(InvalidInputError, match="features of row 1 are NaN or infinite"):
+    with pytest.raises(InvalidInputError, match="a feature of row 1 is NaN or infinite"):
         distances_of([[1], [np.nan]], [0, 1], [1, 1], [1, 1])
 
 

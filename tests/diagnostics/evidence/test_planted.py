@@ -85,7 +85,9 @@ def test_shares_of_nothing_are_null() -> None:
 
 
 def test_an_attribute_that_the_rows_lack_is_named() -> None:
-    with pytest.raises(InvalidInputError, match=r"planted names the attribute 'cue', but the rows have \['mark'\]"):
+    with pytest.raises(
+        InvalidInputError, match=r"names the attribute 'cue', but the rows have the attributes \['mark'\]"
+    ):
         planted_removed(rows_of(), examples_of(), {"cue": ("right",)})
 
 

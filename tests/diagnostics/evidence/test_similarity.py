@@ -112,7 +112,7 @@ def test_nothing_removed_is_a_table_without_rows() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"have \[2, 3, 3, 3, 3\] rows; give each one entry"):
+    with pytest.raises(InvalidInputError, match=r"have lengths \[2, 3, 3, 3, 3\]; give each of them one entry"):
         found(np.ones((2, 2)), [0, 0, 1], np.ones(3, bool))
     features = np.ones((4, 2))
     features[1] = np.nan

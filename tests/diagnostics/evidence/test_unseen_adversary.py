@@ -126,7 +126,7 @@ def test_pixels_are_means_over_a_grid(make_examples: Make) -> None:
 
 def test_an_image_that_does_not_decode_is_named(make_examples: Make) -> None:
     examples = images(make_examples, [b"no image"] * 10, [0, 1] * 5)
-    with pytest.raises(DataError, match=r"image of row 100 cannot be decoded .*repair or remove it"):
+    with pytest.raises(DataError, match=r"image of row 100 cannot be decoded .*repair the image or remove the row"):
         unseen_adversary(examples, {}, seed=0)
 
 
@@ -167,5 +167,5 @@ def test_one_class_rare_classes_and_nothing_kept(make_examples: Make) -> None:
 
 def test_rows_from_elsewhere_are_refused(make_examples: Make) -> None:
     examples, _ = planted_texts(make_examples, 50)
-    with pytest.raises(InvalidInputError, match=r"'a' keeps 2 rows, of which 1 are among the 50 train rows"):
+    with pytest.raises(InvalidInputError, match=r"'a' kept 2 rows, but only 1 of these are among the 50 train rows"):
         unseen_adversary(examples, {"a": np.array([100, 999])}, seed=0)

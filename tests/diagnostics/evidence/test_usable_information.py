@@ -21,7 +21,7 @@ def test_a_probability_of_nought_is_the_smallest_number_of_float32() -> None:
 
 @pytest.mark.parametrize(
     ("probability", "message"),
-    [([0.5], "1 probabilities for 2 labels"), ([0.5, 1.5], "label_probability goes from 0.5 to 1.5")],
+    [([0.5], "1 probabilities for 2 labels"), ([0.5, 1.5], "`label_probability` ranges from 0.5 to 1.5")],
 )
 def test_what_is_no_probability_is_refused(probability: list[float], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):

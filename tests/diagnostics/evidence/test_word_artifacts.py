@@ -284,10 +284,10 @@ sys.stdout.write(" ".join(word_artifacts(examples, np.arange(2), seed=0, min_row
 
 
 def test_inputs_are_checked(planted: Examples) -> None:
-    with pytest.raises(InvalidInputError, match=r"1 of the kept rows are not among the examples \(first: 777\)"):
+    with pytest.raises(InvalidInputError, match=r"1 kept rows are not among the examples \(the first is row 777\)"):
         word_artifacts(planted, np.array([1, 777]), seed=0)
     features = pa.table({"row_id": [0], "label": [0], "features": [[1.0]]})
-    with pytest.raises(InvalidInputError, match="rows of features have no words"):
+    with pytest.raises(InvalidInputError, match="the rows are features and have no words"):
         word_artifacts(Examples(features, ("no", "yes")), np.array([0]), seed=0)
 
 
@@ -295,7 +295,7 @@ def test_inputs_are_checked(planted: Examples) -> None:
     "setting", [{"draws": 1}, {"top": 0}, {"min_rows": 0}, {"significance": 0.0}, {"significance": 1.0}]
 )
 def test_settings_are_checked(planted: Examples, setting: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match="the next two at least 1, significance between 0 and 1"):
+    with pytest.raises(InvalidInputError, match="and `significance` to between 0 and 1"):
         word_artifacts(planted, ALL, seed=0, **setting)
 
 

@@ -211,12 +211,12 @@ def test_what_is_saved_makes_the_same_vectors(
 
 def test_a_checkpoint_that_fits_passes(bert_folder: Path) -> None:
     check_contextual_checkpoint(str(bert_folder), revision=None, max_length=32)
-    with pytest.raises(ModelError, match=r"max_length 33 is more than the 32 tokens"):
+    with pytest.raises(ModelError, match=r"`max_length` is 33, but the checkpoint .* at most 32 tokens"):
         check_contextual_checkpoint(str(bert_folder), revision=None, max_length=33)
 
 
 def test_what_is_no_encoder_is_refused(bert_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"checkpoint folder .*gone' does not exist"):
+    with pytest.raises(ModelError, match=r"checkpoint .*gone' is a folder that does not exist"):
         check_contextual_checkpoint(str(tmp_path / "gone"), revision=None, max_length=8)
     with quiet_libraries():
         BertTokenizer.from_pretrained(bert_folder).save_pretrained(tmp_path)
@@ -234,7 +234,7 @@ def test_weights_of_something_else_are_refused(bert_folder: Path, tmp_path: Path
     with pytest.raises(ModelError, match=r"lacks 10 weights of a BertModel \(first: encoder.layer.0.attention"):
         pretrained_vectors(str(broken), revision=None)
     (broken / "model.safetensors").write_bytes(b"no weights")
-    with pytest.raises(ModelError, match=r"contextual .*broken' cannot be loaded \(model.safetensors is cut short"):
+    with pytest.raises(ModelError, match=r"checkpoint .*broken' cannot be loaded \(model.safetensors is truncated"):
         pretrained_vectors(str(broken), revision=None)
 
 

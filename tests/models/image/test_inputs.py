@@ -64,7 +64,7 @@ def test_a_palette_with_transparency_is_no_warning(table: Callable[..., Examples
 
 @pytest.mark.parametrize("content", [b"no image", b"", _encoded(Image.new("RGB", (64, 64)), "JPEG")[:400]])
 def test_a_broken_image_is_named_by_its_row_id(table: Callable[..., Examples], content: bytes) -> None:
-    with pytest.raises(DataError, match=r"the image of row 100 cannot be decoded.*repair or remove it"):
+    with pytest.raises(DataError, match=r"the image of row 100 cannot be decoded.*repair the image or remove the row"):
         ImageInputs(_one_image(table, content), _preparation(8))
 
 
@@ -117,7 +117,7 @@ def test_broken_train_images_are_named_when_parts_are_cut(table: Callable[..., E
         augmentation=np.random.default_rng(0),
     )
     state = random.getstate()
-    with pytest.raises(DataError, match=r"the image of row 100 cannot be decoded.*repair or remove it"):
+    with pytest.raises(DataError, match=r"the image of row 100 cannot be decoded.*repair the image or remove the row"):
         inputs.batch([0])
     assert random.getstate() == state
 
@@ -135,7 +135,8 @@ def test_only_kinds_of_the_allow_list_are_opened(
 ) -> None:
     monkeypatch.setattr("subprocess.check_call", lambda *_, **__: pytest.fail("another program is run"))
     with pytest.raises(
-        DataError, match=r"the image of row 100 cannot be decoded \(.*; repair or remove it in the source"
+        DataError,
+        match=r"the image of row 100 cannot be decoded \(.*; repair the image or remove the row in the source",
     ):
         decode_image(_one_image(table, HOSTILE[name]), 0)
 

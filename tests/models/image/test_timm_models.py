@@ -22,9 +22,11 @@ def _same_weights() -> Iterator[None]:
 
 
 def test_unknown_architectures_get_suggestions() -> None:
-    with pytest.raises(ModelError, match=r"architecture 'resnet-18' is not in timm .*did you mean .*resnet18"):
+    with pytest.raises(
+        ModelError, match=r"`architecture` is 'resnet-18', which timm .* does not have; did you mean .*resnet18"
+    ):
         check_image_model("resnet-18", checkpoint=None)
-    with pytest.raises(ModelError, match=r"'hf-hub:some/model' is not in timm"):
+    with pytest.raises(ModelError, match=r"'hf-hub:some/model', which timm .* does not have"):
         check_image_model("hf-hub:some/model", checkpoint=None)
     check_image_model("test_resnet.r160_in1k", checkpoint=None)
 
@@ -33,7 +35,7 @@ def test_a_checkpoint_that_is_no_safetensors_file_is_refused(tmp_path: Path) -> 
     broken = tmp_path / "weights.bin"
     broken.write_bytes(b"\x80\x04 pickled")
     for path in (broken, tmp_path / "gone.safetensors"):
-        with pytest.raises(ModelError, match=r"is not a safetensors file that can be read"):
+        with pytest.raises(ModelError, match=r"cannot be read as a safetensors file"):
             check_image_model("test_resnet", checkpoint=str(path))
 
 
@@ -78,7 +80,9 @@ def test_dropout_and_stochastic_depth_are_timms_and_saved(tmp_path: Path) -> Non
 
 
 def test_a_dropout_that_an_architecture_lacks_is_named() -> None:
-    with pytest.raises(ModelError, match=r"'densenet121' has no drop_path_rate; leave drop_path out, or choose"):
+    with pytest.raises(
+        ModelError, match=r"'densenet121', which has no `drop_path_rate`; leave `drop_path` out, or choose"
+    ):
         new_image_model("densenet121", checkpoint=None, image_size=32, label_names=NAMES, drop_path=0.2)
 
 
@@ -101,7 +105,7 @@ def test_weights_of_a_file_are_loaded_except_a_head_for_other_labels(tmp_path: P
 def test_weights_of_another_architecture_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     save_file(timm.create_model("test_vit", num_classes=2).state_dict(), path)
-    with pytest.raises(ModelError, match=r"lacks \d+ of \d+ weights of test_resnet .*same architecture"):
+    with pytest.raises(ModelError, match=r"in which \d+ of \d+ weights of test_resnet .*same architecture"):
         new_image_model("test_resnet", checkpoint=str(path), image_size=32, label_names=NAMES)
 
 
@@ -109,12 +113,14 @@ def test_a_saved_model_that_is_cut_short_is_refused(tmp_path: Path) -> None:
     new_image_model("test_resnet", checkpoint=None, image_size=32, label_names=NAMES).save_pretrained(tmp_path)
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    with pytest.raises(ModelError, match=r"image encoder \(model.safetensors is cut short or damaged: .*materialise"):
+    with pytest.raises(ModelError, match=r"image encoder \(model.safetensors is truncated or damaged: .*materialise"):
         saved_image_model(tmp_path)
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"holds no readable image encoder .*materialise warmup_models again"):
+    with pytest.raises(
+        ModelError, match=r"holds no readable image encoder .*materialise the asset `warmup_models` again"
+    ):
         saved_image_model(tmp_path)
 
 

@@ -143,7 +143,7 @@ def test_the_default_batch_trains_as_if_it_were_named(
 
 
 def test_texts_without_words_are_refused(table: Callable[..., Examples]) -> None:
-    with pytest.raises(DataError, match="the texts of 2 train rows hold no words for a vocabulary"):
+    with pytest.raises(DataError, match="the texts of 2 train rows contain no words, so no vocabulary"):
         _new(BAG, table([0, 1], LABELS, text=["", " "], text_pair=["", ""]))
 
 
@@ -153,7 +153,7 @@ def test_a_folder_with_another_model_is_refused(keyword_pairs: Callable[..., Exa
     (tmp_path / "vocabulary.json").write_text('["a"]', encoding="utf-8")
     with pytest.raises(
         ModelError,
-        match=r"no readable siamese model \(it has vectors of 14 words, but a vocabulary "
-        r"of 3",
+        match=r"no readable siamese model \(the model has vectors of 14 words, but its vocabulary has "
+        r"3",
     ):
         saved_classifier(BAG, tmp_path, LABELS)

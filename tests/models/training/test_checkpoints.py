@@ -190,7 +190,7 @@ def test_a_checkpoint_that_is_no_state_is_never_unpickled(tmp_path: Path, damage
     assert lines[0].endswith(")")
     assert "weights_only" not in lines[0]
     if "evil" in damage:
-        assert "state.pt is damaged or holds other things than tensors; only tensors are unpickled" in lines[0]
+        assert "state.pt is damaged or contains objects that are not tensors" in lines[0]
 
     path = store.folder / "best-3.pt"
     torch.save({"epochs": []}, path)

@@ -98,8 +98,9 @@ def test_what_ended_far_from_any_use_has_diverged(losses: tuple[float, ...], kep
 def test_the_numbers_are_named() -> None:
     with pytest.raises(
         ModelError,
-        match=r"training diverged: the loss of epoch 2 is 16.5. Before the first step it was 1.5, and guessing among 5 "
-        r"classes gives 1.609; lower learning_rate \(now 0.5\)",
+        match=r"training diverged: the loss of epoch 2 is 16.5, but the loss before the first step was 1.5 and "
+        r"guessing among 5 "
+        r"classes gives 1.609; lower `learning_rate` \(now 0.5\)",
     ):
         _check(1.5, 2.0, 16.5, classes=5)
     _check(1.5, 2.0, 16.0, classes=5)

@@ -97,11 +97,11 @@ def test_given_rows_leave_the_train_rows_alone(table: Callable[..., Examples]) -
             9,
             0.05,
             1,
-            r"share 0.05 holds back 0 of 9 rows and leaves 9 to train on; it needs at least 1 held-back "
+            r"`share` 0.05 holds back 0 of 9 rows and leaves 9 to train on, but at least 1 held-back "
             r"row and 2",
         ),
-        (2, 0.3, 1, r"share 0.3 holds back 1 of 2 rows and leaves 1"),
-        (12, 0.2, 6, r"share 0.2 holds back 0 of 12 rows and leaves 12.*whole groups"),
+        (2, 0.3, 1, r"`share` 0.3 holds back 1 of 2 rows and leaves 1"),
+        (12, 0.2, 6, r"`share` 0.2 holds back 0 of 12 rows and leaves 12.*whole groups"),
     ],
 )
 def test_too_few_rows_are_an_error(
@@ -115,9 +115,9 @@ def test_too_few_rows_are_an_error(
 
 def test_a_split_without_rows_is_an_error(table: Callable[..., Examples]) -> None:
     examples = table([0, 1], NAMES, text=["x"] * 2)
-    with pytest.raises(DataError, match=r"split 'dev' holds back 0 of 2 rows and leaves 2"):
+    with pytest.raises(DataError, match=r"`split` 'dev' holds back 0 of 2 rows and leaves 2"):
         training_rows(examples, EarlyStoppingSpec(split="dev"), examples.select([]), seed=0)
-    with pytest.raises(ModelError, match=r"early_stopping.split names 'dev', but its rows were not given"):
+    with pytest.raises(ModelError, match=r"`early_stopping.split` is 'dev', but the rows of that split were not given"):
         training_rows(examples, EarlyStoppingSpec(split="dev"), None, seed=0)
 
 

@@ -117,8 +117,8 @@ def test_a_single_row_that_does_not_fit_is_an_error(
     sizes = small_card(0)
     with pytest.raises(
         ModelError,
-        match=r"memory ran out with batch_size 10 computed one row at a time and max_length 24 \(CUDA out of memory"
-        r".*\); lower max_length, choose a smaller model or free the device's memory",
+        match=r"memory ran out with `batch_size` 10, .* one row at a time, and `max_length` 24 \(CUDA out of memory"
+        r".*\); lower `max_length`, choose a smaller model, or free memory of the device",
     ):
         _train(text_settings, keyword_pairs(20), tmp_path, [])
     assert sizes == [10, 5, 2, 1]

@@ -112,10 +112,18 @@ def test_weights_of_zero_leave_the_model_as_it_was(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_pairs_is_refused() -> None:
-    with pytest.raises(ValidationError, match=r"batch_size 6 is no multiple of 4 \(2 x gradient_accumulation\)"):
+    with pytest.raises(
+        ValidationError,
+        match=r"`batch_size` is 6, but with `loss: bradley_terry` it must be a multiple of 4 \(2 x "
+        r"`gradient_accumulation`\); change `batch_size`",
+    ):
         _spec(batch_size=6, gradient_accumulation=2)
-    with pytest.raises(ValidationError, match="but early_stopping is about the labels of single rows"):
+    with pytest.raises(
+        ValidationError,
+        match="`loss` is 'bradley_terry', but `early_stopping` works only with the labels of single rows; "
+        "remove `early_stopping`",
+    ):
         _spec(early_stopping={})
     table = _answers(4).table.drop_columns(["group", "question"])
-    with pytest.raises(ModelError, match="the dataset's rows are not right and wrong answers of questions"):
+    with pytest.raises(ModelError, match="the dataset's rows are not right and wrong answers to questions"):
         check_model(_spec(), Examples(table, ("right", "wrong")))

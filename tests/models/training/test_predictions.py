@@ -60,7 +60,7 @@ def _one_word_is_nan(settings: TextModelSpec, examples: Examples) -> tuple[Neura
 
 
 @pytest.mark.parametrize(
-    ("precision", "remedy"), [("float32", ""), ("bfloat16", " or set precision to float32 instead of bf")]
+    ("precision", "remedy"), [("float32", ""), ("bfloat16", " or set `precision` to float32 instead of bf")]
 )
 def test_logits_that_are_no_numbers_are_an_error(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], precision: Precision, remedy: str
@@ -71,7 +71,7 @@ def test_logits_that_are_no_numbers_are_an_error(
     message = (
         f"the model's outputs are not finite numbers for {hit.sum()} of 30 rows, probably because the training "
         "diverged; "
-        f"lower learning_rate (now 0.005){remedy}"
+        f"lower `learning_rate` (now 0.005){remedy}"
     )
     with pytest.raises(ModelError, match=re.escape(message)):
         predict(classifier, examples, device=DeviceSettings("cpu", precision))

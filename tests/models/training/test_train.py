@@ -395,7 +395,7 @@ def test_a_diverged_training_stops(
         classifier = new_classifier(text_settings, examples, lambda _: None)
         torch.nn.init.constant_(classifier.model.classifier.bias, float("nan"))
         with pytest.raises(
-            ModelError, match=r"training diverged: the loss of epoch 1 is nan; lower learning_rate \(now 0.005\)"
+            ModelError, match=r"training diverged: the loss of epoch 1 is nan; lower `learning_rate` \(now 0.005\)"
         ):
             train_classifier(
                 classifier,
@@ -416,7 +416,7 @@ def test_too_high_a_rate_is_no_finished_training(
     with isolated_random_state(0):
         classifier = new_classifier(settings, examples, lambda _: None)
         with pytest.raises(
-            ModelError, match=rf"training diverged: the loss of epoch {epochs} is \d+\.?\d*\. Before the f"
+            ModelError, match=rf"training diverged: the loss of epoch {epochs} is \d+\.?\d*, but the loss before the f"
         ):
             train_classifier(
                 classifier, examples, seed=0, device=DeviceSettings("cpu"), scratch=tmp_path, log=lambda _: None

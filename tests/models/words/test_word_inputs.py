@@ -109,5 +109,7 @@ def test_a_saved_reader_reads_the_same(tmp_path: Path) -> None:
 def test_a_folder_without_a_vocabulary_is_refused(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "vocabulary.json").write_text(content)
-    with pytest.raises(ModelError, match=r"holds no readable vocabulary.json .*materialise warmup_models again"):
+    with pytest.raises(
+        ModelError, match=r"holds no readable vocabulary.json .*materialise the asset `warmup_models` again"
+    ):
         WordReader.from_pretrained(tmp_path)

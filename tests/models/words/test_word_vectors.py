@@ -66,8 +66,8 @@ def test_other_white_space_is_part_of_a_word(tmp_path: Path) -> None:
         (b"cat 1 2\n\xff\xfe 1 2\n", r"line 2 of .* is not UTF-8 .*unpack an archive"),
         (
             "cat 1 2\nmouse 3 4\n",
-            r"has a vector for none of 1 words of the train texts; give vectors of lower-cased "
-            r"words in the texts'",
+            r"has no vector for any of the 1 words of the train texts; give vectors of lower-cased "
+            r"words in the language",
         ),
         ("", r"none of the first 1000 lines of .* is a word followed by numbers"),
         (b"PK\x03\x04\x00\x01\n\x80\x81\n", r"give a text file in GloVe's format \(unpack an archive first\)"),
@@ -79,7 +79,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str | bytes, message: s
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"gone.txt' does not exist; correct vectors"):
+    with pytest.raises(MissingDataError, match=r"gone.txt' does not exist; correct `vectors`"):
         read_word_vectors(tmp_path / "gone.txt", {"dog"})
     with pytest.raises(MissingDataError, match=r"does not exist"):
         read_word_vectors(tmp_path, {"dog"})

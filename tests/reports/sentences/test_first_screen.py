@@ -11,7 +11,7 @@ from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.finding import BADGES, Badge, Tone
-from aflite_assets.reports.sentences.first_screen import SIGNS, first_screen
+from aflite_assets.reports.sentences.first_screen import SIGNS, _limits, first_screen
 from aflite_assets.reports.sentences.verdict import VerdictWords
 from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, Elsewhere, ScanFacts, State
@@ -71,7 +71,10 @@ def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analys
         "“place = 'water'”: 60.0 % of “entailment”, 10.0 % of the other rows. 1 more cue of that source: see "
         "Cues below."
     )
-    assert screen.command == "aflite fix toy_nli.yaml --cue 4 --cue 6 --to NEW_FOLDER"
+    assert (
+        screen.command
+        == "aflite fix toy_nli.yaml --cue 4 --cue 6 --to NEW_FOLDER   # keeps a subset of the rows, in a copy"
+    )
     assert [one.number for one in screen.cues] == [3, 5]
     assert screen.evaluator == "bert"
 
@@ -100,7 +103,9 @@ def test_an_artefact_is_named_with_its_accuracy(analysis: Analysis) -> None:
     assert screen.sure == (
         "95 % interval 70.0 to 80.0 %, on held-out rows. It was not tested whether models lean on it."
     )
-    assert screen.command == "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER"
+    assert (
+        screen.command == "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER   # makes it the same in all rows, in a copy"
+    )
 
 
 @pytest.mark.parametrize("code", ["easy", "learnable_no_shortcut_shown", "class_balance_only", "nothing_found"])
@@ -111,7 +116,7 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
     assert screen.finding.startswith("The cue “the word 'not' (text)” tells “entailment” from all other rows by itself")
     assert screen.finding.endswith("You decide whether it belongs to the task.")
     assert screen.to_do.endswith("remove it in a copy and run again. Otherwise keep the dataset as it is.")
-    assert screen.command == "aflite fix toy_nli.yaml --cue 3 --to NEW_FOLDER"
+    assert screen.command == "aflite fix toy_nli.yaml --cue 3 --to NEW_FOLDER   # keeps a subset of the rows, in a copy"
     without = first_screen(judged(analysis, code), from_files=True)
     assert (without.tone, without.badge, without.command) == ("none", "No shortcut shown", "")
 
@@ -161,6 +166,11 @@ def test_limits_name_failed_checks_and_few_seeds(make_planted: Any, planted: Ben
     assert (
         f"“{screen.evaluator}” was trained with one seed only, so the variation between trainings is unknown." in texts
     )
+    beside = [one.text for one in _limits(analyse(make_planted(checks=checks)), screen.evaluator, (), touched=False)]
+    assert beside[-1] == "On the filtered rows: Two classes moved. The finding does not depend on it."
+    many = (*checks, *(CheckOutcome("data", f"check_{n}", "It is.", False, f"Number {n}.") for n in range(4)))
+    counted = first_screen(analyse(make_planted(checks=many)), from_files=False).limits[-1].text
+    assert counted == "3 more checks failed, besides those that are about the finding."
     told = first_screen(analyse(make_planted(checks=checks[1:])), from_files=False)
     assert told.limits[-1].text.endswith("per train set.")
     whole = first_screen(analyse(make_planted(checks=checks[2:])), from_files=False)

@@ -300,7 +300,7 @@ def test_help_that_cannot_be_judged_is_said(planted: BenchmarkData) -> None:
     assert text.code == "shortcut_found"
     lack = "there is no challenge set; add one in which a shortcut is absent or misleads."
     assert text.sentence.endswith(f"Whether filtering helps cannot be judged: {lack}")
-    assert text.details[-1].text.endswith(f"Training cannot be judged: {lack}")
+    assert text.details[-1].text.count(f"Whether other rows are better cannot be judged: {lack}") == 1
 
 
 def test_gains_and_losses_are_both_named(planted: BenchmarkData) -> None:
@@ -368,7 +368,7 @@ def test_where_nobody_learnt_anything_help_cannot_be_judged(planted: BenchmarkDa
         beginning(text, "Against all rows")
         == "Against all rows: no evaluator learnt enough to compare, as the checks report."
     )
-    assert text.details[-1].text.endswith("no evaluator learnt enough to judge by, as the checks report.")
+    assert "no evaluator learnt enough to judge by, as the checks report." in text.details[-1].text
 
 
 def test_a_model_of_the_filters_own_make_decides_nothing(planted: BenchmarkData) -> None:

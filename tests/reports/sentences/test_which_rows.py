@@ -161,7 +161,8 @@ def test_another_set_is_named_where_nothing_is_shown_against_all_rows_on_the_fir
 
 
 OPEN: Shares = {"full": (0.9, 0.6, 0.6), "random": (0.86, 0.6, 0.6), "filtered": (0.86, 0.6, 0.6)}
-LEAD = "Use: the filtered test rows to see how much a model leans on the shortcut"
+PLAIN = "Use: all rows for training, since the filtered rows are not shown to be better."
+TEST_TOO = " To see how much a model leans on the shortcut, test it on the filtered test rows too."
 
 
 def without_filtered_test_rows(data: BenchmarkData) -> BenchmarkData:
@@ -174,20 +175,20 @@ def test_the_surest_gain_is_stated_first(planted: BenchmarkData) -> None:
     assert use(data) == (
         "Use: filtered to train for rows like those of “other”, all rows if the shortcut holds where you apply it."
     )
-    assert use(with_a_cue(planted, OPEN)) == f"{LEAD}; nothing is shown about training."
+    assert use(with_a_cue(planted, OPEN)) == PLAIN + TEST_TOO
 
 
 def test_filtered_test_rows_are_advised_only_where_there_are_some(planted: BenchmarkData) -> None:
     data = with_a_cue(planted, OPEN)
-    assert use(without_filtered_test_rows(data)) == "Use: all rows; nothing is shown about training."
+    assert use(without_filtered_test_rows(data)) == PLAIN
     whole = tuple(
         one if one.challenge else replace(one, kept={"roberta": np.ones(len(one.row_ids), bool)})
         for one in data.test_sets
     )
-    assert use(replace(data, test_sets=whole)) == "Use: all rows; nothing is shown about training."
+    assert use(replace(data, test_sets=whole)) == PLAIN
     harmed = with_a_cue(planted, {**OPEN, "filtered": (0.86, 0.6, 0.4)})
     assert verdict_text(harmed, "roberta").code == "shortcut_found_harms"
-    assert use(harmed).endswith("training; the filtered test rows show how much a model leans on the shortcut.")
+    assert use(harmed) == f"Use: all rows for training.{TEST_TOO}"
     assert use(without_filtered_test_rows(harmed)) == "Use: all rows for training."
     behind = with_a_cue(planted, BEATEN)
     assert use(behind).endswith(
@@ -198,8 +199,8 @@ def test_filtered_test_rows_are_advised_only_where_there_are_some(planted: Bench
     )
     pooled = tuple(replace(one, kept={}, pooled=True) for one in data.test_sets if not one.challenge)
     assert use(replace(data, test_sets=pooled)) == (
-        "Use: all rows. Training cannot be judged: there is no challenge set; add one in which a shortcut is absent or "
-        "misleads."
+        "Use: all rows for training. Whether other rows are better cannot be judged: there is no challenge set; add "
+        "one in which a shortcut is absent or misleads."
     )
 
 
@@ -237,6 +238,5 @@ def test_nothing_is_called_a_shortcut_that_was_not_found_to_be_one(planted: Benc
     data = replace(data, leanings=(leaning_inputs(data, reason=None),))
     assert verdict_text(data, "roberta").code == "leans_on"
     assert use(data) == (
-        "Use: the filtered test rows to see how much a model leans on the attribute mark; nothing is shown about "
-        "training."
+        f"{PLAIN} To see how much a model leans on the attribute mark, test it on the filtered test rows too."
     )

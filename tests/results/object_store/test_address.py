@@ -58,7 +58,7 @@ def test_passwords_are_refused_and_not_repeated() -> None:
         with pytest.raises(InvalidInputError, match="AFLITE_STORE has a query or a fragment; write s3://") as refused:
             parse_address(query, named="AFLITE_STORE")
         assert "hunter2" not in str(refused.value)
-    with pytest.raises(InvalidInputError, match="endpoint_url of the result store has a user") as refused:
+    with pytest.raises(InvalidInputError, match="endpoint_url of the result store contains a user") as refused:
         parse_address("s3://results", named="x", endpoint_url="http://me:hunter2@127.0.0.1:9000")
     assert "hunter2" not in str(refused.value)
     with pytest.raises(
@@ -79,7 +79,8 @@ def test_server_and_region_come_from_the_settings_or_awss_variables(monkeypatch:
     assert given.endpoint_url == "http://127.0.0.1:3"
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "127.0.0.1:2")
     with pytest.raises(
-        InvalidInputError, match=r"AWS_ENDPOINT_URL_S3 is '127\.0\.0\.1:2'; give the start of an address"
+        InvalidInputError,
+        match=r"AWS_ENDPOINT_URL_S3 is '127\.0\.0\.1:2', which is not an address; give a base",
     ):
         parse_address("s3://results", named="x")
 

@@ -65,7 +65,7 @@ def test_a_key_of_a_part_that_is_no_digest_is_no_result(here: ResultStore, there
     assert [(one.kind, one.what.rpartition(": ")[2]) for one in problems[:1]] == [
         ("damaged result", "manifest.json cannot be used")
     ]
-    with pytest.raises(StoreError, match="has no current result any more:"):
+    with pytest.raises(StoreError, match="no longer has a current result:"):
         there.current("embeddings", "digits")
     assert (victim / "precious.txt").read_text() == "precious"
 

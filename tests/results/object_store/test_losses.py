@@ -41,7 +41,7 @@ def test_a_copy_of_what_was_withdrawn_and_made_again_is_replaced(here: ResultSto
     assert withdraw(here, old)
     assert there.find("embeddings", "digits", key()) is None
     with pytest.raises(
-        StoreError, match=r"has no current result any more: s3://.*/team/one/embeddings/digits/[0-9a-f]{20}; mat"
+        StoreError, match=r"no longer has a current result: s3://.*/team/one/embeddings/digits/[0-9a-f]{20}; mat"
     ):
         there.current("embeddings", "digits")
     assert make(here, "two").data_version != old.data_version

@@ -380,8 +380,8 @@ def test_a_later_format_is_refused(machine: Machine) -> None:
         b"null": "holds null, which",
         b'{"format": "1"}': r'holds \{"format": "1"\}, which',
         b'{"format": true}': r'holds \{"format": true\}, which',
-        b"[" * 100_000: r"cannot be read \(it is nested too deeply\)",
-        b"\xff": r"cannot be read \(it is not UTF-8\)",
+        b"[" * 100_000: r"cannot be read \(the JSON is nested too deeply\)",
+        b"\xff": r"cannot be read \(the text is not UTF-8\)",
     }.items():
         bucket(store).put("format.json", content)
         for use in (lambda: make(store), lambda: store.find("embeddings", "digits", key())):

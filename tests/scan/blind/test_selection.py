@@ -68,8 +68,8 @@ def test_two_measures_are_balanced_together() -> None:
 def test_rows_without_questions_and_choices_that_leave_nothing_are_refused() -> None:
     rows = _rows([(LONG, SHORT)] * 3)
     with pytest.raises(
-        DataError, match=r"of 3 questions none is left that fits balanced_by \[\] and against \['length'\]"
+        DataError, match=r"none of 3 questions meets both `balanced_by` \[\] and `against` \['length'\]"
     ):
         _chosen(rows, against=("length",))
-    with pytest.raises(DataError, match="the rows are no answers of questions"):
+    with pytest.raises(DataError, match="these rows are not answers to questions"):
         _chosen(Examples(rows.table, ("no", "yes")), against=("length",))

@@ -224,7 +224,10 @@ def test_mistakes_of_syntax_do_not_repeat_the_line_which_may_hold_a_secret(path:
         ("a: 1\nb: 2\n".encode("utf-16-be"), "line 1: is not UTF-8 (the file fits utf-16-be)"),
         (b"a: 1\nb: \x00", "line 2: holds the character U+0000"),
         (b"a: \x1b[0m", "line 1: holds the character U+001B"),
-        (b"a: " + b"x" * 2**20, "is over 1 MiB; a dataset's description is a few kilobytes"),
+        (
+            b"a: " + b"x" * 2**20,
+            "the file is larger than 1 MiB, but a dataset's YAML file has a few kilobytes; name another file",
+        ),
     ],
 )
 def test_files_that_are_no_text_in_utf_8_are_refused(path: Path, content: bytes, message: str) -> None:

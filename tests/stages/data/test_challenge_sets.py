@@ -274,7 +274,7 @@ def test_a_set_without_a_map_that_fits_is_refused_before_it_is_published(tmp_pat
     _write(tmp_path, "odd", ["yes", "no", "no"])
     spec = parse_spec(_content(tmp_path, odd={"required": False}))
     run_stage("raw_dataset", spec, store=store)
-    with pytest.raises(DataError, match=r"challenge set 'odd' has labels \['no', 'yes'\].*set map to give"):
+    with pytest.raises(DataError, match=r"challenge set 'odd' has labels \['no', 'yes'\].*set `map` so that"):
         run_stage("challenge_sets", spec, store=store)
 
 
@@ -294,7 +294,8 @@ def test_a_category_of_as_many_values_as_rows_is_refused(tmp_path: Path, store: 
     spec = parse_spec(_content(tmp_path, ids={"category": "x0"}))
     run_stage("raw_dataset", spec, store=store)
     with pytest.raises(
-        DataError, match=r"'ids': category 'x0' has 300 different values in 300 rows, too many for a table"
+        DataError,
+        match=r"category column 'x0' of challenge set 'ids' has 300 different values in 300 rows",
     ):
         run_stage("challenge_sets", spec, store=store)
 

@@ -86,7 +86,9 @@ def test_one_text_of_a_pair_is_no_repeat() -> None:
 
 def test_when_no_row_is_left_it_is_said() -> None:
     rows = _rows([0], NLI, text=["a"])
-    with pytest.raises(DataError, match="'far': all 1 rows to fine-tune on are also test rows; name another split"):
+    with pytest.raises(
+        DataError, match="'far': all 1 rows to fine-tune on are also test rows; set `fine_tune` to another"
+    ):
         without_test_rows("far", rows, [rows])
 
 

@@ -146,14 +146,14 @@ def test_fewer_rows_than_the_file_allows_are_refused_and_publish_nothing(
     feature_files: Callable[..., dict[str, Any]], store: ResultStore
 ) -> None:
     spec = parse_spec(feature_files() | {"least_rows": {"train": 121, "test": 40}})
-    message = "split train has 120 rows, but least_rows says 121; see whether its files were written to their ends, or"
+    message = "split 'train' has 120 rows, but `least_rows` is 121; check that the files of the split are complete, or"
     with pytest.raises(DataError, match=message):
         run_stage("raw_dataset", spec, store=store)
     assert store.current_key("raw_dataset", spec.name) is None
     enough = parse_spec(feature_files() | {"least_rows": {"train": 120}})
     assert summary(run_stage("raw_dataset", enough, store=store).result)["source_rows"]["train"] == 120
     with pytest.raises(
-        SpecError, match=r"least_rows names a split 'extra' that source lacks \(it has \['train', 'test'\]\)"
+        SpecError, match=r"`least_rows` contains 'extra', but `source` has only the splits \['train', 'test'\]"
     ):
         parse_spec(feature_files() | {"least_rows": {"extra": 1}})
 
@@ -194,7 +194,7 @@ def test_annotations_that_need_not_be_there_are_left_out_and_read_when_they_are(
         run_stage("raw_dataset", parse_spec(circles_content), store=store)
     file.unlink()
     circles_content["annotations"]["required"] = True
-    with pytest.raises(MissingDataError, match=f"annotations: file '{file}' does not exist; correct the path"):
+    with pytest.raises(MissingDataError, match=f"file '{file}' of `annotations` does not exist; correct the path"):
         run_stage("raw_dataset", parse_spec(circles_content), store=store)
 
 
@@ -257,5 +257,9 @@ def test_features_are_standardised_in_all_splits_and_challenge_sets(
 
 
 def test_texts_are_not_standardised(images: Make) -> None:
-    with pytest.raises(SpecError, match="standardise is for feature vectors, but neither source nor"):
+    with pytest.raises(
+        SpecError,
+        match="`standardise` is true, but the dataset has no feature vectors; remove `standardise`, or set "
+        "`columns.features`",
+    ):
         images(standardise=True)

@@ -28,7 +28,7 @@ FEW = {"target_size": 1_950, "n_partitions": 4}
 def test_sizes_that_no_sample_of_these_rows_meets_are_refused_before_a_training(store: ResultStore) -> None:
     sample = SAMPLE | {"most": 2_500}
     message = (
-        r"the sizes do not fit any sample of 100 to 1900 rows, so nothing is trained; for 1900 rows: "
+        r"the sizes of warm-up and filter do not fit any sample of 100 to 1900 rows; the problem with 1900 rows: "
         r"filter\.target_size is 1,950, more than the 1,520 train rows to filter; set at most 1,520, or"
     )
     spec = _spec(sample=sample, filter=FEW)
@@ -62,9 +62,9 @@ def test_a_chosen_sample_that_does_not_fit_is_refused_by_its_name(
     larger = next(size for size in range(100, 601, 100) if 0.8 * size >= chosen)
     left = round(0.8 * chosen)
     message = (
-        rf"train_sample chose {chosen} rows, for which the sizes are wrong: filter\.target_size is {chosen}, "
-        rf"more than the {left} train rows to filter; set at most {left}, or a share such as 0\.5, "
-        rf"or set sample\.start to {larger}"
+        rf"`train_sample` chose a sample of {chosen} rows, but other sizes in the file do not fit it: "
+        rf"`filter\.target_size` is {chosen}, but there are only {left} train rows to filter; set it to at most "
+        rf"{left}, or to a share such as 0\.5, or set `sample\.start` to {larger}"
     )
     with pytest.raises(DataError, match=message):
         run_stage("warmup_split", spec, store=store)

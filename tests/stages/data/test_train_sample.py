@@ -142,15 +142,14 @@ def test_samples_end_where_the_rows_do() -> None:
 @pytest.mark.parametrize(
     ("train", "changes", "message"),
     [
-        (_examples(None, rows=1_900), {}, r"sample needs 2000 train rows and holds back 100 of them, but .* 1900"),
+        (_examples(None, rows=1_900), {}, "`sample` needs at least 2000 train rows, but the dataset has 1900"),
         (
             _examples(None), {"start": 3_750, "step": 100, "most": 9_000},
-            r"sample\.start 3750 and a step of 100 need 3850 train rows, but besides 200 held-back rows there are 3800",
+            r"`sample\.start` is 3750 and `sample\.step` is 100, which needs 3850 train rows, but only 3800 are left",
         ),
-        (_examples(1_000), {}, r"sample: 200 rows should be held back, but whole groups give 0; group by a column "
-        r"of smaller"),
-        (_examples(150), {"most": 200}, r"samples of \[100, 200\] rows are planned, but whole groups give "
-        r"\[100\], so too few samples differ"),
+        (_examples(1_000), {}, "`sample` has to hold back 200 rows, but with whole groups only 0 can be held back"),
+        (_examples(150), {"most": 200}, r"`sample` plans samples of \[100, 200\] rows, but with whole groups they have "
+        r"\[100\] rows, so fewer than two samples differ"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(train: Examples, changes: dict[str, Any], message: str) -> None:
@@ -160,7 +159,7 @@ def test_what_cannot_be_drawn_is_refused(train: Examples, changes: dict[str, Any
 
 def test_a_model_that_reads_other_rows_is_refused() -> None:
     image = {"kind": "timm_image", "architecture": "resnet10t"}
-    with pytest.raises(ModelError, match=r"sample\.model: a model of kind 'timm_image' reads image, but"):
+    with pytest.raises(ModelError, match=r"`sample\.model` cannot be used: a model of kind 'timm_image'"):
         draw_sample(_settings(model=image), _examples(None), seed=0)
 
 

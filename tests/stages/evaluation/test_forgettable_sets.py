@@ -315,7 +315,7 @@ def test_a_class_that_the_dataset_lacks_is_refused(made: Made) -> None:
     _, results, _ = made
     full = load_examples(results["raw_dataset"].path)
     with pytest.raises(
-        DataError, match=r"minorities.positive is 'yes', which is no class of the dataset; name one of \["
+        DataError, match=r"`minorities.positive` is 'yes', which is not a class of the dataset; name one of \["
     ):
         minorities_table(full, [], MinoritiesSpec(positive="yes", negative="contradiction"))
 

@@ -63,11 +63,11 @@ def test_unknown_names_are_refused(circles_spec: DatasetSpec, store: ResultStore
     _until("evaluator_models", circles_spec, store)
     with pytest.raises(
         InvalidInputError,
-        match=r"cells.evaluators names \['svm'\], which the grid lacks; give some of "
+        match=r"`cells.evaluators` names \['svm'\], which the grid does not contain; choose from "
         r"\['linear', 'rbf_svm'\]",
     ):
         run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(evaluators=("svm",)))
-    with pytest.raises(InvalidInputError, match=r"seeds names \[7\], which the grid lacks; give some of \[0, 1\]"):
+    with pytest.raises(InvalidInputError, match=r"names \[7\], which the grid does not contain; choose from \[0, 1\]"):
         run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(seeds=(7,)))
 
 
@@ -105,7 +105,7 @@ def test_earlier_sizes_and_their_random_controls_are_trained_on(
 
 
 def test_a_name_that_controls_have_is_refused(circles_content: dict[str, Any]) -> None:
-    with pytest.raises(SpecError, match="random_matched is another control"):
+    with pytest.raises(SpecError, match="`train_sets` contains 'matched', which resembles `random_matched`; rename it"):
         parse_spec({**circles_content, "train_sets": {"matched": 10}})
 
 
@@ -205,7 +205,11 @@ def test_stopping_by_train_rows_of_a_split_is_refused(circles_content: dict[str,
         with pytest.raises(SpecError, match=message):
             parse_spec({**circles_content, "evaluators": evaluators})
     encoder = {"net": {**NET, "early_stopping": {"split": "test"}}}
-    with pytest.raises(SpecError, match="an encoder sees warm-up rows alone"):
+    with pytest.raises(
+        SpecError,
+        match="but an encoder may see warm-up rows only; remove `split`, so that a share of the warm-up rows "
+        "is used instead",
+    ):
         parse_spec({**circles_content, "representations": encoder})
 
 

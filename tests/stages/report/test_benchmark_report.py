@@ -242,7 +242,7 @@ def test_a_column_of_too_many_values_is_named(tmp_path: Path, store: ResultStore
     content["challenge_sets"]["all"]["category"] = ["kind", "number"]
     spec = parse_spec(content)
     run_stage("raw_dataset", spec, store=store)
-    with pytest.raises(DataError, match="'all': category 'number' has 300 different values in 300 rows, too many"):
+    with pytest.raises(DataError, match="category column 'number' of challenge set 'all' has 300 different values"):
         run_stage("challenge_sets", spec, store=store)
 
 

@@ -86,7 +86,9 @@ def test_annotations_are_the_content_of_their_files(circles_content: dict[str, A
     circles_content["annotations"] = {
         "format": "csv", "files": [str(path) for path in files], "match": {"id": "id"}, "annotators": "label",
     }  # fmt: skip
-    with pytest.raises(MissingDataError, match=re.escape(f"annotations: file '{files[0]}' does not exist; correct")):
+    with pytest.raises(
+        MissingDataError, match=re.escape(f"file '{files[0]}' of `annotations` does not exist; correct")
+    ):
         content()
     for path in files:
         path.write_text(path.name)

@@ -33,7 +33,7 @@ def test_a_damaged_state_of_a_filter_is_named(tmp_path: Path, name: str) -> None
     assert checkpoint.load() is None
     (tmp_path / "state.npz").write_bytes(HOSTILE[name])
     said = (
-        re.escape(f"{tmp_path / 'state.npz'} is not a saved state of a filter (") + ".*delete it to start the "
+        re.escape(f"{tmp_path / 'state.npz'} is not a saved state of a filter (") + ".*delete this file to start the "
         "filter from the beginning"
     )
     with pytest.raises(StoreError, match=said):
@@ -71,7 +71,7 @@ def test_rows_of_an_unfinished_extraction_that_are_damaged_are_named(tmp_path: P
     path.write_bytes(content)
     (tmp_path / "progress.json").write_text(json.dumps({"rows": 1}))
     said = (
-        re.escape(f"{path} holds no encoded rows (") + f".*delete the folder {re.escape(str(tmp_path))}, and all rows"
+        re.escape(f"{path} does not contain encoded rows (") + f".*delete the folder {re.escape(str(tmp_path))} and mat"
     )
     with pytest.raises(StoreError, match=said):
         embeddings._mapped(path, (3, 2), begun=True)

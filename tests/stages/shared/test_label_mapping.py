@@ -52,8 +52,8 @@ def test_a_subset_of_many_labels_is_a_class_mask() -> None:
 def test_a_label_that_the_dataset_lacks_needs_a_map() -> None:
     message = (
         "challenge set 'hans' has labels ['entailment', 'non-entailment'], but the dataset (['entailment', "
-        "'neutral', 'contradiction']) lacks ['non-entailment']; set map to give, for each label of the dataset, the "
-        "label of the set it counts as, or null"
+        "'neutral', 'contradiction']) lacks ['non-entailment']; set `map` so that each label of the dataset has a "
+        "label of the set or null, or rename"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         _map(("entailment", "non-entailment"))
@@ -61,7 +61,7 @@ def test_a_label_that_the_dataset_lacks_needs_a_map() -> None:
 
 def test_long_lists_of_labels_are_cut() -> None:
     many = tuple(f"c{number}" for number in range(50))
-    with pytest.raises(DataError, match=re.escape("'c9', ... 50 in all]; set map")):
+    with pytest.raises(DataError, match=re.escape("'c9', ... 50 in all]; set `map`")):
         _map(many)
 
 
@@ -81,22 +81,23 @@ def test_a_map_says_what_counts_as_what(mapping: dict[str, str | None], numbers:
     [
         (
             {"entailment": "yes", "contradiction": "no"},
-            "challenge set 'hans': map lacks the dataset's labels ['neutral']; "
-            "add each with a label of the set (['no', 'yes']), or with null if no label of the set matches",
+            "`map` of challenge set 'hans' lacks the dataset's labels ['neutral']; "
+            "map each of them to a label of the set (['no', 'yes']), or to null if none matches",
         ),
         (
             {"entailmnt": "yes", "neutral": "no", "contradiction": "no"},
-            "challenge set 'hans': map names 'entailmnt', which is not a label of the dataset (['entailment', "
+            "`map` of challenge set 'hans' contains 'entailmnt', which is not a label of the dataset (['entailment', "
             "'neutral', 'contradiction']); did you mean 'entailment'?",
         ),
         (
             {"entailment": "yess", "neutral": "no", "contradiction": "no"},
-            "challenge set 'hans': map counts 'entailment' as 'yess', which is not a label of the set (['no', 'yes']); "
+            "`map` of challenge set 'hans' maps 'entailment' to 'yess', which is not a label of the set (['no', "
+            "'yes']); "
             "did you mean 'yes'?",
         ),
         (
             {"entailment": "yes", "neutral": None, "contradiction": None},
-            "challenge set 'hans': no label of the dataset counts as 'no', which 1 of its 2 rows have",
+            "challenge set 'hans' has 1 of 2 rows with label 'no', to which no label of the dataset is mapped",
         ),
     ],
 )

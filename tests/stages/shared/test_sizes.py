@@ -15,7 +15,7 @@ from tests.small_datasets import template_pairs
 def test_warmup_rows() -> None:
     assert warmup_rows(WarmupSpec(size=0.1), 500, needed=True) == 50
     assert warmup_rows(WarmupSpec(size=0.1), 500, needed=False) == 0
-    with pytest.raises(DataError, match=r"warmup.size is 499, which leaves 1 of 500 train rows"):
+    with pytest.raises(DataError, match=r"`warmup.size` is 499, which leaves 1 of 500 train rows"):
         warmup_rows(WarmupSpec(size=499), 500, needed=True)
 
 
@@ -45,8 +45,14 @@ def test_every_setting_is_handed_on() -> None:
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"train_size": 500}, r"filter\.train_size must be below target_size, 500; received 500: lower train_size"),
-        ({"slice_size": 501}, r"filter\.slice_size must not exceed target_size, 500; received 501: lower slice_size"),
+        (
+            {"train_size": 500},
+            r"`filter\.train_size` is 500, but `target_size` is 500 and must be larger; lower `train_size`",
+        ),
+        (
+            {"slice_size": 501},
+            r"`filter\.slice_size` is 501, but `target_size` is 500 and must not be smaller; lower `slice_size`",
+        ),
     ],
 )
 def test_sizes_that_contradict_each_other_are_named(sizes: dict[str, int], message: str) -> None:
@@ -57,7 +63,7 @@ def test_sizes_that_contradict_each_other_are_named(sizes: dict[str, int], messa
 def test_the_target_is_in_train_rows_and_the_other_sizes_about_the_pool() -> None:
     spec = FilterSpec(target_size=100, train_size=199, slice_size=200)
     assert filter_settings(spec, 1000, 0, train_rows=500).train_size == 199
-    with pytest.raises(DataError, match=r"train_size must be below target_size, 200 rows of the pool; received 200"):
+    with pytest.raises(DataError, match=r"train_size` is 200, but `target_size` corresponds to 200 rows of the pool"):
         filter_settings(spec.model_copy(update={"train_size": 200}), 1000, 0, train_rows=500)
 
 
@@ -84,9 +90,10 @@ def test_a_share_beside_a_number_may_fit_the_smaller_samples_alone() -> None:
     """As many rows are trained on as are spent on the warm-up, by default."""
     problems = _misfits([1_000, 5_000, 10_000], target_size=500, evaluation_rows="kept")
     assert problems == {
-        5_000: "filter.train_size must be below target_size, 500; received 500: lower train_size or raise target_size.",
-        10_000: "filter.train_size must be below target_size, 500; received 1000: lower train_size or raise "
-        "target_size.",
+        5_000: "`filter.train_size` is 500, but `target_size` is 500 and must be larger; lower `train_size`, or raise "
+        "`target_size`",
+        10_000: "`filter.train_size` is 1000, but `target_size` is 500 and must be larger; lower `train_size`, or "
+        "raise `target_size`",
     }
 
 
@@ -103,4 +110,4 @@ def test_with_auto_every_number_of_warmup_rows_has_to_fit() -> None:
         10_000: "filter.target_size is 7,901, more than the 7,900 train rows to filter; set at most 7,900, or a "
         "share such as 0.5"
     }
-    assert _misfits([1_000], warmup="auto")[1_000].startswith("warmup.size is auto, but a learning curve of 3 classes")
+    assert _misfits([1_000], warmup="auto")[1_000].startswith("`warmup.size` is `auto`, which needs ")

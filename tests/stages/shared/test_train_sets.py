@@ -158,12 +158,10 @@ def test_ranked_by_vocabulary_it_is_what_the_filter_keeps_with_that_target(class
     assert not set(_inputs()[2][left]) & set(np.delete(_inputs()[2], left))
 
 
-@pytest.mark.parametrize(
-    ("ranking", "words", "said"), [("vocabulary", None, "missing"), ("predictability", 1, "given")]
-)
+@pytest.mark.parametrize(("ranking", "words", "said"), [("vocabulary", None, "None"), ("predictability", 1, "given")])
 def test_words_go_with_the_ranking_by_them(ranking: Any, words: int | None, said: str) -> None:
     run = replace(BY_ROWS, settings=replace(BY_ROWS.settings, ranking=ranking))
-    with pytest.raises(InvalidInputError, match=f"the filter ranked rows by {ranking}, and words are {said}: give"):
+    with pytest.raises(InvalidInputError, match=f"`words` is {said}, but the filter ranked rows by {ranking}; give"):
         earlier_set(_fates(0, None), 1, run=run, words=None if words is None else _words())
 
 

@@ -107,7 +107,7 @@ def test_two_workers_give_the_bits_of_this_process_and_outlive_errors(
         metrics = workers.map(lambda job: workers.train(job, lines.append), jobs)
         assert len(multiprocessing.active_children()) == 2
         empty = _job(walked, texts, tmp_path / "empty")
-        with pytest.raises(DataError, match="of 0 train rows hold no words"):
+        with pytest.raises(DataError, match=r"of 0 train rows .*no words"):
             workers.train(CellJob(**{**vars(empty), "train_rows": np.arange(0)}), _ignore)
         with pytest.raises(ModelError, match="training diverged"):
             workers.train(_job(walked, texts, tmp_path / "hot", **HOT), _ignore)

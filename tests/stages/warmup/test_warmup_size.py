@@ -101,15 +101,15 @@ def test_samples_have_the_classes_shares_and_depend_on_the_seed_alone() -> None:
 
 def test_groups_too_large_to_hold_some_back_are_named() -> None:
     with pytest.raises(
-        DataError, match="should hold back 200 rows, but whole groups give 0; group by a column of smaller"
+        DataError, match="has to hold back 200 rows, but with whole groups only 0 can be held back; set `columns"
     ):
         draw_samples(_grouped(400), seed=0)
 
 
 def test_groups_too_large_for_two_samples_are_named() -> None:
     message = (
-        "needs samples of [40, 80, 160, 320, 640] rows, but whole groups give [0, 0, 0, 190, 570], so too few "
-        "samples differ"
+        "plans samples of [40, 80, 160, 320, 640] rows, but with whole groups they have "
+        "[0, 0, 0, 190, 570] rows, so too few samples differ"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         draw_samples(_grouped(190, one_class_each=True), seed=0)
@@ -132,9 +132,7 @@ def test_sizes_tried(rows: int, classes: int, samples: tuple[int, ...], held_bac
 
 @pytest.mark.parametrize(("rows", "classes", "needed"), [(1_999, 2, 2_000), (14_000, 150, 15_000)])
 def test_too_few_rows_for_a_curve_are_named(rows: int, classes: int, needed: int) -> None:
-    message = (
-        f"a learning curve of {classes} classes needs {needed} train rows, but there are {rows}; set warmup.size to"
-    )
+    message = f"needs {needed} train rows for {classes} classes, but the dataset has {rows}; set `warmup.size` to"
     with pytest.raises(DataError, match=message):
         curve_sizes(rows, classes=classes)
 
@@ -244,15 +242,17 @@ def test_sizes_that_would_fail_are_refused_before_anything_is_trained(
     monkeypatch.setattr(train, "train_classifier", lambda *args, **options: pytest.fail("trained"))
     spec = _spec(filter={"target_size": 400})
     message = (
-        r"warmup\.size auto may spend 420 rows, and then filter\.train_size must be below target_size, 415 rows of the "
-        r"pool; received 420"
+        r"`warmup\.size` is `auto`, which may use 420 warm-up rows; in this case, `filter\.train_size` is 420, "
+        r"but `target_size` corresponds to 415 rows of the pool"
     )
     with pytest.raises(DataError, match=message):
         _split(spec, store)
 
 
 def test_too_small_a_dataset_is_refused(store: ResultStore) -> None:
-    with pytest.raises(DataError, match=r"needs 2000 train rows, but there are 900; set warmup\.size to a share"):
+    with pytest.raises(
+        DataError, match=r"needs 2000 train rows for \d classes, but the dataset has 900; set `warmup\.size` to a share"
+    ):
         _split(_spec(limit={"train": 900}), store)
 
 

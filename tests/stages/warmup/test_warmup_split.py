@@ -114,7 +114,9 @@ def test_the_papers_preset_draws_rows_of_any_class(texts: Make, store: ResultSto
     assert len({tuple(of_one) for of_one in counts}) > 1
     ours = texts(filter={"preset": "paper"}, warmup={"size": 20, "draw": "by_class"})
     assert np.bincount(draw_warmup(WarmupSplitSettings.of(ours), raw).labels).tolist() == [10, 10]
-    with pytest.raises(SpecError, match="draw is random, but the samples of size auto are drawn by class"):
+    with pytest.raises(
+        SpecError, match="`draw` is 'random', but `size` is 'auto', which draws rows by class; remove `draw`"
+    ):
         texts(warmup={"size": "auto", "draw": "random"})
 
 

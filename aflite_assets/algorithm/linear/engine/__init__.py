@@ -1,7 +1,8 @@
-"""A run of the linear classifiers: its pool, precision and device, the fits, and the counts of predictions.
+"""The engine of the linear classifiers: the pool of rows, precision and device, the fits, and the counts of
+predictions.
 
-Code that handles rows, memory and devices belongs here. The search for an optimum is in solver, and the arithmetic on
-rows is in kernels.
+Code that handles rows, memory and devices belongs here. The package `solver` searches for an optimum, and the package
+`kernels` has the arithmetic on rows.
 """
 
 from aflite_assets.algorithm.linear.engine.linear_engine import (

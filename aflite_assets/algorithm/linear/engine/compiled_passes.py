@@ -1,4 +1,4 @@
-"""Passes by the compiled kernels: float32 on the CPU, with the models divided among threads."""
+"""Passes over the rows by the compiled kernels, in float32 on the CPU. The models are divided among threads."""
 
 from functools import partial
 
@@ -19,10 +19,10 @@ _ROWS_PER_SET = 32
 
 
 class CompiledPasses:
-    """Passes over a pool for some training sets; predictions are counted for the ascending slots `counted`.
+    """Passes over a pool for several training sets. Predictions are counted for the ascending slots `counted`.
 
-    Sums run over a training set's rows in ascending order whatever the blocks and threads, so neither changes the bits
-    of the result.
+    Sums run over a training set's rows in ascending order. The result is therefore bit-identical for any division into
+    blocks and threads.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class CompiledPasses:
 
     @property
     def threads(self) -> Threads:
-        """See `GradientPasses`."""
+        """Implement the method of `GradientPasses`."""
         return self._threads
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """See `GradientPasses`."""
+        """Implement the method of `GradientPasses`."""
         sums, intercept_sums = torch.zeros_like(weights), torch.zeros(intercepts.shape, dtype=torch.float64)
         chosen = numbers.numpy()
         starts, seen = self._starts[chosen], self._sets.seen[chosen]
@@ -76,7 +76,7 @@ class CompiledPasses:
         return sums, intercept_sums.to(intercepts.dtype)
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """See `DataPasses`."""
+        """Implement the method of `DataPasses`."""
         bits = self._sets.unpredicted_bits(len(self._pool.rows))
         for block in self._pool.blocks():
             low, high = np.searchsorted(self._counted, (block.first, block.stop))

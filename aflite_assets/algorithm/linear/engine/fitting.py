@@ -1,4 +1,4 @@
-"""From training sets to fitted weights: a shared start, a preconditioner at that point, and L-BFGS from there."""
+"""Fitting of classifiers to training sets: a shared starting point, a preconditioner at that point, and L-BFGS."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ _OTHER_VECTORS = 14
 
 @dataclass(frozen=True)
 class Point:
-    """Weights (outputs x width) and intercepts (outputs) of one classifier."""
+    """The weights (outputs x width) and intercepts (outputs) of one classifier."""
 
     weights: torch.Tensor
     intercepts: torch.Tensor
@@ -43,7 +43,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Fits:
-    """Weights (sets x outputs x width) and intercepts (sets x outputs), with `converged` and `evaluations` per set."""
+    """The weights (sets x outputs x width) and intercepts (sets x outputs) of all classifiers, with `converged` and
+    `evaluations` per training set.
+    """
 
     weights: torch.Tensor
     intercepts: torch.Tensor
@@ -62,13 +64,13 @@ def fit(
     memory_limit: int,
     together: int | None = None,
 ) -> Fits:
-    """Fit a classifier to every training set; memory is planned for `together` sets at once, by default for all of
-    them.
+    """Fit a classifier to every training set. Memory is planned for fitting `together` sets at once, by default all
+    sets.
 
-    A set with rows of a single class keeps the start: its classifier predicts that class whatever its weights. A fit
-    has converged when the norm of its gradient in the preconditioned variables, divided by the square root of its
-    number of rows, is at most `tolerance` (see `tolerance_at`). This quotient is about the curvature-weighted error of
-    the fit's scores.
+    If a training set has a single class, its classifier keeps the starting weights, because it predicts that class with
+    any weights. A fit has converged when the norm of the gradient, divided by the square root of the number of rows, is
+    at most `tolerance` (see `tolerance_at`). The gradient is with respect to the preconditioned variables. This
+    quotient approximates the error of the fitted scores, weighted by curvature.
     """
     dtype, device = start.weights.dtype, start.weights.device
     needed = torch.as_tensor(np.flatnonzero(sets.seen.sum(axis=1) > 1), device=device)
@@ -95,7 +97,7 @@ def fit(
 
 @dataclass(frozen=True)
 class _Task:
-    """The training sets `numbers` with the values that differ between them: L2 strengths and tolerances."""
+    """The training sets `numbers`, with their L2 strengths and tolerances."""
 
     passes: GradientPasses
     preconditioner: Preconditioner
@@ -108,12 +110,12 @@ class _Task:
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, problems: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the losses' gradients for some entries of `numbers`."""
+        """Return the gradients of the losses for some entries of `numbers`."""
         return self.passes.gradients(weights, intercepts, self.numbers[problems])
 
     @property
     def limits(self) -> dict[str, int]:
-        """Limits at which a fit is given up."""
+        """Limits at which a fit is stopped without convergence."""
         dtype = self.start.weights.dtype
         return {"most_evaluations": _MOST_EVALUATIONS[dtype], "patience": _PATIENCE[dtype]}
 
@@ -163,7 +165,9 @@ def pooled_start(
     train_size: float,
     memory_limit: int,
 ) -> Point:
-    """Return the optimum on one large training set, with the L2 strength scaled as for `train_size` of its rows."""
+    """Return the optimum on one large training set. The L2 strength is scaled to fit the large set instead of
+    `train_size` rows.
+    """
     shape, like = (objective.outputs, sample.features.shape[1]), sample.features
     zero = Point(like.new_zeros(shape), like.new_zeros(objective.outputs))
     rows = float(sets.sizes[0])
@@ -178,12 +182,13 @@ def pooled_start(
 def tolerance_at(
     point: Point, sample: Sample, codes: torch.Tensor, loss: int, *, train_size: float, precision: float
 ) -> float:
-    """Return the tolerance of `fit` at which the error of scores is at most `precision` times their spread at `point`.
+    """Return the tolerance of `fit` at which the error of scores is at most `precision` times the spread of the scores
+    at `point`.
 
-    With t rows and d columns, the curvature of a training set may fall, along some direction, to (1 - sqrt(d / t))^2 of
-    the pool's (Marchenko and Pastur 1967). The error along that direction is larger by the same factor. The norm sums
-    the errors of all outputs, while a prediction compares only the highest outputs: if there are many outputs, a larger
-    sum is allowed.
+    For a training set of t rows with d columns, the curvature along some direction may fall to (1 - sqrt(d / t))^2 of
+    the pool's curvature (Marchenko and Pastur 1967). The error along that direction grows by the same factor. The norm
+    sums the errors of all outputs, but a prediction depends only on the highest outputs. If there are many outputs, a
+    larger sum is therefore allowed.
     """
     scores = sample.features @ point.weights.T + point.intercepts
     weight = float(curvature_of(scores, codes, loss).own.mean())
@@ -194,16 +199,14 @@ def tolerance_at(
 
 
 def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
-    """Return how many classifiers of `size` numbers fit into half of the memory with few L-BFGS pairs each, at least
-    1.
+    """Return how many classifiers of `size` numbers, each with a few L-BFGS pairs, fit into half of the memory. The
+    result is at least 1.
     """
     return max(1, memory_limit // 2 // ((2 * _LEAST_MEMORY + _OTHER_VECTORS) * size * itemsize))
 
 
 def _memory(size: int, sets: int, itemsize: int, memory_limit: int, *, cached: bool) -> int:
-    """Return the number of L-BFGS pairs to keep; `cached`: the pairs of one fit are read at a time, not those of all
-    fits.
-    """
+    """Return the number of L-BFGS pairs to keep. `cached`: True if only the pairs of one fit are read at a time."""
     vector_bytes = size * sets * itemsize
     most = _MEMORY if cached or vector_bytes <= _CACHED_BYTES else _MEMORY // 2
     return int(np.clip((memory_limit // 2 // vector_bytes - _OTHER_VECTORS) // 2, _LEAST_MEMORY, most))

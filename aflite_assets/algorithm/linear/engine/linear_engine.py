@@ -1,4 +1,4 @@
-"""The engine of one run: it chooses passes and precision, keeps memory between iterations and returns tallies."""
+"""The engine of one run. It chooses passes and precision, reuses memory between iterations and returns tallies."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -37,10 +37,11 @@ _START_ROWS, _START_PARTS = 16384, 8
 
 @dataclass(frozen=True)
 class EngineTally:
-    """The counts of one iteration, and the point at which the next one may start.
+    """The counts of one iteration, and the point from which the fits of the next iteration may start.
 
-    `start`: the mean of this iteration's classifiers for standardized features; float64, kinds of classifier x outputs
-    x (width + 1), intercepts last. `evaluations`: the number of gradients that each fit took, kinds x subsets.
+    `start`: the mean of this iteration's classifiers, for standardized features. It is float64, kinds of classifier x
+    outputs x (width + 1), with intercepts in the last column. `evaluations`: the number of gradients that each fit
+    computed, kinds x subsets.
     """
 
     tally: Tally
@@ -50,22 +51,25 @@ class EngineTally:
 
 @dataclass(frozen=True)
 class WholeIteration:
-    """Numbers that all fits of an iteration share: the number of training sets and their mean number of rows."""
+    """Numbers that are common to all fits of an iteration: the number of training sets and their mean
+    number of rows.
+    """
 
     n_sets: int
     train_size: float
 
     @classmethod
     def of(cls, subsets: Sequence[np.ndarray]) -> "WholeIteration":
-        """Return the numbers of all training sets of one iteration."""
+        """Return the shared numbers of an iteration, given its training sets."""
         return cls(len(subsets), sum(map(len, subsets)) / len(subsets))
 
 
 class SummedClassifiers:
-    """A running sum of one kind's classifiers: its bits depend on `at_once`, not on how many classifiers are added in
-    one call.
+    """A running sum of the classifiers of one kind. The result depends on `at_once`, but not on how many classifiers
+    are added in one call.
 
-    The object holds the sum and the classifiers of at most `at_once` sets, which is how many are fitted at a time.
+    The object holds the sum and the classifiers of at most `at_once` sets. `at_once` is the number of sets that are
+    fitted at a time.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -73,8 +77,8 @@ class SummedClassifiers:
         self._total, self._n_sets = np.zeros((0, 0)), 0
 
     def add(self, classifiers: np.ndarray) -> None:
-        """Add `classifiers`: float32, sets x outputs x (padded width + 1), intercepts last, for rows in the engine's
-        form.
+        """Add `classifiers` for rows in the engine's form. They are float32, sets x outputs x (padded width + 1), with
+        intercepts in the last column.
         """
         if not self._n_sets:
             self._total, self._waiting = np.zeros(classifiers.shape[1:]), classifiers[:0]
@@ -98,7 +102,9 @@ class SummedClassifiers:
 
 @dataclass(frozen=True)
 class KeptClassifiers:
-    """The classifiers of one kind in the order they arrive, to be summed elsewhere by `SummedClassifiers`."""
+    """The classifiers of one kind, in the order in which they were added. Another process sums them with
+    `SummedClassifiers`.
+    """
 
     at_once: int
     parts: list[np.ndarray] = field(default_factory=list)
@@ -117,7 +123,7 @@ _Collecting = TypeVar("_Collecting", bound=_Collector)
 
 @dataclass(frozen=True)
 class SetCounts:
-    """Counts and classifiers from the fits to some training sets of one iteration; arrays may be read-only.
+    """Counts and classifiers from the fits to some training sets of one iteration. The arrays may be read-only.
 
     `counts`: one entry per row of the pool. `classifiers`: one entry per kind of classifier. `evaluations`: the number
     of gradients per kind and set.
@@ -130,7 +136,7 @@ class SetCounts:
 
 @dataclass(frozen=True)
 class _Problem:
-    """The parts that all fits of one kind share within one iteration."""
+    """The data that all fits of one kind share within one iteration."""
 
     objective: Objective
     start: Point
@@ -140,17 +146,19 @@ class _Problem:
 
 
 class LinearEngine:
-    """An engine that scores rows by the classifiers named in `settings`; one is made per run and used for each
+    """An engine that scores rows with the classifiers in `settings`. One engine is created per run and used for every
     iteration.
 
-    The engine works in as many threads as torch has when the engine is made; torch itself uses one thread while the
-    engine works. The engine is a context manager, which ends its threads.
+    The engine uses as many threads as torch has when the engine is created. Torch itself uses one thread while the
+    engine works. The engine is a context manager that ends its threads on exit.
     """
 
     def __init__(
         self, inputs: Inputs, settings: FilterSettings, *, seed: int, device: str, memory_limit: int, pool: np.ndarray
     ) -> None:
-        """Take `pool`, the ascending rows at the run's start or resumption; later pools must be subsets of it."""
+        """Prepare the engine for `pool`, the ascending rows at the start or resumption of the run. Later pools must be
+        subsets of this pool.
+        """
         self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
         self._threads = Threads.started(torch.get_num_threads())
         self._codes = np.searchsorted(inputs.classes, inputs.labels)
@@ -184,10 +192,12 @@ class LinearEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> EngineTally:
-        """Fit every kind of classifier to every subset and count its predictions for the other rows of `pool`.
+        """Fit every kind of classifier to every subset, and count the classifier's predictions for the other rows of
+        `pool`.
 
-        `subsets` and `pool`: ascending rows. `start`: the result of the last iteration, or None in the first.
-        `unpredicted`: for each subset, further rows of the pool that its classifiers do not predict.
+        `subsets` and `pool`: ascending row numbers. `start`: the `start` of the previous iteration's tally, or None in
+        the first iteration. `unpredicted`: for each subset, further rows of the pool that the subset's classifiers do
+        not predict.
         """
         counts, evaluations, classifiers = self._count(
             SummedClassifiers,
@@ -219,8 +229,8 @@ class LinearEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> SetCounts:
-        """Return the counts for some of an iteration's subsets: their bits do not depend on which subsets are counted
-        together.
+        """Return the counts for some subsets of an iteration. The counts of a subset do not depend on which other
+        subsets are counted in the same call.
         """
         counts, evaluations, classifiers = self._count(
             KeptClassifiers,
@@ -244,8 +254,8 @@ class LinearEngine:
         keep_probabilities: bool,
         unpredicted: Sequence[np.ndarray] | None,
     ) -> tuple[Counts, np.ndarray, list[_Collecting]]:
-        """Return the counts of the pool's rows, the number of gradients (kinds x sets), and the collector of
-        classifiers per kind.
+        """Return three values: the counts for the pool's rows, the numbers of gradients (kinds x sets), and one
+        collector of classifiers per kind.
         """
         self._pool.keep(pool)
         n_classes, in_pool = len(self._inputs.classes), self._pool.slots_of(pool)
@@ -286,7 +296,7 @@ class LinearEngine:
         return _Problem(objective, point, preconditioner, tolerance, min(whole.n_sets, most))
 
     def _pooled(self, objective: Objective, train_size: float, pool: np.ndarray) -> Point:
-        """Return the starting point that all fits of a run's first iteration share."""
+        """Return the shared starting point of all fits in the first iteration of a run."""
         trainable = pool[~self._inputs.score_only[pool]]
         drawn = self._pool.slots_of(draw(trainable, max(_START_ROWS, int(2 * train_size)), self._seed, Purpose.START))
         codes, n_classes = self._codes[self._pool.rows], len(self._inputs.classes)
@@ -307,7 +317,9 @@ class LinearEngine:
     def _add_predictions(
         self, sets: TrainingSets, problem: _Problem, counts: Counts, counted: np.ndarray, collector: _Collector
     ) -> np.ndarray:
-        """Fit, add predictions for the slots `counted`, and return the number of gradients that the fits took."""
+        """Fit the classifiers, add their predictions for the slots `counted`, and return the number of gradients that
+        the fits computed.
+        """
         evaluations = []
         for first in range(0, len(sets), problem.at_once):
             part = sets.part(first, min(first + problem.at_once, len(sets)))
@@ -332,7 +344,7 @@ class LinearEngine:
         )
 
     def _repeat_in_float64(self, fits: Fits, sets: TrainingSets, problem: _Problem) -> None:
-        """Fit again, in place, the classifiers that did not reach the optimum in float32."""
+        """Repeat in float64, in place, the fits that did not reach the optimum in float32."""
         failed = np.flatnonzero(~fits.converged.numpy(force=True)).tolist()
         if not failed:
             return
@@ -404,7 +416,7 @@ class LinearEngine:
         )
 
     def _unpacked(self, start: np.ndarray) -> Point:
-        """Return the classifiers in the engine's form: the reverse of `_packed`."""
+        """Convert the classifiers to the engine's form: the inverse of `_packed`."""
         standardization = self._prepared.standardization
         weights = torch.zeros(len(start), standardization.width, dtype=torch.float64)
         weights[:, : start.shape[1] - 1] = torch.from_numpy(start[:, :-1])
@@ -424,8 +436,8 @@ def tally_of(
     pool: np.ndarray,
     left_out: Sequence[np.ndarray],
 ) -> EngineTally:
-    """Combine the results of all sets into one iteration's tally; each array of `left_out` holds rows that a set did
-    not predict.
+    """Combine the results of all sets into the tally of the iteration. Each array of `left_out` holds the rows that one
+    set did not predict.
     """
     kinds, n_sets = evaluations.shape
     held_out, correct = (np.zeros(len(inputs.labels), dtype=np.int64) for _ in range(2))
@@ -446,9 +458,7 @@ def tally_of(
 
 
 def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> np.ndarray:
-    """Return the classifiers without padding and rotation, outputs x (padded width + 1), as `EngineTally.start` holds
-    them.
-    """
+    """Remove padding and rotation from the classifiers (outputs x (padded width + 1)), as in `EngineTally.start`."""
     weights, rotation = mean[:, :-1], standardization.rotation
     if rotation is not None:
         weights = (torch.from_numpy(weights) @ torch.from_numpy(rotation).double().T).numpy()
@@ -456,7 +466,7 @@ def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> n
 
 
 def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-    """Convert sums per slot to float32 means per input row; NaN for a row that was never held out."""
+    """Convert sums per slot to float32 means per input row. The mean is NaN for a row that was never held out."""
     means = np.full((len(held_out), *sums.shape[1:]), np.nan, dtype=np.float32)
     counted = held_out[rows] > 0
     divisors = held_out[rows[counted]]

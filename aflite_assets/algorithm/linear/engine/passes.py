@@ -1,6 +1,7 @@
-"""Passes over the pool that the solver needs: they compute gradients and count predictions.
+"""Passes over the pool, which compute gradients for the solver and count predictions.
 
-Passes by torch, for any device and precision, are here; passes by the compiled kernels are in compiled_passes.py.
+This module has the passes by torch, for any device and precision. Passes by the compiled kernels are in
+compiled_passes.py.
 """
 
 from collections.abc import Iterator
@@ -18,11 +19,13 @@ from aflite_assets.algorithm.linear.threads import Threads
 
 @dataclass(frozen=True)
 class Counts:
-    """Sums per slot over the models that predict it: models that were not trained on the slot and do not leave it out.
+    """Sums per slot over the models that predict the slot. These are the models that were not trained on the slot and
+    do not leave it out.
 
     `correct`: number of correct predictions, int64. `class_counts`: number of predictions of every class, int32, slots
-    x classes. `label_sums`: summed probabilities of the row's own label, float64. `matrix_sums`: summed probabilities
-    of every class, float64, slots x classes. Arrays other than `correct` are empty if they were not requested.
+    x classes. `label_sums`: sum of the probabilities of the row's own label, float64. `matrix_sums`: sum of the
+    probabilities of every class, float64, slots x classes. Arrays other than `correct` are empty if they were not
+    requested.
     """
 
     correct: np.ndarray
@@ -32,7 +35,7 @@ class Counts:
 
     @classmethod
     def zeros(cls, n_slots: int, n_classes: int, *, label: bool, matrix: bool, classes: bool = False) -> "Counts":
-        """Return counts of zero."""
+        """Return counts that are all zero."""
         return cls(
             np.zeros(n_slots, dtype=np.int64),
             np.zeros((n_slots if classes else 0, n_classes), dtype=np.int32),
@@ -41,24 +44,24 @@ class Counts:
         )
 
     def of_slots(self, slots: np.ndarray) -> "Counts":
-        """Return the counts of some ascending slots; the same arrays if these are all slots."""
+        """Return the counts of some ascending slots. If `slots` are all slots, the same arrays are returned."""
         if len(slots) == len(self.correct):
             return self
         parts = (self.correct, self.class_counts, self.label_sums, self.matrix_sums)
         return Counts(*(part[slots] if len(part) else part for part in parts))
 
     def plus(self, others: "Counts") -> "Counts":
-        """Return the sum of these counts and those from other training sets for the same slots."""
+        """Return the sum of these counts and of counts from other training sets for the same slots."""
         return Counts(*(getattr(self, field.name) + getattr(others, field.name) for field in fields(self)))
 
     def without_probabilities(self) -> "Counts":
-        """Return the same counts of predictions, not copied, without sums of probabilities."""
+        """Return the counts of predictions (not copied) without the sums of probabilities."""
         return Counts(self.correct, self.class_counts, self.label_sums[:0], self.matrix_sums[:0])
 
 
 class GradientPasses(Protocol):
-    """Passes that compute gradients over one pool for some training sets. Tensors have the device and dtype of the
-    passes.
+    """Passes over one pool that compute gradients for several training sets. All tensors have the device and dtype of
+    the passes.
     """
 
     @property
@@ -69,16 +72,16 @@ class GradientPasses(Protocol):
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the gradients of the loss for the training sets `numbers`: one of weights (numbers x outputs x width)
-        and one of intercepts (numbers x outputs).
+        """Return the gradients of the loss for the training sets `numbers`, with respect to the weights (numbers x
+        outputs x width) and the intercepts (numbers x outputs).
 
-        The gradients are taken at `weights` and `intercepts`, which have the same shapes.
+        The gradients are computed at `weights` and `intercepts`, which have the same shapes as the gradients.
         """
         ...
 
 
 class DataPasses(GradientPasses, Protocol):
-    """Passes that count predictions as well as compute gradients."""
+    """Passes that compute gradients and also count predictions."""
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
         """Predict with the models of all training sets and add the predictions to `counts`."""
@@ -86,8 +89,8 @@ class DataPasses(GradientPasses, Protocol):
 
 
 class SummedPasses:
-    """Passes for one training set that is split into `parts` sets so that threads share it; results are summed in
-    order.
+    """Passes for one training set that is split into `parts` sets, so that several threads can work on it. The results
+    are summed in order.
     """
 
     def __init__(self, passes: GradientPasses, parts: int) -> None:
@@ -95,20 +98,20 @@ class SummedPasses:
 
     @property
     def threads(self) -> Threads | None:
-        """See `GradientPasses`."""
+        """Threads that the compiled kernels share, or None if torch makes the passes."""
         return self._passes.threads
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """See `GradientPasses`."""
+        """Implement the method of `GradientPasses`."""
         all_parts = torch.arange(self._parts, device=numbers.device)
         sums = self._passes.gradients(weights.repeat(self._parts, 1, 1), intercepts.repeat(self._parts, 1), all_parts)
         return sums[0].sum(dim=0, keepdim=True), sums[1].sum(dim=0, keepdim=True)
 
 
 class TorchPasses:
-    """Passes by torch, one training set after the other; predictions are counted for the ascending slots `counted`.
+    """Passes by torch, one training set after the other. Predictions are counted for the ascending slots `counted`.
 
     `resident`: the whole pool as a tensor on the device, if it fits.
     """
@@ -132,12 +135,12 @@ class TorchPasses:
 
     @property
     def threads(self) -> None:
-        """None, because torch has threads of its own."""
+        """None, because torch manages its own threads."""
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """See `GradientPasses`."""
+        """Implement the method of `GradientPasses`."""
         sums, intercept_sums = torch.zeros_like(weights), torch.zeros_like(intercepts)
         row_bytes = 2 * weights.shape[2] * weights.element_size() + 4 * intercepts.shape[1] * weights.element_size()
         most = max(1, self._memory_limit // 8 // row_bytes)
@@ -154,7 +157,7 @@ class TorchPasses:
         return sums, intercept_sums
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """See `DataPasses`."""
+        """Implement the method of `DataPasses`."""
         columns = len(weights) * self._sets.seen.shape[1]
         most = max(1, self._memory_limit // 8 // (4 * columns * weights.element_size()))
         for first, features in self._blocks():
@@ -191,13 +194,13 @@ class TorchPasses:
             yield block.first, torch.from_numpy(block.features).to(self._device)
 
     def _within(self, number: int, first: int, stop: int) -> tuple[int, int]:
-        """Return which entries of `slots` belong to a set and lie in first:stop."""
+        """Return a mask that is True for entries of `slots` that belong to a set and lie in the range first:stop."""
         begin = self._sets.bounds[number]
         low, high = np.searchsorted(self._sets[number], (first, stop))
         return int(begin + low), int(begin + high)
 
     def _class_scores(self, features: torch.Tensor, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
-        """Return scores, rows x models x classes; a single output is the score of class 1 against class 0."""
+        """Return scores, rows x models x classes. A single output is the score of class 1 against class 0."""
         models, outputs, width = weights.shape
         scores = torch.addmm(intercepts.flatten(), features, weights.reshape(-1, width).T)
         scores = scores.reshape(-1, models, outputs)

@@ -1,9 +1,9 @@
-"""The features in the form that the passes need: standardized and padded, in memory or on the card if they fit, else
-read in blocks.
+"""The features in the form that the passes need: standardized and padded. They are kept in main memory or on the GPU if
+they fit, and read in blocks otherwise.
 
 The classifiers do not depend on the origin of the features, because intercepts are not penalised. The classifiers do
-not depend on the scale either, if the L2 strength is scaled with it. Float32 is precise only for values near the origin
-and of size about 1.
+not depend on the scale either, if the L2 strength is scaled accordingly. Float32 is precise only for values near the
+origin and of size about 1.
 """
 
 import logging
@@ -30,10 +30,11 @@ _CARD_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Standardization:
-    """The map of features x to (x - origin) / scale, padded with zeros to `width` columns and then rotated.
+    """The map of features x to (x - origin) / scale. The result is padded with zeros to `width` columns and then
+    rotated.
 
-    `origin`: float64, one number per column; `scale`: one number for all columns. `rotation`: width x width, the matrix
-    that a resident pool's rows are multiplied by, or None for no rotation.
+    `origin`: one number per column, float64. `scale`: one number for all columns. `rotation`: the matrix, width x
+    width, by which the rows of a resident pool are multiplied, or None for no rotation.
     """
 
     origin: np.ndarray
@@ -43,7 +44,9 @@ class Standardization:
 
     @classmethod
     def of(cls, rows: np.ndarray, dtype: np.dtype) -> "Standardization":
-        """Estimate from some rows: `origin` is the columns' means, `scale` the root mean square around them."""
+        """Estimate the map from some rows. `origin` is the mean of each column, and `scale` is the root mean square
+        around the means.
+        """
         values = rows.astype(np.float64)
         origin = values.mean(axis=0)
         values -= origin
@@ -55,14 +58,14 @@ class Standardization:
 
 @dataclass(frozen=True)
 class Block:
-    """Features (slots x padded width) of consecutive slots, which begin at slot `first`."""
+    """The features (slots x padded width) of consecutive slots. The first slot is `first`."""
 
     first: int
     features: np.ndarray
 
     @property
     def stop(self) -> int:
-        """Number of the slot after the last one."""
+        """Number of the slot after the last slot of the block."""
         return self.first + len(self.features)
 
 
@@ -80,7 +83,7 @@ class PoolFeatures:
         threads: Executor,
         hold: bool = True,
     ) -> None:
-        """Convert `rows` (ascending row numbers) at once if `hold` is True and they take at most half of
+        """Convert `rows` (ascending row numbers) at once if `hold` is True and the result takes at most half of
         `memory_limit`.
         """
         self._features, self._standardization, self.dtype, self._threads = features, standardization, dtype, threads
@@ -97,24 +100,24 @@ class PoolFeatures:
             self._rotate()
 
     def blocks(self) -> Iterator[Block]:
-        """Yield all slots in order. A block is overwritten by the next one unless the pool is resident."""
+        """Yield all slots in order. Unless the pool is resident, each block is overwritten by the next block."""
         for block in self.slices:
             if not self.resident:
                 self._fill(block)
             yield Block(block.start, self._buffer[: block.stop - block.start])
 
     def keep(self, rows: np.ndarray) -> None:
-        """Keep only some of the rows; a resident pool and a pool with fixed slots stay unchanged."""
+        """Keep only some of the rows. A resident pool and a pool with fixed slots do not change."""
         if not self.resident and not self._fixed:
             self.rows = rows
             self.slices = self._sliced()
 
     def fix_slots(self) -> None:
-        """Keep every slot in its place from now on, because there is a copy of the pool elsewhere."""
+        """Keep the numbering of the slots from now on, because a copy of the pool depends on it."""
         self._fixed = True
 
     def slots_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the slots of some rows; the rows are given in ascending order."""
+        """Return the slots of some rows. The row numbers must be ascending."""
         return np.searchsorted(self.rows, rows)
 
     def _sliced(self) -> list[slice]:
@@ -139,7 +142,7 @@ class PoolFeatures:
 
 
 def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardization, target: np.ndarray) -> None:
-    """Write some rows of a matrix, given in ascending order, to `target` in standardized but not rotated form."""
+    """Write some rows of a matrix to `target`, standardized but not rotated. The row numbers are ascending."""
     consecutive = int(rows[-1]) - int(rows[0]) + 1 == len(rows)
     taken = features[rows[0] : rows[-1] + 1] if consecutive else features[rows]
     # Float64 and integers may be large beside their spread: there the difference is taken in float64.
@@ -149,7 +152,7 @@ def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardiza
 
 
 def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
-    """Return a zero matrix whose rows start at cache lines; `width` must fill whole lines."""
+    """Return a zero matrix whose rows start at cache lines. `width` must fill whole cache lines."""
     size = rows * width * dtype.itemsize
     raw = np.zeros(size + _LINE_BYTES, dtype=np.uint8)
     start = -raw.ctypes.data % _LINE_BYTES
@@ -157,14 +160,14 @@ def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
 
 
 def working_memory(device: torch.device, memory_limit: int) -> int:
-    """Return the bytes for everything but the pool: a quarter of a card's free memory; on the CPU, the memory limit
-    itself.
+    """Return the bytes for everything except the pool: a quarter of the free memory of a GPU or, on the CPU, the memory
+    limit.
     """
     return torch.cuda.mem_get_info(device)[0] // 4 if device.type == "cuda" else memory_limit
 
 
 def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
-    """Return the whole pool as a tensor on a GPU, or None on the CPU and if the card has too little memory."""
+    """Return the whole pool as a tensor on the GPU. Return None on the CPU, or if the GPU has too little memory."""
     if device.type == "cpu":
         return None
     needed, free = len(pool.rows) * pool.width * 4, torch.cuda.mem_get_info(device)[0]

@@ -1,4 +1,6 @@
-"""Decisions made once, before a run's first pass: device, precision, and a sample of rows that represents the pool."""
+"""Decisions that are made once, before the first pass of a run: the device, the precision, and a sample of rows that
+represents the pool.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -30,9 +32,10 @@ _ROWS_PER_WEIGHTS = 64
 
 @dataclass(frozen=True)
 class Preparation:
-    """`compiled`: True if the compiled kernels make the passes, in float32; otherwise torch makes them, in `dtype`.
+    """`compiled`: True if the compiled kernels make the passes, in float32. If False, torch makes the passes, in
+    `dtype`.
 
-    `sample` is on the device and standardized; `sample_codes` are the classes of its rows.
+    `sample` is on the device and standardized. `sample_codes` are the classes of the sample's rows.
     """
 
     device: torch.device
@@ -53,8 +56,8 @@ def prepare(
     memory_limit: int,
     threads: Threads,
 ) -> Preparation:
-    """Decide by the inputs at the run's very start, so that a resumed run decides the same. `codes`: the class number
-    of every row.
+    """Decide from the inputs at the start of the run, so that a resumed run makes the same decisions. `codes`: the
+    class number of every row.
     """
     where = chosen_device(device)
     compiled = where.type == "cpu" and not _is_small(inputs, settings)
@@ -79,7 +82,9 @@ def chosen_device(device: str) -> torch.device:
 
 
 def draw(rows: np.ndarray, most: int, seed: int, purpose: Purpose) -> np.ndarray:
-    """Draw `most` of some rows, ascending; all of them if there are no more."""
+    """Draw `most` of the given rows and return them in ascending order. If there are no more than `most` rows, return
+    all rows.
+    """
     if len(rows) <= most:
         return rows
     return np.sort(generator(seed, purpose, 0).choice(rows, most, replace=False))

@@ -1,5 +1,5 @@
-"""The rows that each of many classifiers is trained on or leaves out, in the form that the passes need. Training sets
-are drawn in partitions.py.
+"""Training sets of many classifiers in the form that the passes need: the rows of each set, and the rows that its
+classifier does not predict. The module partitions.py draws the sets.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class TrainingSets:
-    """`slots`: the ascending slots of all sets, one set after the other (int64); set j is slots[bounds[j]:bounds[j +
+    """`slots`: the ascending slots of each set, one set after the other (int64). Set j is slots[bounds[j]:bounds[j +
     1]].
 
-    `codes`: the class number, from 0, of every slot (int64). `seen`: sets x classes, True if a set has rows of the
-    class. `left_out`: slots, other than its training slots, that a set's classifier does not predict; empty if there
-    are none.
+    `codes`: the class number, from 0, of every slot (int64). `seen`: sets x classes, True if the set has rows of the
+    class. `left_out`: for each set, the slots other than training slots that the set's classifier does not predict. It
+    is empty if there are no such slots.
     """
 
     slots: np.ndarray
@@ -28,7 +28,7 @@ class TrainingSets:
     def of(
         cls, sets: Sequence[np.ndarray], codes: np.ndarray, *, n_classes: int, left_out: Sequence[np.ndarray] = ()
     ) -> "TrainingSets":
-        """Make the record from one array of ascending slots per set."""
+        """Create the object from one array of ascending slots per set."""
         seen = np.array([np.bincount(codes[slots], minlength=n_classes) > 0 for slots in sets])
         bounds = np.cumsum([0, *(len(slots) for slots in sets)])
         return cls(np.concatenate(sets).astype(np.int64), bounds, codes, seen, tuple(left_out))
@@ -47,7 +47,7 @@ class TrainingSets:
         return np.diff(self.bounds)
 
     def part(self, start: int, stop: int) -> "TrainingSets":
-        """Return the sets from `start` up to `stop`."""
+        """Return the sets with numbers from `start` up to, but not including, `stop`."""
         first, last = self.bounds[start], self.bounds[stop]
         return TrainingSets(
             self.slots[first:last],
@@ -58,16 +58,20 @@ class TrainingSets:
         )
 
     def starts(self, edges: np.ndarray) -> np.ndarray:
-        """Return the positions in `slots` at which each set passes each edge: sets x edges."""
+        """Return, for each set and edge, the position in `slots` of the first slot at or after the edge:
+        sets x edges.
+        """
         return np.stack([first + np.searchsorted(self[number], edges) for number, first in enumerate(self.bounds[:-1])])
 
     def unpredicted(self, number: int) -> tuple[np.ndarray, ...]:
-        """Return, per set, the ascending slots that its classifier does not predict: its own and those left out."""
+        """Return, for each set, the ascending slots that its classifier does not predict: the training slots and the
+        slots that are left out.
+        """
         return (self[number], self.left_out[number]) if self.left_out else (self[number],)
 
     def unpredicted_bits(self, n_slots: int) -> np.ndarray:
-        """Return bits, slots x words, uint64: bit j of word w is set if the classifier of set 64 w + j does not predict
-        the slot.
+        """Return a bit mask, slots x words, uint64. Bit j of word w is set if the classifier of set 64 w + j does not
+        predict the slot.
         """
         bits = np.zeros((n_slots, -(-len(self) // 64)), dtype=np.uint64)
         for number in range(len(self)):

@@ -1,5 +1,6 @@
-"""Compiled arithmetic on the pool's rows: products, activations, and the passes built from them.
+"""Compiled arithmetic on the pool's rows: products, activations, and the passes that are built from products and
+activations.
 
-Only code for numba, which works on arrays and addresses, belongs here. Blocks, threads and memory are decided in
-engine; the steps between two passes are in solver.
+Only code for numba belongs in this package. It works on arrays and memory addresses. The package `engine` decides about
+blocks, threads and memory. The package `solver` makes the steps between two passes.
 """

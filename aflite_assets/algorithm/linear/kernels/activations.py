@@ -1,10 +1,10 @@
-"""Conversion of scores to probabilities, to the losses' derivatives and to the highest class, as vector code for numba.
+"""Vector code for numba that converts scores to probabilities, to derivatives of the losses and to the highest class.
 
-The formulas are in losses.py. A *line* holds the float32 scores of one output for GROUP rows; the lines of a group lie
-one after the other. Every function takes the address of the first line and the number of lines, at least 1.
-`intercepts` is the address of one float32 per line; `seen` is the address of one byte per line, which is 0 if the
-training set lacks the line's class. `zero` is True if a class with score 0 comes before the first line's class: two
-classes have one output.
+The formulas are in losses.py. A *line* holds the float32 scores of one output for a group of GROUP rows. The lines of a
+group are contiguous in memory. The arguments of every function include the address of the first line and the number of
+lines, at least 1. `intercepts` is the address of one float32 per line. `seen` is the address of one byte per line,
+which is 0 if the training set has no row of the line's class. `zero` is True if a class with score 0 precedes the class
+of the first line, because two classes have only one output.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,9 @@ _EXPONENT_BIAS, _MANTISSA_BITS = 127, 23
 
 @intrinsic
 def to_probabilities(typingctx: Any, scores: Any, outputs: Any, intercepts: Any, seen: Any, zero: Any) -> Any:
-    """Replace scores without intercepts by the probabilities of their classes; 0 for classes that were not seen."""
+    """Replace scores (without intercepts) by the probabilities of their classes. The probability is 0 for unseen
+    classes.
+    """
     signature = types.void(types.uintp, types.intp, types.uintp, types.uintp, types.boolean)
 
     def generate(context: Any, builder: Builder, signature: Any, arguments: Sequence[Value]) -> Value:
@@ -69,10 +71,11 @@ def to_logistic_slopes(
     codes: Any,
     count: Any,
 ) -> Any:
-    """Replace scores without intercepts by the derivatives of the logistic loss, correct to 1e-7; 0 for unseen classes.
+    """Replace scores (without intercepts) by the derivatives of the logistic loss, correct to 1e-7. The derivative is 0
+    for unseen classes.
 
-    `first`: the class of the first line; `codes`: the address of one int32 per row, its class, which must have been
-    seen; rows from `count` on get 0.
+    `first`: the class of the first line. `codes`: the address of the classes of the rows, one int32 per row; each class
+    must have been seen. `count`: the number of rows; further entries are set to 0.
     """
     signature = types.void(
         types.uintp, types.intp, types.uintp, types.uintp, types.boolean, types.intp, types.uintp, types.intp
@@ -97,7 +100,8 @@ def to_logistic_slopes(
 def to_hinge_slopes(
     typingctx: Any, scores: Any, outputs: Any, intercepts: Any, seen: Any, first: Any, codes: Any, count: Any
 ) -> Any:
-    """Replace scores without intercepts by the derivatives of the squared hinge loss; 0 for unseen classes.
+    """Replace scores (without intercepts) by the derivatives of the squared hinge loss. The derivative is 0 for unseen
+    classes.
 
     `first`, `codes` and `count` are as in `to_logistic_slopes`.
     """
@@ -128,9 +132,10 @@ def to_hinge_slopes(
 def highest_class(
     typingctx: Any, scores: Any, outputs: Any, intercepts: Any, seen: Any, zero: Any, first: Any, chosen: Any
 ) -> Any:
-    """Write each row's highest-scoring class to the address `chosen`, int32; among equal scores, the first class.
+    """Write the highest-scoring class of each row to the address `chosen`, as int32. Among equal scores, the first
+    class is chosen.
 
-    `scores` do not include the intercepts; `first` is the class of the first line.
+    `scores` do not include the intercepts. `first` is the class of the first line.
     """
     signature = types.void(types.uintp, types.intp, types.uintp, types.uintp, types.boolean, types.intp, types.uintp)
 
@@ -163,7 +168,7 @@ def _softmax(
     seen: Value,
     zero: Value,
 ) -> None:
-    """Write to every line the result of `finish` for its number and its probabilities."""
+    """Write to every line the result of `finish` for the line's number and the line's probabilities."""
     lines, shifts, classes = pointer(builder, scores), pointer(builder, intercepts), pointer(builder, seen, _BYTE)
     lowest, none = constant(_LOWEST, _LINE), constant(0.0, _LINE)
 
@@ -190,7 +195,7 @@ def _softmax(
 
 
 def _used(builder: Builder, count: Value) -> Value:
-    """Return which rows come before `count`."""
+    """Return a mask that is True for the rows before `count`."""
     rows = ir.Constant(_NUMBERS, list(range(GROUP)))
     return builder.icmp_signed("<", rows, broadcast(builder, builder.trunc(count, INT32), GROUP))
 
@@ -200,7 +205,7 @@ def _codes(builder: Builder, codes: Value) -> Value:
 
 
 def _number(builder: Builder, output: Value, first: Value) -> Value:
-    """Return the class of a line, repeated for every row."""
+    """Return the class number of a line, repeated for every row."""
     return broadcast(builder, builder.trunc(builder.add(output, first), INT32), GROUP)
 
 
@@ -222,12 +227,12 @@ def _flag(builder: Builder, flags: Value, number: Value) -> Value:
 
 
 def _higher(builder: Builder, first: Value, second: Value) -> Value:
-    """Return the higher number of each lane; NaN in `first` is returned, so that it stays visible."""
+    """Return the higher number of each lane. A NaN in `first` is returned, so that the error is not hidden."""
     return builder.select(builder.fcmp_ordered("<", first, second), second, first)
 
 
 def _exponential(builder: Builder, value: Value) -> Value:
-    """Emit e ** value for values of at most 0, to float32 precision; NaN stays NaN."""
+    """Emit code for e ** value in float32 precision, for values of at most 0. NaN stays NaN."""
     value = _higher(builder, value, constant(_SMALLEST_EXPONENT, _LINE))
     shifted = fused(builder, value, constant(_LOG2_E, _LINE), constant(_ROUNDING, _LINE))
     power = builder.fsub(shifted, constant(_ROUNDING, _LINE))

@@ -1,11 +1,11 @@
-"""Products of some rows of the pool with any number of weight vectors, in tiles of four rows. Losses are in
+"""Products of rows of the pool with any number of weight vectors, computed in tiles of four rows. Losses are in
 activations.py.
 
-A tile multiplies four rows with up to six vectors. A tile keeps its sums in registers and reads every number once.
-Neither a compiler's own vectorisation nor a matrix product with three columns does so. Tiles are vector code for numba;
-the rows of a tile may lie anywhere in the pool, so they are passed by address. `base` is the address of slot 0 and
-`row_bytes` the distance between slots; `positions` are slots. Weights and sums are passed by address and lie `width`
-floats apart.
+A tile multiplies four rows with up to six vectors. A tile keeps its sums in registers and reads every number only once.
+Neither the vectorisation of a compiler nor a matrix product with three columns achieves this. Tiles are vector code for
+numba. The rows of a tile may lie anywhere in the pool, so each row is passed by address. `base` is the address of slot
+0, `row_bytes` is the distance between slots in bytes, and `positions` are slots. Weight vectors and sums are passed by
+address; consecutive vectors lie `width` floats apart.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ TILE_ROWS = 4
 
 
 def _lanes() -> int:
-    """Return the floats per register: 16 if the processor has 512-bit registers, else 8."""
+    """Return the number of floats per register: 16 if the processor has 512-bit registers, otherwise 8."""
     return 16 if llvmlite.binding.get_host_cpu_features().get("avx512f", False) else 8
 
 
@@ -45,11 +45,12 @@ _VECTOR = ir.VectorType(FLOAT, _LANES)
 
 
 def dot_tile(outputs: int) -> Any:
-    """Compile `f(rows, weights, stride, width, out, out_stride)`: the dot products of 4 rows with `outputs` vectors.
+    """Compile a function `f(rows, weights, stride, width, out, out_stride)` that computes the dot products of 4 rows
+    with `outputs` vectors.
 
-    `rows`: four addresses of float32 rows. `weights`: address of the first of `outputs` vectors that lie `stride`
-    floats apart. `width`: floats per row, a multiple of 16. The product of row r with vector c is written to float r +
-    c * out_stride, counted from the address `out`.
+    `rows`: the addresses of four float32 rows. `weights`: the address of the first vector; consecutive vectors lie
+    `stride` floats apart. `width`: the number of floats per row, a multiple of 16. The product of row r and vector c is
+    written to the float number r + c * out_stride after the address `out`.
     """
 
     @intrinsic
@@ -83,10 +84,11 @@ def dot_tile(outputs: int) -> Any:
 
 
 def add_tile(outputs: int) -> Any:
-    """Compile `f(rows, residuals, residual_stride, width, sums, stride)`: add residual x row to `outputs` running sums.
+    """Compile a function `f(rows, residuals, residual_stride, width, sums, stride)` that adds residual x row to
+    `outputs` running sums.
 
-    `rows` and `width` are as in `dot_tile`. The residual of row r and sum c is float r + c * residual_stride from the
-    address `residuals`; the sums start at the address `sums`, `stride` floats apart.
+    `rows` and `width` are as in `dot_tile`. The residual of row r and sum c is the float number r + c * residual_stride
+    after the address `residuals`. The sums start at the address `sums` and lie `stride` floats apart.
     """
 
     @intrinsic
@@ -133,7 +135,7 @@ def _spaced(builder: Builder, address: Value, stride: Value, count: int) -> list
 
 
 def _horizontal(builder: Builder, vectors: Sequence[Value]) -> Value:
-    """Return the sum of each of four vectors, as a vector of four."""
+    """Return a vector of the sums of four vectors."""
     first, second, third, fourth = vectors
     pairs = _interleaved_sum(builder, first, second, step=1), _interleaved_sum(builder, third, fourth, step=1)
     total = _interleaved_sum(builder, *pairs, step=2)
@@ -147,7 +149,9 @@ def _horizontal(builder: Builder, vectors: Sequence[Value]) -> Value:
 
 
 def _interleaved_sum(builder: Builder, first: Value, second: Value, *, step: int) -> Value:
-    """Add the two halves of each vector in every quarter of four lanes; the vectors' lanes alternate by `step`."""
+    """Add the two halves of each vector within every group of four lanes. The lanes of the two vectors alternate by
+    `step`.
+    """
     low, high = [], []
     for lane in range(_LANES):
         quarter, inside = lane - lane % 4, lane % 4
@@ -164,7 +168,9 @@ _add_1, _add_2, _add_3, _add_4, _add_6 = (add_tile(outputs) for outputs in (1, 2
 
 @njit(nogil=True, cache=True, inline="always")
 def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) -> tuple:
-    """Return the addresses of four rows from entry `at` of `positions` on, with entry `last` repeated if needed."""
+    """Return the addresses of four rows, starting at entry `at` of `positions`. Entry `last` is repeated if fewer than
+    four rows remain.
+    """
     return (
         np.uintp(base + positions[min(at, last)] * row_bytes),
         np.uintp(base + positions[min(at + 1, last)] * row_bytes),
@@ -175,7 +181,7 @@ def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) 
 
 @njit(nogil=True, cache=True, inline="always")
 def _at_once(left: int) -> int:
-    """Return the number of outputs of the next tile: one of the sizes that are compiled."""
+    """Return the number of outputs of the next tile. It is one of the sizes for which a tile is compiled."""
     return 6 if left >= 6 else min(left, 4)
 
 
@@ -191,10 +197,10 @@ def dot_products(
     width: int,
     scores: np.ndarray,
 ) -> None:
-    """Compute scores[c, r] = row r . weight c for the rows positions[start:stop], which must be at least one.
+    """Compute scores[c, r] = row r . weight c for the rows positions[start:stop]. There must be at least one row.
 
-    `scores`: float32, outputs x at least the number of rows rounded up to a multiple of four; entries past the last row
-    are overwritten with the last row's products.
+    `scores`: float32, outputs x number of rows, where the number is rounded up to a multiple of four or larger. Entries
+    after the last row are overwritten with the products of the last row.
     """
     last = stop - 1
     stride, address = scores.shape[1], scores.ctypes.data
@@ -230,9 +236,9 @@ def add_products(
     width: int,
     residuals: np.ndarray,
 ) -> None:
-    """Add residual[c, r] x row r to gradient c for the rows positions[start:stop], which must be at least one.
+    """Add residual[c, r] x row r to gradient c for the rows positions[start:stop]. There must be at least one row.
 
-    `residuals` has the layout of `scores` in `dot_products`; entries past the last row must be 0.
+    `residuals` has the layout of `scores` in `dot_products`. Entries after the last row must be 0.
     """
     last = stop - 1
     stride, address = residuals.shape[1], residuals.ctypes.data

@@ -1,8 +1,9 @@
-"""The compiled passes over a block of rows: gradients of many classifiers, and their predictions counted.
+"""The compiled passes over a block of rows, which compute gradients of many classifiers and count their predictions.
 
-Only arithmetic is here: blocks, threads and memory are decided in engine/compiled_passes.py. Every array is C-ordered;
-rows and weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns.
-Arrays passed by address are not checked: a dtype other than the named one would be misread.
+This module has only arithmetic. The module engine/compiled_passes.py decides about blocks, threads and memory. Every
+array is C-ordered. Rows and weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple
+of 16 columns. Arrays that are passed by address are not checked. An array of another dtype than documented would give
+wrong results.
 """
 
 import numpy as np
@@ -38,12 +39,12 @@ def add_gradients(
     gradients: np.ndarray,
     intercept_gradients: np.ndarray,
 ) -> None:
-    """Add the loss's gradient over the rows of blocks[0]:blocks[1] for each of `models`.
+    """Add, for each of `models`, the gradient of the loss over the rows in blocks[0]:blocks[1].
 
-    `features`: rows x width, whose first row has pool position `offset`. `positions`: the training rows of all models
-    as pool positions; those of model j in block b are positions[starts[j, b] : starts[j, b + 1]]. `weights`,
-    `gradients`: models x outputs x width; `intercepts` (float32) and `intercept_gradients` (float64): models x outputs.
-    `codes`: the class of every pool position. `seen`: models x classes, bool.
+    `features`: rows x width. Its first row has the pool position `offset`. `positions`: the training rows of all
+    models, as pool positions. The training rows of model j in block b are positions[starts[j, b] : starts[j, b + 1]].
+    `weights` and `gradients` are models x outputs x width. `intercepts` (float32) and `intercept_gradients` (float64)
+    are models x outputs. `codes`: the class of every pool position. `seen`: models x classes, bool.
     """
     outputs, width = weights.shape[1], weights.shape[2]
     scores, group_codes = np.empty((outputs, GROUP), np.float32), np.zeros(GROUP, np.int32)
@@ -77,13 +78,14 @@ def count_predictions(
     label_sums: np.ndarray,
     matrix_sums: np.ndarray,
 ) -> None:
-    """Predict the rows at `positions` with every model that holds them out, and count the predictions.
+    """Predict the rows at `positions` with every model for which they are held out, and count the predictions.
 
-    `features`, `offset`, `weights`, `intercepts`, `codes`, `seen`: as in `add_gradients`. `unpredicted`: positions x
-    words, uint64; bit j of word w is set if model 64 w + j does not predict the row. `correct` (int64): correct
-    predictions per position. `class_counts` (positions x classes, int32): number of predictions of every class.
-    `label_sums` (float64): summed probability of the row's label; `matrix_sums` (positions x classes): summed
-    probability of every class. Each array but `correct` is skipped if it is empty.
+    `features`, `offset`, `weights`, `intercepts`, `codes` and `seen` are as in `add_gradients`. `unpredicted`: a bit
+    mask, positions x words, uint64. Bit j of word w is set if model 64 w + j does not predict the row. `correct`
+    (int64): number of correct predictions per position. `class_counts` (positions x classes, int32): number of
+    predictions of every class. `label_sums` (float64): sum of the probabilities of the row's label. `matrix_sums`
+    (positions x classes): sum of the probabilities of every class. Each array except `correct` is skipped if it is
+    empty.
     """
     models, outputs, width = weights.shape
     most = max(1, _WEIGHTS_BYTES // (outputs * width * 4))
@@ -127,7 +129,7 @@ def count_predictions(
 
 @njit(nogil=True, cache=True, inline="always")
 def _choose(scores: np.ndarray, intercepts: np.ndarray, seen: np.ndarray, chosen: np.ndarray) -> None:
-    """Choose the seen class with the highest score; among equal scores, the first class."""
+    """Choose the seen class with the highest score. Among equal scores, choose the first class."""
     first, zero = _before(scores, seen)
     highest_class(
         scores.ctypes.data,
@@ -142,7 +144,7 @@ def _choose(scores: np.ndarray, intercepts: np.ndarray, seen: np.ndarray, chosen
 
 @njit(nogil=True, cache=True, inline="always")
 def _probabilities(scores: np.ndarray, intercepts: np.ndarray, seen: np.ndarray) -> None:
-    """Replace scores without intercepts by the probabilities of the outputs' classes."""
+    """Replace scores (without intercepts) by the probabilities of the outputs' classes."""
     first, zero = _before(scores, seen)
     to_probabilities(scores.ctypes.data, len(scores), intercepts.ctypes.data, seen.ctypes.data + first, zero)
 
@@ -157,7 +159,9 @@ def _residuals(
     loss: int,
     sums: np.ndarray,
 ) -> None:
-    """Replace scores without intercepts by the loss's derivatives and add these to `sums`; 0 for classes not seen."""
+    """Replace scores (without intercepts) by the derivatives of the loss, and add the derivatives to `sums`. They are 0
+    for unseen classes.
+    """
     first, zero = _before(scores, seen)
     address, outputs, flags = scores.ctypes.data, len(scores), seen.ctypes.data + first
     if loss == HINGE:
@@ -181,8 +185,8 @@ def _residuals(
 
 @njit(nogil=True, cache=True, inline="always")
 def _before(scores: np.ndarray, seen: np.ndarray) -> tuple[int, bool]:
-    """Return the class of the first output, and whether a seen class with score 0 precedes it: two classes have one
-    output.
+    """Return the class of the first output, and whether a seen class with score 0 precedes that class (two classes have
+    only one output).
     """
     first = 1 if len(scores) == 1 else 0
     return first, first == 1 and bool(seen[0])
@@ -196,7 +200,7 @@ def _rounded(probability: float) -> float:
 
 @njit(nogil=True, cache=True, inline="always")
 def _share(probabilities: np.ndarray, number: int, row: int) -> float:
-    """Return a class's probability; with a single output, class 0 gets 1 minus the probability of class 1."""
+    """Return the probability of a class. With a single output, class 0 has 1 minus the probability of class 1."""
     if len(probabilities) > 1:
         return probabilities[number, row]
     return probabilities[0, row] if number == 1 else np.float32(1.0) - probabilities[0, row]

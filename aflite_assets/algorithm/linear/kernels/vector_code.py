@@ -1,7 +1,6 @@
-"""Pieces of vector code that products.py and activations.py are built from. No arithmetic of the method is here.
-
-numba neither keeps sums in registers across a loop nor turns loops over 16 numbers into vector code. Code that needs
-this is written as LLVM instructions, in functions of addresses.
+"""Building blocks for the vector code in products.py and activations.py. This module has no arithmetic of the method
+itself. Numba neither keeps sums in registers across a loop nor vectorises loops over 16 numbers. Code that needs both
+is therefore written as LLVM instructions, in functions that work on addresses.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +24,9 @@ def loop(
     *,
     stride: int = 1,
 ) -> list[Value]:
-    """Loop over the positions 0, stride, 2 x stride ... below `stop` (at least one), carrying values along."""
+    """Loop over the positions 0, stride, 2 x stride and so on below `stop`. There is at least one position, and values
+    are passed from one iteration to the next.
+    """
     before = builder.block
     body, after = builder.append_basic_block("body"), builder.append_basic_block("after")
     builder.branch(body)
@@ -46,44 +47,46 @@ def loop(
 
 
 def pointer(builder: Builder, address: Value, kind: ir.Type = FLOAT) -> Value:
-    """Return the value at an address."""
+    """Return the pointer to an address."""
     return builder.inttoptr(address, kind.as_pointer())
 
 
 def _vector_pointer(builder: Builder, start: Value, position: Value, vector: ir.VectorType) -> Value:
-    """Return the vector that begins `position` numbers behind a pointer."""
+    """Return a pointer to the vector that begins `position` numbers after a pointer."""
     return builder.bitcast(builder.gep(start, [position]), vector.as_pointer())
 
 
 def load(builder: Builder, start: Value, position: Value, vector: ir.VectorType) -> Value:
-    """Read the vector that begins `position` numbers behind a pointer."""
+    """Read the vector that begins `position` numbers after a pointer."""
     return builder.load(_vector_pointer(builder, start, position, vector), align=4)
 
 
 def store(builder: Builder, value: Value, start: Value, position: Value) -> None:
-    """Write a vector to `position` numbers behind a pointer."""
+    """Write a vector to memory, `position` numbers after a pointer."""
     builder.store(value, _vector_pointer(builder, start, position, value.type), align=4)
 
 
 def constant(value: float, vector: ir.VectorType) -> Value:
-    """Return the same number in every lane."""
+    """Return a constant vector with the same number in every lane."""
     return ir.Constant(vector, [value] * vector.count)
 
 
 def broadcast(builder: Builder, number: Value, lanes: int) -> Value:
-    """Return a vector of one number."""
+    """Return a vector that repeats one number in every lane."""
     empty = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
     first = builder.insert_element(empty, number, INT32(0))
     return shuffled(builder, first, first, [0] * lanes)
 
 
 def shuffled(builder: Builder, first: Value, second: Value, lanes: Sequence[int]) -> Value:
-    """Return a vector of the given lanes of two vectors; lanes of the second are numbered after those of the first."""
+    """Return a vector of the given lanes of two vectors. The lanes of the second vector are numbered after the lanes of
+    the first vector.
+    """
     return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes)))
 
 
 def fused(builder: Builder, left: Value, right: Value, addend: Value) -> Value:
-    """Emit left x right + addend with a single rounding."""
+    """Emit code for left x right + addend with a single rounding."""
     kind = ir.FunctionType(left.type, [left.type] * 3)
     function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{left.type.count}f32")
     return builder.call(function, [left, right, addend])

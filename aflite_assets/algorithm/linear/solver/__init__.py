@@ -1,5 +1,5 @@
-"""How an optimum is reached: the preconditioner and L-BFGS, in torch and compiled.
+"""The solver that finds the optimum of each fit: a preconditioner and L-BFGS, in torch and as compiled code.
 
-The code here reads no rows of the pool: gradients come from a function it is given. The formulas of the losses are in
-losses.py; which sets are fitted, and how precisely, is decided in engine.
+The solver reads no rows of the pool. A function that is passed to the solver computes the gradients. The formulas of
+the losses are in losses.py. The package `engine` decides which sets are fitted, and how precisely.
 """

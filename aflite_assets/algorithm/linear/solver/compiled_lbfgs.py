@@ -1,8 +1,8 @@
-"""The compiled steps of L-BFGS for many classifiers at once: the work between two passes over the rows.
+"""Compiled steps of L-BFGS for many classifiers at once. They are the work between two passes over the rows.
 
-The steps are those of lbfgs.py, in the variables z of preconditioner.py. Classifiers are handled one after the other,
-so that the data of one stays in the cache while it is needed. All arrays are C-ordered, and float32 unless stated
-otherwise.
+The method is the same as in lbfgs.py, in the variables z of preconditioner.py. Classifiers are processed one after the
+other, so that the data of a classifier stay in the processor's cache while they are needed. All arrays are C-ordered,
+and float32 unless stated otherwise.
 """
 
 from collections.abc import Callable
@@ -29,10 +29,10 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 class PreconditionerArrays(NamedTuple):
-    """The arrays of a `Preconditioner`, and the classifier at z = 0; weights are in the basis.
+    """The arrays of a `Preconditioner`, and the classifier at z = 0. Weights are in the preconditioner's basis.
 
-    `start`: outputs x width; `start_intercepts`: outputs; `mixing`: outputs x outputs, or no rows if outputs are not
-    mixed; `centres`, `dense`, `scales`: as in `Preconditioner`.
+    `start`: outputs x width. `start_intercepts`: outputs. `mixing`: outputs x outputs, or no rows if outputs are not
+    mixed. `centres`, `dense` and `scales` are as in `Preconditioner`.
     """
 
     start: np.ndarray
@@ -44,12 +44,13 @@ class PreconditionerArrays(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of every problem: arrays of problems x size, except `pairs` and the arrays of one float64 number per
-    problem.
+    """The state of every problem. The arrays are problems x size, except `pairs` and the arrays of one float64 number
+    per problem.
 
-    `pairs`: problems x memory x 2 x size, the last steps and gradient changes. `products`: float64, problems x memory,
-    the product of each step with its change. `stored`: int64, pairs stored so far, in rotation. `slopes` are along
-    `direction`; `lengths` are of the next step; `norms` are of `gradient`, below 0 before the first.
+    `pairs`: the last steps and gradient changes, problems x memory x 2 x size. `products`: the product of each step
+    with its gradient change, float64, problems x memory. `stored`: the number of pairs stored so far, int64. When the
+    memory is full, the oldest pair is replaced. `slopes` are the slopes along `direction`, and `lengths` are the
+    lengths of the next step. `norms` are the norms of `gradient`; they are negative before the first gradient.
     """
 
     z: np.ndarray
@@ -72,9 +73,10 @@ def trial_weights(
     weights: np.ndarray,
     intercepts: np.ndarray,
 ) -> None:
-    """Write the classifiers at the end of the next step: for each i in `share`, the one of problems[i] to entry i.
+    """Compute the classifiers at the end of the next step. For each i in `share`, the classifier of problems[i] is
+    written to entry i.
 
-    `weights`: entries x outputs x width, in the basis; `intercepts`: entries x outputs.
+    `weights`: entries x outputs x width, in the preconditioner's basis. `intercepts`: entries x outputs.
     """
     outputs, width = arrays.start.shape
     first = len(arrays.dense)
@@ -117,10 +119,10 @@ def update_directions(
     sums: np.ndarray,
     intercept_sums: np.ndarray,
 ) -> None:
-    """Take the step to the classifiers of `trial_weights`, or shorten it, and choose the next direction.
+    """Take or shorten the step to the classifiers that `trial_weights` computed, and choose the next direction.
 
-    `weights`: as `trial_weights` wrote them; `sums`, `intercept_sums`: gradients of the losses at these weights, in the
-    basis; `strengths`: L2 strength per problem.
+    `weights`: the weights that `trial_weights` computed. `sums` and `intercept_sums`: gradients of the losses at these
+    weights, in the preconditioner's basis. `strengths`: L2 strength per problem.
     """
     new_gradient = np.empty(state.z.shape[1], np.float32)
     alphas = np.empty(state.pairs.shape[1])
@@ -162,7 +164,7 @@ def _gradient(
     row: np.ndarray,
     new_gradient: np.ndarray,
 ) -> None:
-    """Compute the gradient with respect to z, penalty included. `top` and `row` are overwritten."""
+    """Compute the gradient of the loss plus penalty with respect to z. `top` and `row` are overwritten."""
     outputs, width = weights.shape
     first = len(arrays.dense)
     directions = width - arrays.scales.shape[1]
@@ -192,7 +194,7 @@ def _gradient(
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _take_step(problem: int, state: State, new_gradient: np.ndarray) -> None:
-    """Take the step, and store it with the change of the gradient if the curvature along it is positive."""
+    """Take the step. Store the step and the change of the gradient if the curvature along the step is positive."""
     z, gradient, direction = state.z[problem], state.gradient[problem], state.direction[problem]
     length = np.float32(state.lengths[problem])
     product = np.float32(0.0)
@@ -213,7 +215,9 @@ def _take_step(problem: int, state: State, new_gradient: np.ndarray) -> None:
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _set_direction(problem: int, state: State, alphas: np.ndarray) -> None:
-    """Set the direction by the two-loop recursion of Nocedal (1980), starting from a multiple of the identity."""
+    """Set the direction with the two-loop recursion of Nocedal (1980). The initial inverse Hessian is a multiple of the
+    identity.
+    """
     gradient, direction, pairs = state.gradient[problem], state.direction[problem], state.pairs[problem]
     products, stored, memory = state.products[problem], state.stored[problem], state.pairs.shape[1]
     oldest = max(0, stored - memory)
@@ -249,9 +253,10 @@ def _add(target: np.ndarray, factor: np.float32, addend: np.ndarray) -> None:
 
 
 class CompiledProblems:
-    """The classifiers of some training sets, moving from a shared start to their optima; see `lbfgs.Problems`.
+    """The classifiers of some training sets, which move from a shared start to their optima; see `lbfgs.Problems`.
 
-    `strengths`: L2 strength of each problem; `memory`: number of pairs of steps and gradient changes kept.
+    `strengths`: the L2 strength of each problem. `memory`: the number of pairs of step and gradient change that are
+    kept.
     """
 
     def __init__(
@@ -265,7 +270,7 @@ class CompiledProblems:
         strengths: torch.Tensor,
         memory: int,
     ) -> None:
-        """Start from `weights` (outputs x width) and `intercepts` (outputs)."""
+        """Start all problems from `weights` (outputs x width) and `intercepts` (outputs)."""
         self._gradients, self._threads, self._basis = gradients, threads, preconditioner.basis
         self._strengths = strengths.numpy()
         self._arrays = _arrays(preconditioner, weights, intercepts)
@@ -278,7 +283,9 @@ class CompiledProblems:
         return torch.from_numpy(self._state.norms)
 
     def advance(self, active: torch.Tensor) -> None:
-        """Try one step for the problems `active`, take it if it is not too long, and choose the next direction."""
+        """Try one step for the problems `active`. Take the step if it is not too long, and choose the next
+        direction.
+        """
         in_basis, weights, intercepts = self._trial_weights(active.numpy())
         sums, intercept_sums = self._gradients(weights, intercepts, active)
         if self._basis is not None:
@@ -302,8 +309,8 @@ class CompiledProblems:
         return weights, intercepts
 
     def _trial_weights(self, problems: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return the classifiers at the end of the next step: weights in the basis, weights in the features' columns,
-        intercepts.
+        """Return the classifiers at the end of the next step: weights in the preconditioner's basis, weights for the
+        feature columns, and intercepts.
         """
         in_basis = torch.empty(len(problems), *self._arrays.start.shape)
         intercepts = torch.empty(len(problems), len(self._arrays.start))
@@ -320,10 +327,10 @@ class CompiledProblems:
         return in_basis, weights, intercepts
 
     def _times(self, rows: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-        """Multiply each problem's rows by the matrix: problems x outputs x width.
+        """Multiply each problem's weights (outputs x width) by the matrix.
 
-        Problems are multiplied one by one, because products of other shapes may be rounded differently, and a fit must
-        not depend on its neighbours.
+        Problems are multiplied one by one, because products of other shapes may be rounded differently. A fit must not
+        depend on the other fits in the same call.
         """
         products = torch.empty_like(rows)
 

@@ -1,17 +1,17 @@
-"""L-BFGS on many smooth convex problems at once; one step of all problems takes one evaluation of their gradients.
-Nothing here depends on rows.
+"""L-BFGS on many smooth convex problems at once. One step of all problems needs one evaluation of their gradients.
+This module does not depend on the rows.
 
-One loop (`advance_all`) drives two kinds of steps. The steps by torch are here, for any device and precision: used on a
-GPU, for small jobs and for repeats in float64. The compiled steps, for float32 on the CPU, are in compiled_lbfgs.py.
-The steps by torch and the compiled steps follow one rule. Let g . d be the slope along the direction d. A step is taken
-if the slope at its end is at most `STEEPEST` times the absolute slope at its start. Otherwise the step is tried again,
-shortened to the point where the slope would vanish if it changed linearly (the secant rule), but by a factor between
-`SHORTEST` and `LONGEST`. Function values are not used: near an optimum, sums of losses in float32 are too coarse to
-compare, while gradients are not. After a step is taken, the next one has length 1 along -H g, where H is the inverse
-Hessian of L-BFGS. A pair of step and gradient change is stored if the curvature along the step is positive. The
-compiled steps multiply by H with the two-loop recursion of Nocedal (1980). The steps by torch use the compact form of
-Byrd, Nocedal and Schnabel (1994), because torch is faster with few large products. The two forms are equal except for
-rounding.
+One loop (`advance_all`) runs one of two implementations of the steps. The steps in torch are in this module, for any
+device and precision. They are used on a GPU, for small jobs and for repeated fits in float64. The compiled steps, for
+float32 on the CPU, are in compiled_lbfgs.py. The steps in torch and the compiled steps follow the same rule. Let g . d
+be the slope along the direction d. A step is taken if the slope at the end of the step is at most `STEEPEST` times the
+absolute slope at its start. Otherwise the step is tried again with a shorter length: the length at which a linearly
+changing slope would be zero (the secant rule). The factor is limited to between `SHORTEST` and `LONGEST`. Function
+values are not used, because sums of losses in float32 are too coarse to compare near an optimum. Gradients are precise
+enough. After a step is taken, the next step has length 1 along -H g, where H is the inverse Hessian of L-BFGS. A step
+and its gradient change are stored if the curvature along the step is positive. The compiled steps multiply by H with
+the two-loop recursion of Nocedal (1980). The steps in torch use the compact form of Byrd, Nocedal and Schnabel (1994),
+because torch is faster with few large products. The two forms are equal except for rounding.
 """
 
 from collections.abc import Callable
@@ -32,8 +32,8 @@ SHORTEST, LONGEST = 0.05, 0.8
 
 @dataclass(frozen=True)
 class Minima:
-    """`z`: problems x size; `converged`: bool; `residuals`: norms of the gradients; `evaluations`: number of gradients
-    taken.
+    """The minima of all problems: `z` (problems x size), `converged` (bool), the norms of the gradients (`residuals`)
+    and the numbers of computed gradients (`evaluations`).
     """
 
     z: torch.Tensor
@@ -43,7 +43,7 @@ class Minima:
 
 
 class Problems(Protocol):
-    """Many problems, each at its current point. Tensors are on the problems' own device."""
+    """Many problems, each at its current point. Tensors are on the device of the problems."""
 
     @property
     def norms(self) -> torch.Tensor:
@@ -52,7 +52,7 @@ class Problems(Protocol):
 
     def advance(self, active: torch.Tensor) -> None:
         """Evaluate the gradients of the problems `active` once, at the end of the next step, and take the step if it is
-        good.
+        not too long.
         """
         ...
 
@@ -66,9 +66,10 @@ def minimise(
     patience: int,
     memory: int,
 ) -> Minima:
-    """Minimise every problem from its row of `start`; `memory`: number of pairs of steps and gradient changes kept.
+    """Minimise every problem, starting from its row of `start`. `memory`: the number of pairs of step and gradient
+    change that are kept.
 
-    The other arguments are those of `advance_all`.
+    The other arguments are the same as for `advance_all`.
     """
     problems = _TorchProblems(gradients, start.clone(), memory)
     evaluations = advance_all(problems, tolerance=tolerance, most_evaluations=most_evaluations, patience=patience)
@@ -76,11 +77,12 @@ def minimise(
 
 
 def advance_all(problems: Problems, *, tolerance: torch.Tensor, most_evaluations: int, patience: int) -> torch.Tensor:
-    """Go on until each problem's gradient norm is at most its `tolerance`; return the evaluations that each has taken.
+    """Advance each problem until its gradient norm is at most its `tolerance`. Return the number of evaluations per
+    problem.
 
-    Each problem must have been evaluated once at its start. Evaluations end for a problem in three cases: it has
-    converged; its smallest gradient norm has not halved within `patience` evaluations, because of rounding; or it has
-    had `most_evaluations`. A gradient that is not finite shortens the step.
+    Each problem must already have been evaluated once at its start. A problem is no longer evaluated in three cases: it
+    has converged, it has had `most_evaluations`, or rounding stops its progress. In the third case, its smallest
+    gradient norm has not halved within `patience` evaluations. If a gradient is not finite, the step is shortened.
     """
     evaluations = torch.ones(len(tolerance), dtype=torch.int64, device=tolerance.device)
     active = torch.nonzero(problems.norms > tolerance).flatten()
@@ -110,7 +112,7 @@ class _TorchProblems:
         self._history = _History(z, memory)
 
     def advance(self, active: torch.Tensor) -> None:
-        """Try one step, take it if it is not too long, and choose the next direction."""
+        """Try one step. Take the step if it is not too long, and choose the next direction."""
         chosen = slice(None) if len(active) == len(self.z) else active
         step = self._length[chosen, None] * self._direction[chosen]
         new = self._gradients(self.z[chosen] + step, active)
@@ -140,10 +142,10 @@ class _TorchProblems:
 
 
 class _History:
-    """The last steps and gradient changes of every problem; new directions are computed from them.
+    """The last steps and gradient changes of every problem, from which new directions are computed.
 
-    All problems share slots; if a problem made no step, its slot is empty (zeros), which changes nothing. When all
-    slots are full, the oldest one is used again.
+    All problems use the same slots. If a problem made no step, its entry in the slot is zero and has no effect. When
+    all slots are full, the oldest slot is overwritten.
     """
 
     def __init__(self, like: torch.Tensor, memory: int) -> None:
@@ -154,7 +156,7 @@ class _History:
         self._added, self._memory = 0, memory
 
     def add(self, moved: slice | torch.Tensor, steps: torch.Tensor, changes: torch.Tensor) -> None:
-        """Store a pair for the problems `moved`."""
+        """Store a pair of step and gradient change for the problems `moved`."""
         slot = 2 * (self._added % self._memory)
         self._added += 1
         new = slice(slot, slot + 2)
@@ -172,9 +174,10 @@ class _History:
         self._products[:, new, :used] = products.mT
 
     def directions(self, moved: slice | torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-        """Return new directions of the problems `moved`, from all problems' gradients.
+        """Return the new directions of the problems `moved`, given the gradients of all problems.
 
-        The inverse Hessian of Byrd, Nocedal and Schnabel (1994), section 2, starting from a multiple of the identity.
+        The inverse Hessian has the form of Byrd, Nocedal and Schnabel (1994), section 2. The initial inverse Hessian is
+        a multiple of the identity.
         """
         kept = min(self._added, self._memory)
         pairs = self._pairs[:, : 2 * kept]
@@ -197,7 +200,9 @@ class _History:
 
     @staticmethod
     def _scales(curvature: torch.Tensor, squares: torch.Tensor) -> torch.Tensor:
-        """Return the inverse curvature along the last step that is not empty, or 1 if all steps are empty."""
+        """Return, for each problem, the inverse curvature along the last step that is not zero, or 1 if all its steps
+        are zero.
+        """
         squared = squares.diagonal(dim1=1, dim2=2)
         filled = (squared > 0).int()
         last = filled.shape[1] - 1 - filled.flip(1).argmax(dim=1, keepdim=True)

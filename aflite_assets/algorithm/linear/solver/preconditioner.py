@@ -1,11 +1,12 @@
 """The preconditioner: a change of variables that makes the optima of random training sets easy to reach.
 
-Training sets drawn from one pool have nearly the same curvature H (the second derivative of the objective). With (W, b)
-= start + P z and P P^T = H^-1, the curvature in z is close to the identity for every classifier, so L-BFGS needs few
-steps. Two steps make H nearly diagonal in the eigenvectors of the features' covariance: the outputs are mixed along the
-eigenvectors of their mean curvature, and the features of each mixed output are centred at the rows about which it is
-undecided. The centring separates a mixed output from its intercept. Directions of large variance are too strongly
-coupled for that: they share one dense block with the intercepts. Nothing is fitted here.
+Training sets drawn from one pool have nearly the same curvature H (the second derivative of the objective). The change
+of variables is (W, b) = start + P z with P P^T = H^-1. The curvature in z is then close to the identity for every
+classifier, so L-BFGS needs few steps. Two steps make H nearly diagonal in the eigenvectors of the features' covariance.
+First, the outputs are mixed along the eigenvectors of their mean curvature. Second, the features of each mixed output
+are centred at the rows for which that output is uncertain. The centring decouples the weights of a mixed output from
+its intercept. Directions of large variance are too strongly coupled for this approximation. They form one dense block
+with the intercepts. This module fits nothing.
 """
 
 from collections.abc import Callable
@@ -25,9 +26,9 @@ _LEAST_CURVATURE = 1e-12
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that represent the pool: `features` is n x width, standardized; `projected` is features @ basis.
+    """Rows that represent the pool. `features` is n x width and standardized, and `projected` is features @ basis.
 
-    `basis`: width x width, with the eigenvectors of the covariance as columns, in falling order of variance; None for
+    `basis`: the eigenvectors of the covariance as columns, width x width, in descending order of variance. None means
     the identity.
     """
 
@@ -39,22 +40,23 @@ class Sample:
     def of(
         cls, features: torch.Tensor, product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = torch.matmul
     ) -> "Sample":
-        """Compute the basis of some centred rows; `product` multiplies two matrices."""
+        """Compute the basis from some centred rows. `product` is the function that multiplies two matrices."""
         basis = torch.linalg.eigh(product(features.T, features))[1].flip(1).contiguous()
         return cls(features, basis, product(features, basis))
 
     def rotated(self) -> "Sample":
-        """Return the same rows in the basis."""
+        """Return the sample with its features expressed in the basis."""
         return Sample(self.projected, None, self.projected)
 
 
 @dataclass(frozen=True)
 class Preconditioner:
-    """The linear map P from flat vectors z (models x size) to weights with intercepts, and its transpose.
+    """The linear map P from flat vectors z (models x size) to weights with intercepts, and the transpose of P.
 
-    `mixing`: outputs x outputs, orthogonal. `centres`: mixed outputs x directions, in the basis. `dense`: the inverse
-    root of the curvature over (mixed output, top direction or intercept). `scales`: the inverse roots of the curvature
-    along the other directions, mixed outputs x these directions.
+    `mixing`: the orthogonal matrix that mixes the outputs, outputs x outputs. `centres`: the centre of each mixed
+    output in the basis, mixed outputs x directions. `dense`: the inverse square root of the curvature over (mixed
+    output, top direction or intercept). `scales`: the inverse square roots of the curvature along the other directions,
+    mixed outputs x other directions.
     """
 
     basis: torch.Tensor | None
@@ -70,8 +72,8 @@ class Preconditioner:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether outputs are mixed. Many outputs are not mixed, because balanced classes have no directions of their
-        own.
+        """Whether outputs are mixed. If there are many outputs, they are not mixed, because balanced classes have no
+        preferred combinations.
         """
         return len(self.mixing) <= _MIXED_OUTPUTS
 
@@ -118,8 +120,8 @@ def preconditioner_at(
 ) -> Preconditioner:
     """Return the preconditioner for the curvature of the objective over `train_size` rows that resemble the sample.
 
-    `codes`: classes of the sample's rows; `weights` (outputs x width) and `intercepts` (outputs): the point at which
-    the curvature is taken, which should be near the optima; `loss` and `strength`: as in `losses.Objective`.
+    `codes`: classes of the sample's rows. `weights` (outputs x width) and `intercepts` (outputs): the point at which
+    the curvature is computed, which should be near the optima. `loss` and `strength` are as in `losses.Objective`.
     """
     outputs = len(intercepts)
     curvature = curvature_of(sample.features @ weights.T + intercepts, codes, loss)
@@ -142,7 +144,9 @@ def preconditioner_at(
 def _dense_root(
     top: torch.Tensor, centres: torch.Tensor, curvature: Curvature, factor: float, strength: float
 ) -> torch.Tensor:
-    """Return R with R R^T = the inverse curvature over (mixed output, direction or intercept); computed in float64."""
+    """Return R such that R R^T is the inverse curvature over (mixed output, direction or intercept). R is computed in
+    float64.
+    """
     outputs, directions = centres.shape
     size = directions + 1
     if directions == 0:
@@ -163,8 +167,8 @@ def _dense_root(
 
 
 def _inverse_root(matrix: torch.Tensor) -> torch.Tensor:
-    """Return R with R R^T = matrix^-1 for a positive definite matrix; the diagonal of a nearly singular one is raised
-    first.
+    """Return R with R R^T = matrix^-1 for a positive definite matrix. If the matrix is nearly singular, its diagonal is
+    increased first.
     """
     eye = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
     ridge = torch.zeros_like(matrix)

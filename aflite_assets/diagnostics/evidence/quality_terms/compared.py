@@ -1,4 +1,4 @@
-"""Quality terms of a whole set, of random sets of one size, and of a given set of that size."""
+"""Quality terms of a whole set of rows, of its kept rows, and of random sets with as many rows as were kept."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -51,8 +51,8 @@ _Key = tuple[str, str, str | None, str, str]
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The items of all rows. Words are also counted by label: `pairs` numbers (word, label), with the word and the
-    label of each pair.
+    """The items of all rows. Words are also counted by label: `pairs` numbers each pair of a word and a label, and
+    stores the word and the label of each pair.
     """
 
     items: TextItems
@@ -64,11 +64,10 @@ class _Counted:
 
 
 def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int = DRAWS) -> pa.Table:
-    """Compute the terms of all rows, of `draws` random sets as large as the kept set, and of the kept set; one row per
-    term.
+    """Compute the terms of all rows, of `draws` random sets as large as the kept set, and of the kept set.
 
-    Only sets of one size can be compared: t1 falls with the size whatever the rows are, and other terms fall or rise.
-    `before` is computed on the set from which the others were drawn.
+    Only sets of the same size can be compared, because most terms fall or rise with the size of the set, whatever the
+    rows are. The column `before` is computed on all rows, from which the other sets were drawn.
 
     Args:
         examples: rows with texts, usually the train rows that entered a filter.
@@ -77,12 +76,12 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
         draws: number of random sets, at least 1.
 
     Returns:
-        A table with one row per term. The columns are component (vocabulary, c1, c2, c5, c6), items (words, bigrams,
-        trigrams, sentences, lengths), label_name (null: all rows), term, before, random_mean, random_least,
-        random_most, kept, beside_random and formula. before to kept are float64; they are NaN if the term is not a
-        number (see `terms`), and random_* also if it is not a number in a random set. beside_random is "over all",
-        "under all" or "among them", and null if a number is missing. Terms of lengths of pairs exist only for pairs,
-        and terms within labels only for labels that a row has.
+        A table with one row per term. The columns are `component` (vocabulary, c1, c2, c5, c6), `items` (words,
+        bigrams, trigrams, sentences, lengths), `label_name` (null: all rows), `term`, `before`, `random_mean`,
+        `random_least`, `random_most`, `kept`, `beside_random` and `formula`. The numbers are float64, and NaN if a term
+        is undefined (see `terms`) on the set or, for `random_*`, on any random set. `beside_random` compares the kept
+        set with the random sets: "over all", "under all" or "among them", or null if a number is missing. Terms of
+        length differences exist only for pairs of texts, and terms within a label only for labels that occur.
 
     Raises:
         InvalidInputError: the rows have no texts, `kept` holds other rows, or `draws` is under 1.
@@ -91,11 +90,11 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
     chosen = np.isin(examples.row_ids, kept)
     if not columns or int(chosen.sum()) != len(kept):
         raise InvalidInputError(
-            f"quality terms need texts, and kept rows that are among the rows, each once; got {len(columns)} text "
-            f"columns and {int(chosen.sum())} of {len(kept)} kept rows"
+            f"there are {len(columns)} text columns, and {int(chosen.sum())} of the {len(kept)} kept rows are among "
+            "the rows; give rows with texts that include each kept row once"
         )
     if draws < 1:
-        raise InvalidInputError(f"draws is {draws}; compare with at least 1 random set")
+        raise InvalidInputError(f"`draws` is {draws}; set it to at least 1")
     counted = _counted(text_items(columns), examples.labels, examples.label_names)
     before = dict(_terms(counted, np.ones(len(examples), dtype=bool), pairs=len(columns) == 2))
     mine = dict(_terms(counted, chosen, pairs=len(columns) == 2))

@@ -1,4 +1,4 @@
-"""Words, word pairs, word triples and whole sentences of texts as numbers, with the rows in which they occur."""
+"""Numbers for the words, word pairs, word triples and whole sentences of texts, with the rows in which each occurs."""
 
 from array import array
 from collections import defaultdict
@@ -14,7 +14,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """All occurrences of one kind of item: occurrence i is of item `numbers[i]` and in row `rows[i]`.
+    """All occurrences of one kind of item: in occurrence i, item `numbers[i]` is in row `rows[i]`.
 
     `numbers`, in [0, `distinct`), and `rows` are int32 of shape (occurrences,).
     """
@@ -32,9 +32,10 @@ class Items:
 class TextItems:
     """The items of the texts of some rows.
 
-    Every existing text is a sentence, so a pair has two. `sentences` has one occurrence per sentence, and `lengths`,
-    int64 in the same order, its number of words. `differences`: by how many words a row's two texts differ in length,
-    float64 of shape (`size`,), at least 0; NaN without two texts. `size`: number of rows.
+    Every text counts as one sentence, so a pair of texts has two. `sentences` has one occurrence per sentence, and
+    `lengths` (int64, in the same order) the number of words of each sentence. `differences`: by how many words a row's
+    two texts differ in length, float64 of shape (`size`,); NaN if the row does not have two texts. `size`: number of
+    rows.
     """
 
     size: int
@@ -49,8 +50,9 @@ class TextItems:
 def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
     """Assign numbers to the items of the rows' texts, in one pass over their words.
 
-    Words are those of `data.words.WORD`, in lower case; the same word in either text is one item. Runs of two and three
-    words lie within one text. Two sentences are the same if their words are.
+    Words are the lower-cased matches of `data.words.WORD`; a word that occurs in both texts is one item. Word pairs and
+    triples do not cross the end of a text. Two sentences are the same item if they have the same words in the same
+    order.
 
     Args:
         columns: one column of texts, or two of equal length for pairs; a null is not a text.
@@ -61,7 +63,8 @@ def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
     sizes = {len(column) for column in columns}
     if not 1 <= len(columns) <= 2 or len(sizes) > 1:
         raise InvalidInputError(
-            f"{len(columns)} text columns of {sorted(sizes)} rows; give one or two text columns of equal length"
+            f"there are {len(columns)} text columns of {sorted(sizes)} rows; give one or two text columns of equal "
+            "length"
         )
     size = sizes.pop()
     occurring, lengths, sentences, vocabulary, distinct = _read(columns)
@@ -88,8 +91,8 @@ def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
 
 
 def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
-    """Return the numbers of all words in order, the words per text (-1 for no text), the numbers of the sentences, and
-    how many of both are distinct.
+    """Return the number of each word in order, the count of words per text (-1 for no text), the number of each
+    sentence, and the counts of distinct words and of distinct sentences.
     """
     vocabulary: defaultdict[str, int] = defaultdict()
     known: defaultdict[str, int] = defaultdict()
@@ -117,9 +120,9 @@ def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, n
 def _longer(
     shorter: np.ndarray, words: np.ndarray, left: np.ndarray, length: int, vocabulary: int, word_rows: np.ndarray
 ) -> tuple[Items, np.ndarray]:
-    """Return runs of `length` words, and for each place the number of the run that begins there.
+    """Return sequences of `length` words, and for each position the number of the sequence that begins there.
 
-    `shorter`: the same for runs one word shorter; `left`: number of words left in the text from each place on.
+    `shorter`: the same for sequences with one word less; `left`: number of words in the text from each position on.
     """
     starts = np.flatnonzero(left >= length)
     keys = shorter[starts].astype(np.int64) * vocabulary + words[starts + length - 1]

@@ -229,12 +229,12 @@ def test_terms_by_hand() -> None:
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"got 1 text columns and 1 of 2 kept rows"):
+    with pytest.raises(InvalidInputError, match=r"1 text columns, and 1 of the 2 kept rows"):
         quality_terms(examples([("a",), ("b",)]), np.array([100, 7]), seed=0)
-    with pytest.raises(InvalidInputError, match=r"draws is 0; compare with at least 1 random set"):
+    with pytest.raises(InvalidInputError, match=r"`draws` is 0; set it to at least 1"):
         quality_terms(examples([("a",)]), np.array([100]), seed=0, draws=0)
     with pytest.raises(InvalidInputError, match=r"2 text columns of \[1, 2\] rows"):
         text_items([pa.chunked_array([["a"]]), pa.chunked_array([["a", "b"]])])
     table = pa.table({"row_id": [1], "label": [0], "feature.0": [0.5]})
-    with pytest.raises(InvalidInputError, match=r"got 0 text columns and 1 of 1 kept rows"):
+    with pytest.raises(InvalidInputError, match=r"0 text columns, and 1 of the 1 kept rows"):
         quality_terms(Examples(table, NAMES), np.array([1]), seed=0)

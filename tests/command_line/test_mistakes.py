@@ -260,8 +260,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "no label at all": (
         _train("id,premise,hypothesis,gold\n1,a,b,\n2,c,d,\n"),
-        "2 of 2 rows have an empty label.*; correct `columns.label`, or label the rows in the "
-            "source.*line 2 of",
+        "2 of 2 rows have an empty label.*; correct `columns.label`, or label the rows in the source.*line 2 of",
     ),
     "warm-up of one row": (
         _all(_set("warmup.size", 1), _set("filter.train_size", 5)),
@@ -289,17 +288,14 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "text": "premise", "text_pair": "hypothesis", "label": "gold", "group": "id",
     })), r"column 'id' has no group in 1 rows \(first: row 5\); every row"),
     "half of a character": (_row("premise", "\ud800"),
-        r"train\.jsonl' cannot be read as.*line 5 contains half of a surrogate pair, which is not valid "
-        r"text"),
+        r"train\.jsonl' cannot be read as.*line 5 contains half of a surrogate pair, which is not valid text"),
     # Labels
     "unknown label": (
         _row("gold", "entailmnet"),
-        r"label 'entailmnet' \(1 rows\) is not one of the classes in `labels`.*; did you mean "
-            r"'entailment'",
+        r"label 'entailmnet' \(1 rows\) is not one of the classes in `labels`.*; did you mean 'entailment'",
     ),
     "empty label": (
-        _row("gold", None),
-        r"have an empty label \(first: row 5\); add null to unlabelled \(unlabelled: \[null\]\)",
+        _row("gold", None), r"have an empty label \(first: row 5\); add null to unlabelled \(unlabelled: \[null\]\)",
     ),
     "one class": (
         _all(_set("labels", ["entailment", "neutral", "contradiction"]), _set("unlabelled", ["neutral"])),
@@ -312,11 +308,9 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "of another class, or correct columns.label, which is 'gold'",
     ),
     "one label named": (_set("labels", ["entailment"]), r"labels: .*at least 2"),
-    "a class twice": (_set("labels", ["a", "b", "a"]), "labels: .*names a class twice"),
-    "value of two classes": (
+    "a class twice": (_set("labels", ["a", "b", "a"]), "labels: .*names a class twice"), "value of two classes": (
         _set("labels", {"yes": "entailment", "no": ["neutral", "entailment", "contradiction"]}),
-        "`labels` gives the value 'entailment' to the classes 'yes' and 'no'; remove it from one of "
-            "the two classes",
+        "`labels` gives the value 'entailment' to the classes 'yes' and 'no'; remove it from one of the two classes",
     ),
     "control characters in a class": (_set("labels", ["a\x1b[2J", "b"]), r"labels\.0: .*cannot be shown as a name"),
     "label of too many values": (
@@ -330,8 +324,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _features(bad=np.nan),
         r"1 of 90 rows .* NaN or infinite as float32: column 1 \(from 0\) in 1 row \(first: row 8, column 1",
     ),
-    "infinity": (_features(bad=np.inf), r"column 1 \(from 0\), which holds 'inf'\); replace or drop"),
-    "blank number": (
+    "infinity": (_features(bad=np.inf), r"column 1 \(from 0\), which holds 'inf'\); replace or drop"), "blank number": (
         _table("1,2,a\n3,,b\n5,6,a\n"),
         r"1 of 3 rows .*: column 'width' in 1 row \(first: row 2, column 'width', which holds ''\); .* "
         r"row 2 is line 3 of '.*train\.csv'",
@@ -372,8 +365,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "threshold": (_set("filter.threshold", 1.5), r"filter\.threshold: .*1.*\(received '1\.5'\)"),
     "no partitions": (_set("filter.n_partitions", 0), r"filter\.n_partitions: .*1.*\(received '0'\)"),
-    "negative slice": (_set("filter.slice_size", -5), r"filter\.slice_size: .*\(received '-5'\)"),
-    "large groups": (
+    "negative slice": (_set("filter.slice_size", -5), r"filter\.slice_size: .*\(received '-5'\)"), "large groups": (
         _all(_set("columns.group", "hypothesis"), _set("warmup.size", 0.4), lambda spec, folder: _csv(
             folder / "train.csv", [row | {"hypothesis": f"so {row['id'] % 2}"} for row in _rows(90, 0)]
         )),

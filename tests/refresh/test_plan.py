@@ -260,7 +260,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         return RAW_DATASET.run(*arguments, **named)
 
     monkeypatch.setattr(pipeline, "STAGES", {**STAGES, "raw_dataset": replace(RAW_DATASET, run=change_then_read)})
-    with pytest.raises(DataError, match=r"train_labels.npy' changed between hashing .*; try again when it"):
+    with pytest.raises(DataError, match=r"train_labels.npy' changed between hashing .*; try again when the file"):
         run_stage("raw_dataset", spec, store=store)
     assert plan_dataset(spec, store)["raw_dataset"].reasons[0].kind == "never made"
     monkeypatch.undo()

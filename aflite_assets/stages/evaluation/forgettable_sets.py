@@ -1,7 +1,4 @@
-"""The stage of `forgettable_sets`: rows that models forget in training, and as many rows to compare them with.
-
-A forgotten row is defined in `models.training.forgetting`. `evaluator_models` trains on the sets.
-"""
+"""The stage of `forgettable_sets`: rows that models forget in training (`models.training.forgetting`), and controls."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -84,8 +84,8 @@ def test_a_write_that_collides_with_another_is_tried_again(
     else:
         with pytest.raises(
             StoreUnreachableError,
-            match=r"/mark could not be written because other machines keep "
-            r"writing it",
+            match=r"/mark was not written, because other machines write it at the same time; "
+            r"try again",
         ):
             bucket(here).put_new("mark", b"1")
         assert (len(tried), len(waits)) == (8, 8)

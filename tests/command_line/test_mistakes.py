@@ -274,11 +274,11 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     # Columns and rows
     "missing column": (
-        _set("columns.text", "premis"), r"no column 'premis' that columns\.text names .*did you mean 'premise'",
+        _set("columns.text", "premis"), r"no column 'premis', but `columns\.text` names it .*did you mean 'premise'",
     ),
     "column twice": (
         _train("id,premise,hypothesis,gold,premise\n1,a,b,neutral,c\n"),
-        r"train\.csv' cannot be read as csv: columns 2 and 5 share the name 'premise' .*; give every column a name",
+        r"train\.csv' cannot be read as csv: columns 2 and 5 share the name 'premise' .*; give every column of the file a different name",
     ),
     "no input": (_set("columns", {"label": "gold"}), "set `columns.text`, `columns.image` or `columns.features`"),
     "repeated id": (_repeated_id, "split 'train': column 'id' has '0' in rows 1 and 5; name a column of unique"),
@@ -296,7 +296,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "empty label": (
         _row("gold", None),
-        r"have an empty label \(first: row 5\); add null to unlabelled \(unlabelled: \[null\]\)",
+        r"have an empty label \(first: row 5\); set `unlabelled: \[null\]` to drop",
     ),
     "one class": (
         _all(_set("labels", ["entailment", "neutral", "contradiction"]), _set("unlabelled", ["neutral"])),
@@ -333,7 +333,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         r"1 of 3 rows .*: column 'width' in 1 row \(first: row 2, column 'width', which holds ''\); .* "
         r"row 2 is line 3 of '.*train\.csv'",
     ),
-    "row counts that differ": (_features(labels=89), "90 feature rows but 89 values of label; the files must list"),
+    "row counts that differ": (_features(labels=89), "there are 90 rows of features but 89 values of `label`; save files"),
     "ragged features": (_ragged, "row 1 has 3 features, but row 10 has 2; give every row the same number of features"),
     "label among the features": (
         _all(_table("".join(f"{row * 37 % 11},{row % 2 + 5},{'ab'[row % 2]}\n" for row in range(40)))),
@@ -355,13 +355,13 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     # Sizes
     "target over the pool": (_set("filter.target_size", 500), r"filter\.target_size is 500, more than the 72"),
-    "train size over the pool": (_set("filter.train_size", 5_000), r"train_size is 5,000, more than the 102 rows"),
+    "train size over the pool": (_set("filter.train_size", 5_000), r"train_size` is 5,000, but there are only 102 rows"),
     "slice of no row": (
         _set("filter.slice_size", 0.001),
         "`filter.slice_size` is 0.001, but this share of the 102 rows to filter rounds to 0 rows; "
             "set it to a share of at least 0.0098, or to a number of rows",
     ),
-    "warm-up over the rows": (_set("warmup.size", 5_000), r"warmup\.size is 5,000, more than the 90 train rows;"),
+    "warm-up over the rows": (_set("warmup.size", 5_000), r"warmup\.size` is 5,000, but there are only 90 train rows;"),
     "train size over the target": (
         _set("filter.train_size", 51),
         r"`filter\.train_size` is 51, but `target_size` corresponds to 51 rows of the pool and must be larger; lower",
@@ -376,7 +376,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "smallest group|groups are not split|largest group",
     ),
     "warm-up of everything": (_set("warmup.size", 1.0), r"`warmup\.size` is 1\.0, which leaves 0 of 90 train"),
-    "hold out everything": (_set("holdout", {"dev": 90}), r"holdout\.dev is 90, .*, but train has only 90"),
+    "hold out everything": (_set("holdout", {"dev": 90}), r"`holdout\.dev` is 90, .*, but only 90 train rows are left"),
     # Splits
     "no train split": (
         _set("source.splits", {"training": "train.csv", "test": "test.csv"}), "`source` has no split named 'train'",

@@ -39,7 +39,9 @@ def test_planted_names_an_attribute_that_the_rows_carry(spec_content: dict[str, 
         columns=columns,
         planted={"mark": "right"},
     )
-    _refuses(spec_content, "`planted` contains 'cue', but the attributes of the rows are []", planted={"cue": "negation"})
+    _refuses(
+        spec_content, "`planted` contains 'cue', but the attributes of the rows are []", planted={"cue": "negation"}
+    )
     _refuses(spec_content, "planted.cue", columns=columns, planted={"cue": []})
 
 
@@ -76,7 +78,10 @@ def test_rows_of_any_kind_may_go_by_label_probability_and_by_class(
             "`rank` is 'label_probability', but `classifier` is 'linear_svm', which gives no "
             "probabilities; set `classifier` to 'logistic' or 'both', or remove `rank`",
         ),
-        ({"ties": "label_probability", "selection": "gumbel"}, "`ties` is 'label_probability', but `selection` is 'gumbel'"),
+        (
+            {"ties": "label_probability", "selection": "gumbel"},
+            "`ties` is 'label_probability', but `selection` is 'gumbel'",
+        ),
         (
             {"balance": "classes", "remove": "groups"},
             "`balance` is 'classes', but `remove` is 'groups', and a group may contain several classes; "
@@ -197,7 +202,11 @@ def test_a_representation_may_have_a_filter_of_its_own(spec_content: dict[str, A
     assert (own.target_size, own.threshold, own.representations) == (40, 0.8, {})
     assert (other.target_size, other.threshold, other.representations) == (0.5, 0.8, {})
     unknown = {"representations": {f"{name}s": {"target_size": 40}}}
-    _refuses(spec_content, f"`filter.representations` contains '{name}s', which is not one of `representations`", filter=unknown)
+    _refuses(
+        spec_content,
+        f"`filter.representations` contains '{name}s', which is not one of `representations`",
+        filter=unknown,
+    )
     _refuses(
         spec_content,
         "the mapping of changed settings is empty; add a setting such as `target_size`, or remove the representation",
@@ -263,7 +272,9 @@ def test_challenge_set_must_not_be_named_like_a_split(spec_content: dict[str, An
 
 def test_challenge_set_must_have_the_split_it_tests_on(spec_content: dict[str, Any]) -> None:
     challenge = {"source": {"format": "csv", "splits": {"dev": "dev.csv"}}}
-    _refuses(spec_content, "`split` is 'test', but `source` has only the splits ['dev']", challenge_sets={"hard": challenge})
+    _refuses(
+        spec_content, "`split` is 'test', but `source` has only the splits ['dev']", challenge_sets={"hard": challenge}
+    )
     spec = DatasetSpec.model_validate(spec_content | {"challenge_sets": {"hard": challenge | {"split": "dev"}}})
     assert spec.challenge_sets["hard"].split == "dev"
 

@@ -35,7 +35,10 @@ REFUSED: list[tuple[Any, str]] = [
     ({"cron": "R * * * *"}, r"`cron` is 'R \* \* \* \*', which is not a cron expression of five fields"),
     ({"cron": "61 * * * *"}, r"`cron` is '61 \* \* \* \*', which matches no time.*out of range\); give minute"),
     ({"cron": "0 0 30 2 *"}, r"`cron` is '0 0 30 2 \*', which matches no time"),
-    ({"cron": "0 3 * * *", "timezone": "Europe/Berln"}, r"'Europe/Berln', which is unknown; did you mean 'Europe/Berlin'"),
+    (
+        {"cron": "0 3 * * *", "timezone": "Europe/Berln"},
+        r"'Europe/Berln', which is unknown; did you mean 'Europe/Berlin'",
+    ),
     ({"cron": "0 3 * * *", "timezone": "../etc"}, r"`timezone` is '\.\./etc', which is unknown"),
     (
         {"timezone": "Europe/Berlin"},

@@ -58,7 +58,10 @@ def test_a_bundled_dataset_with_results_is_listed(folders: tuple[Path, Path]) ->
 
 def test_a_setting_that_is_neither_0_nor_1_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AFLITE_BUNDLED", "yes")
-    with pytest.raises(InvalidInputError, match="`AFLITE_BUNDLED` is 'yes', but only 0 and 1 are allowed; set it to 1 to list the bundled datasets"):
+    with pytest.raises(
+        InvalidInputError,
+        match="`AFLITE_BUNDLED` is 'yes', but only 0 and 1 are allowed; set it to 1 to list the bundled datasets",
+    ):
         load_registry()
 
 
@@ -251,7 +254,9 @@ def test_file_name_that_is_no_dataset_name_is_refused(folders: tuple[Path, Path]
     registry = load_registry()
     assert list(registry.failures) == [path]
     said = registry.failures[path]
-    assert re.search(r"yaml'?: the file's name is not a valid .*; rename the file \(use lower-case letters, .*\)$", said)
+    assert re.search(
+        r"yaml'?: the file's name is not a valid .*; rename the file \(use lower-case letters, .*\)$", said
+    )
     assert said.isprintable()
 
 

@@ -453,7 +453,10 @@ def test_secret_is_the_whole_text_and_never_shown() -> None:
             "a ${UNSET} b",
             "the environment variable `UNSET` is not set; set it before starting, or write ${UNSET:-default}",
         ),
-        ("${secret:UNSET}", "the environment variable `UNSET` is not set or empty; set it to the secret before starting"),
+        (
+            "${secret:UNSET}",
+            "the environment variable `UNSET` is not set or empty; set it to the secret before starting",
+        ),
         ("${secret:EMPTY}", "the environment variable `EMPTY` is not set or empty"),
         ("x${secret:KEY}", "${secret:...} must be the whole value, with nothing before or after it"),
         ("${secret:KEY}x", "${secret:...} must be the whole value"),

@@ -79,7 +79,7 @@ def test_files_of_a_split_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     source = _source(format="parquet", splits={"dev": [str(tmp_path / "1"), str(tmp_path / "2")]})
     with pytest.raises(
         DataError,
-        match="split 'dev': the files .* have incompatible columns .*; give all files the same columns",
+        match=r"split 'dev': the files .* have incompatible columns .*; give all files the same columns",
     ):
         load_source(source)
 

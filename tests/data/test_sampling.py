@@ -21,9 +21,11 @@ def test_whole_numbers_are_counts_and_decimals_are_shares() -> None:
 @pytest.mark.parametrize(
     ("count", "message"),
     [
-        (5_000, r"`filter\.x` is 5,000, but there are only 288 train rows; set it to at most 288, or to a share such as 0\.5$"),
+        (5_000,
+            r"`filter\.x` is 5,000, but there are only 288 train rows; set it to at most 288, or to a "
+            r"share such as 0\.5$"),
         (0.001, r"`filter.x` is 0.001, but this share of the 288 train rows rounds to 0 rows; set it to a "
-            r"share of at least 0.0035, or to a number of rows\$"),
+            r"share of at least 0.0035, or to a number of rows$"),
     ],
 )  # fmt: skip
 def test_counts_that_cannot_be_met_are_named_with_both_numbers(count: float, message: str) -> None:

@@ -52,7 +52,7 @@ def test_names_that_allow_nothing_are_refused(columns: dict[str, Any], message: 
 
 def test_challenge_sets_allow_no_copies() -> None:
     source = {"format": "csv", "splits": {"test": "a.csv"}}
-    with pytest.raises(ValidationError, match="`columns.allow_label_copies` has no effect on a challenge set"):
+    with pytest.raises(ValidationError, match=r"`columns.allow_label_copies` has no effect on a challenge set"):
         ChallengeSpec.model_validate({"source": source, "columns": {"text": "a", "allow_label_copies": ["a"]}})
 
 

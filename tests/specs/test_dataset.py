@@ -223,7 +223,8 @@ def test_drawn_sources_carry_attributes_that_planted_may_name(spec_content: dict
     digits = {"format": "digits", "canvas": 12, "marks": {"share": 0.7}}
     spec = DatasetSpec.model_validate(spec_content | {"source": digits, "columns": {}, "planted": {"mark": "right"}})
     assert spec.planted == {"mark": "right"}
-    _refuses(spec_content, "but the attributes of the rows are ['year']", source=digits, columns={"attributes": ["year"]},
+    _refuses(spec_content,
+        "but the attributes of the rows are ['year']", source=digits, columns={"attributes": ["year"]},
              planted={"mark": "right"})  # fmt: skip
 
 
@@ -293,13 +294,15 @@ def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: d
     assert (spec.report.primary, spec.report.smallest_effect) == (None, 1.0)
     evaluator = next(iter(spec.evaluators))
     primary = {"evaluator": evaluator, "test_set": "test"}
-    _refuses(spec_content, "`report.primary.test_set` is 'test', but the filter removes rows of this split too, so scores "
+    _refuses(spec_content,
+        "`report.primary.test_set` is 'test', but the filter removes rows of this split too, so scores "
         "on it are not comparable; name a challenge set, or a split for which `filter.evaluation_rows` "
         "is 'kept'",
              report={"primary": primary})  # fmt: skip
     kept = spec_content | {"filter": {"evaluation_rows": {"test": "kept"}}, "report": {"primary": primary}}
     assert DatasetSpec.model_validate(kept).report.primary is not None
-    _refuses(spec_content, f"`report.primary.evaluator` is 'other', which is not an evaluator; name one of ['{evaluator}']",
+    _refuses(spec_content,
+        f"`report.primary.evaluator` is 'other', which is not an evaluator; name one of ['{evaluator}']",
              report={"primary": primary | {"evaluator": "other"}})  # fmt: skip
     _refuses(spec_content, "`report.primary.test_set` is 'train', but the test sets are ['test']",
              report={"primary": primary | {"test_set": "train"}})  # fmt: skip
@@ -389,9 +392,12 @@ def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content:
     _refuses(spec_content, "`suspected_label_errors` is 'quarantine', but `classifier` is 'linear_svm', which gives no "
         "probabilities; set `classifier` to 'logistic' or 'both', or remove `suspected_label_errors`",
              filter={"suspected_label_errors": "quarantine", "classifier": "linear_svm"})  # fmt: skip
-    _refuses(spec_content, "`filter.suspected_label_errors` contains 'dev', which is not a split (the splits are ['train', 'test'])",
+    _refuses(spec_content,
+        "`filter.suspected_label_errors` contains 'dev', which is not a split (the splits are "
+        "['train', 'test'])",
              filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
-    _refuses(spec_content, "`filter.suspected_label_errors` contains 'test', but `filter.evaluation_rows` is 'kept' for "
+    _refuses(spec_content,
+        "`filter.suspected_label_errors` contains 'test', but `filter.evaluation_rows` is 'kept' for "
         "this split, so its rows get no scores; remove the split, or set `evaluation_rows` to 'scored' "
         "or 'pooled' for it",
              filter={"suspected_label_errors": {"test": "quarantine"}, "evaluation_rows": "kept"})  # fmt: skip

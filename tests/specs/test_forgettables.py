@@ -51,15 +51,18 @@ def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
     [
         ({}, "forgettables.x: either `model` (a model to train) or `evaluator` (the name of an evaluator) is needed"),
         ({"model": BAG, "evaluator": "net"}, "forgettables.x: either `model`"),
-        ({"model": BAG, "seeds": [1, 1]}, "`seeds` is [1, 1], which repeats a seed; give every training a different seed"),
+        ({"model": BAG, "seeds": [1, 1]},
+            "`seeds` is [1, 1], which repeats a seed; give every training a different seed"),
         ({"model": {"kind": "linear"}}, "forgettables.x.model.kind: is unknown"),
-        ({"evaluator": "nett"}, "`forgettables.x.evaluator` is 'nett', which is not an evaluator; name a neural evaluator "
+        ({"evaluator": "nett"},
+            "`forgettables.x.evaluator` is 'nett', which is not an evaluator; name a neural evaluator "
             "(there are ['net', 'early']); did you mean 'net'?"),
         ({"evaluator": "linear"}, "`forgettables.x.evaluator` is 'linear', whose kind 'linear' has no epochs"),
         ({"evaluator": "early"}, "`forgettables.x.evaluator` is 'early', whose number of epochs varies because of "
             "`early_stopping`; name an evaluator without `early_stopping`, or set `model` instead"),
-        ({"evaluator": "net", "seeds": [4, 5]}, "`forgettables.x.seeds` contains [5], but the evaluator 'net' is trained with the seeds [3, "
-            "4] only"),
+        ({"evaluator": "net", "seeds": [4, 5]},
+            "`forgettables.x.seeds` contains [5], but the evaluator 'net' is trained with the seeds "
+            "[3, 4] only"),
     ],
 )  # fmt: skip
 def test_models_that_cannot_be_forgotten_with_are_refused(
@@ -78,10 +81,14 @@ def test_minorities_have_the_papers_words(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("minorities", "changes", "message"),
     [
-        ({"positive": "yes", "negative": "yes"}, {}, "`positive` and `negative` are both 'yes'; name two different classes"),
-        ({"positive": "yes", "negative": "nope"}, {}, "`minorities.negative` is 'nope', which is not a class; name one of ['yes', 'no']"),
-        ({"positive": "yes", "negative": "no"}, {"forgettables": {}}, "`minorities` is set, but `forgettables` has no model; add a model to `forgettables`"),
-        ({"positive": "yes", "negative": "no"}, {"columns": {"text": "premise"}}, "`minorities` compares two texts, but `columns.text_pair` is not set; remove `minorities`"),
+        ({"positive": "yes", "negative": "yes"}, {},
+            "`positive` and `negative` are both 'yes'; name two different classes"),
+        ({"positive": "yes", "negative": "nope"}, {},
+            "`minorities.negative` is 'nope', which is not a class; name one of ['yes', 'no']"),
+        ({"positive": "yes", "negative": "no"}, {"forgettables": {}},
+            "`minorities` is set, but `forgettables` has no model; add a model to `forgettables`"),
+        ({"positive": "yes", "negative": "no"}, {"columns": {"text": "premise"}},
+            "`minorities` compares two texts, but `columns.text_pair` is not set; remove `minorities`"),
     ],
 )  # fmt: skip
 def test_minorities_that_cannot_be_counted_are_refused(

@@ -135,8 +135,9 @@ def test_folder_that_does_not_exist_is_a_failure(monkeypatch: pytest.MonkeyPatch
         ("# nothing", "the file must contain a mapping of keys and values, but it is empty"),
         ("- a", "the file must contain a mapping of keys and values, but it holds the list ['a']"),
         ("train.csv", "the file must contain a mapping of keys and values, but it holds 'train.csv'"),
-        ("name: other" + GOOD, "`name` must be the file's name without its ending, 'broken' (received 'other'); rename the "
-            "file, or remove `name`"),
+        ("name: other" + GOOD,
+            "`name` must be the file's name without its ending, 'broken' (received 'other'); rename "
+            "the file, or remove `name`"),
         ("name: 7" + GOOD, "`name` must be the file's name without its ending, 'broken' (received '7'); rename the "
             "file, or remove `name`"),
         ("name:" + GOOD, "`name` must be the file's name without its ending, 'broken' (received nothing); rename the "
@@ -244,7 +245,10 @@ def test_folder_without_the_right_to_read_it_is_a_failure(
     monkeypatch.setattr(Path, "iterdir", refuse)
     registry = load_registry()
     assert "good" in registry.specs
-    said = f"`AFLITE_DATASETS` contains {str(folders[0])!r}, which cannot be read (Permission denied); correct or remove it"
+    said = (
+        f"`AFLITE_DATASETS` contains {str(folders[0])!r}, which cannot be read (Permission denied); "
+        "correct or remove it"
+    )
     assert registry.failures == {folders[0]: said}
 
 

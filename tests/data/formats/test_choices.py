@@ -173,8 +173,8 @@ def test_rows_of_answers_need_the_questions_id(tmp_path: Path) -> None:
     file = _write(tmp_path / "a.csv", [["question", "answer", "key"], ["q", "x", "1"], ["q", "y", "0"]])
     with pytest.raises(
         DataError,
-        match="`source.answers` is 'answer', a single column of texts, so every row is one answer; set "
-        "`source.id` to the column of question ids, or `source.answers` to all columns of answers",
+        match=r"`source.answers` is 'answer', a single column of texts, so every row is one answer; set "
+        r"`source.id` to the column of question ids, or `source.answers` to all columns of answers",
     ):
         load_source(_source(file, answers="answer"))
 
@@ -194,7 +194,7 @@ def test_a_question_without_a_wrong_answer_is_refused(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text(json.dumps({"question": "q", "options": ["x", "y"], "key": ["A", "B"]}))
     with pytest.raises(
         DataError,
-        match="has 2 answers, which are all right; give every question at least one wrong answer.*line 1 of",
+        match=r"has 2 answers, which are all right; give every question at least one wrong answer.*line 1 of",
     ):
         load_source(_source(tmp_path / "q.jsonl", "jsonl", answers="options"))
 

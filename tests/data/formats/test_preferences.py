@@ -272,8 +272,8 @@ def test_a_file_in_which_nothing_is_preferred_or_no_column_is_found_is_refused(t
     same = {"prompt": "p", "chosen": "a", "rejected": "a"}
     with pytest.raises(
         DataError,
-        match="all 2 rows are ties or have equal answers, so no row shows a preference; set "
-        "`source.chosen`, `source.rejected` and `source.margin` to the right columns",
+        match=r"all 2 rows are ties or have equal answers, so no row shows a preference; set "
+        r"`source.chosen`, `source.rejected` and `source.margin` to the right columns",
     ):
         load_source(_jsonl(tmp_path, [same, same]))
     with pytest.raises(

@@ -53,8 +53,8 @@ def test_tokens_are_trimmed_and_impossible_ones_refused() -> None:
     for token in ("hf x", "hf_x\ny", "hf_ä"):
         with pytest.raises(
             DataError,
-            match="the token contains spaces, line breaks or other invalid characters; correct the "
-            "environment variable in `source.token`",
+            match=r"the token contains spaces, line breaks or other invalid characters; correct the "
+            r"environment variable in `source.token`",
         ) as e:
             RepoRef("dataset", "me/data", "main", token)
         assert token not in str(e.value)

@@ -51,7 +51,8 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         {"train.csv": "n\n1\n"},
         {"splits": {"train": "trian.csv"}},
-        r"no file matches 'trian\.csv' at commit aaaa.* \(the files are \['train\.csv'\]\); did you mean 'train\.csv'\?",
+        r"no file matches 'trian\.csv' at commit aaaa.* \(the files are \['train\.csv'\]\); did you "
+        r"mean 'train\.csv'\?",
     ),
     ({"train.csv": "n\n1\n"}, {"splits": {"train": "data/*.csv"}}, r"no file matches 'data/\*\.csv'"),
     (
@@ -91,7 +92,7 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         UNFIT,
         {"splits": {"train": ["a.jsonl", "b.jsonl"]}},
-        r"split 'train': \['a.jsonl', 'b.jsonl'\] of dataset 'me/refusedd\+' have incompatible columns",
+        r"split 'train': \['a.jsonl', 'b.jsonl'\] of dataset 'me/refused\d+' have incompatible columns",
     ),
     ({"train.h5": b"x"}, {}, r"the files of the dataset are in the format 'hdf5', which is not supported"),
     ({"notes.doc": b"x"}, {}, r"reading 'train' at .* failed \(DataFilesNotFoundError: No \(supported\) data files"),

@@ -86,7 +86,7 @@ def test_labels_that_are_no_class_are_refused_with_their_rows(column: Any, messa
 
 def test_long_label_is_refused_with_its_row() -> None:
     column = pa.array([["yes", "no"], ["no", "x" * (2**24 + 1)]])
-    with pytest.raises(DataError, match="split 'dev': the value in column 'given', row 2, has 16.0 MiB, but at most"):
+    with pytest.raises(DataError, match=r"split 'dev': the value in column 'given', row 2, has 16.0 MiB, but at most"):
         _from_columns({"given": column})
 
 
@@ -237,15 +237,15 @@ def test_more_labels_than_a_column_holds_are_refused(tmp_path: Path, monkeypatch
     monkeypatch.setattr(annotators, "_LIST_VALUES", 2)
     with pytest.raises(
         DataError,
-        match="4 rows have 3 annotators' labels, but a split can contain at most 2; add columns to "
-        "`annotations.match` that distinguish the rows",
+        match=r"4 rows have 3 annotators' labels, but a split can contain at most 2; add columns to "
+        r"`annotations.match` that distinguish the rows",
     ):
         _from_files(tmp_path, {"a.csv": "id,given\n1,yes\n2,yes\n3,no\n"}, {"uid": "id"})
 
 
 @pytest.mark.parametrize("column", [[["a"]], [{"a": 1}]])
 def test_keys_must_be_single_values(tmp_path: Path, column: Any) -> None:
-    with pytest.raises(DataError, match="which `annotations.match` cannot compare; name a column of texts or numbers"):
+    with pytest.raises(DataError, match=r"which `annotations.match` cannot compare; name a column of texts or numbers"):
         _from_files(tmp_path, {"a.parquet": {"id": column, "given": ["yes"]}}, {"uid": "id"})
 
 

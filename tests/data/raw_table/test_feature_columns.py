@@ -115,7 +115,8 @@ def test_list_of_nulls_alone_is_not_finite() -> None:
         ),
         (
             [1.0, 2.0],
-            "has the type 'double' instead of lists of numbers; name one column of lists of numbers, or a list of number columns",
+            "has the type 'double' instead of lists of numbers; name one column of lists of "
+            "numbers, or a list of number columns",
         ),
     ],
 )

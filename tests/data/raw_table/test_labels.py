@@ -260,7 +260,7 @@ def test_a_column_of_too_many_values_is_no_label_column() -> None:
 def test_a_row_has_one_label(values: list[Any]) -> None:
     with pytest.raises(
         DataError,
-        match="split 'split0': the label column has the type .*, but a label is a single text or number",
+        match=r"split 'split0': the label column has the type .*, but a label is a single text or number",
     ):
         _read(values)
 
@@ -300,6 +300,6 @@ def test_values_found_that_can_hardly_be_classes_are_refused(values: list[Any], 
 def test_names_of_a_list_that_are_one_value_are_refused() -> None:
     with pytest.raises(
         DataError,
-        match="`labels` gives the value '1' to the classes '1' and '1.0'; remove it from one of the two classes",
+        match=r"`labels` gives the value '1' to the classes '1' and '1.0'; remove it from one of the two classes",
     ):
         _read([1, 0], names=("1", "1.0", "0"))

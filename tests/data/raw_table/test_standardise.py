@@ -45,8 +45,8 @@ def test_numbers_are_kept_and_found_again(build: Build, tmp_path: Path) -> None:
 def test_columns_that_are_all_constant_are_refused(build: Build) -> None:
     with pytest.raises(
         DataError,
-        match="standardise: all 2 feature columns are constant in the 2 train rows, so they contain no "
-        "information; correct `columns.features` or the source",
+        match=r"standardise: all 2 feature columns are constant in the 2 train rows, so they contain no "
+        r"information; correct `columns.features` or the source",
     ):
         Scale.of(_examples(build, [[1, 5], [1, 5]], [[3, 7]]))
 

@@ -365,8 +365,8 @@ def test_sizes_that_cannot_be_met_are_refused(holdout: dict[str, int | float], m
 def test_groups_larger_than_the_draw_are_refused() -> None:
     with pytest.raises(
         DataError,
-        match="`holdout.test` draws whole groups, but every group has more than 5 rows; raise `holdout.test`, "
-        "or set `columns.group` to another column",
+        match=r"`holdout.test` draws whole groups, but every group has more than 5 rows; raise "
+        r"`holdout.test`, or set `columns.group` to another column",
     ):
         hold_out(LABELS, np.arange(100) // 10, {"test": 5}, seed=0)
 

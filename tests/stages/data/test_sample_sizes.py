@@ -29,7 +29,7 @@ def test_sizes_that_no_sample_of_these_rows_meets_are_refused_before_a_training(
     sample = SAMPLE | {"most": 2_500}
     message = (
         r"the sizes of warm-up and filter do not fit any sample of 100 to 1900 rows; the problem with 1900 rows: "
-        r"`filter\.target_size` is 1,950, but there are only 1,520 train rows to filter; set at most 1,520, or"
+        r"`filter\.target_size` is 1,950, but there are only 1,520 train rows to filter; set it to at most 1,520, or"
     )
     spec = _spec(sample=sample, filter=FEW)
     run_stage("raw_dataset", spec, store=store)
@@ -62,7 +62,7 @@ def test_a_chosen_sample_that_does_not_fit_is_refused_by_its_name(
     larger = next(size for size in range(100, 601, 100) if 0.8 * size >= chosen)
     left = round(0.8 * chosen)
     message = (
-        rf"`train_sample` chose a sample of {chosen} rows, but other sizes in the file do not fit it: "
+        rf"`train_sample` chose a sample of {chosen} rows, which does not fit other sizes in the YAML file: "
         rf"`filter\.target_size` is {chosen}, but there are only {left} train rows to filter; set it to at most "
         rf"{left}, or to a share such as 0\.5, or set `sample\.start` to {larger}"
     )

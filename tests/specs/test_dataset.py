@@ -296,7 +296,7 @@ def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: d
     primary = {"evaluator": evaluator, "test_set": "test"}
     _refuses(spec_content,
         "`report.primary.test_set` is 'test', but the filter removes rows of this split too, so scores "
-        "on it are not comparable; name a challenge set, or a split for which `filter.evaluation_rows` "
+        "on this split are not comparable; name a challenge set, or a split for which `filter.evaluation_rows` "
         "is 'kept'",
              report={"primary": primary})  # fmt: skip
     kept = spec_content | {"filter": {"evaluation_rows": {"test": "kept"}}, "report": {"primary": primary}}

@@ -281,7 +281,9 @@ class DatasetSpec(StrictSpec):
         for split in self.least_rows:
             if split not in self.source.splits:
                 held = list(self.source.splits)
-                raise ValueError(f"`least_rows` contains {split!r}, but `source` has only the splits {held}")
+                raise ValueError(
+                    f"`least_rows` contains {split!r}, but `source` has only the splits {held}; name one of them"
+                )
         for name, challenge in self.challenge_sets.items():
             if challenge.source == self.source:
                 challenge.check_outside_pool(name, challenge.split, self.filter)
@@ -485,10 +487,12 @@ class DatasetSpec(StrictSpec):
             )
         tested = [test_set for test_set in (*splits, *self.challenge_sets) if test_set != "train"]
         if primary.test_set not in tested:
-            raise ValueError(f"`report.primary.test_set` is {primary.test_set!r}, but the test sets are {tested}")
+            raise ValueError(
+                f"`report.primary.test_set` is {primary.test_set!r}, but the test sets are {tested}; name one of them"
+            )
         if primary.test_set in splits and self.filter.evaluation_rows_of(primary.test_set) == "pooled":
             raise ValueError(
                 f"`report.primary.test_set` is {primary.test_set!r}, but the filter removes rows of this split too, "
-                "so scores on it are not comparable; name a challenge set, or a split for which "
+                "so scores on this split are not comparable; name a challenge set, or a split for which "
                 "`filter.evaluation_rows` is 'kept'"
             )

@@ -209,8 +209,7 @@ def _spec_files(folder: Path) -> list[Path]:
         ) from None
     except OSError as error:
         raise SpecError(
-            f"`AFLITE_DATASETS` contains {str(folder)!r}, which cannot be read ({error.strerror}); correct or remove "
-            "this path"
+            f"`AFLITE_DATASETS` contains {str(folder)!r}, which cannot be read ({error.strerror}); correct or remove it"
         ) from None
 
 

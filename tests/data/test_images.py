@@ -24,12 +24,12 @@ def test_file_is_read_and_a_change_of_its_content_noticed(tmp_path: Path) -> Non
     image = {"bytes": None, "path": str(path), "sha256": hashlib.sha256(b"first").hexdigest()}
     assert read_image(image) == b"first"
     path.write_bytes(b"other")
-    with pytest.raises(DataError, match=r"a\.png' changed since raw_dataset was materialised; materialise raw_dataset"):
+    with pytest.raises(DataError, match=r"a\.png' was changed after `raw_dataset` was materialised; materialise"):
         read_image(image)
 
 
 def test_lost_file_is_named_with_the_reason(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"lost\.png' cannot be read \(No such file or directory\); restore it"):
+    with pytest.raises(DataError, match=r"lost\.png' cannot be read \(No such file or directory\); restore the file"):
         read_image({"bytes": None, "path": str(tmp_path / "lost.png"), "sha256": "0"})
 
 
@@ -109,7 +109,7 @@ def test_files_are_read_and_their_changes_raised(tmp_path: Path, threads: int) -
     images = pa.chunked_array([pa.array(values, IMAGE_TYPE)])
     assert undecodable(images, threads=threads).tolist() == [1]
     (tmp_path / "2.jpg").write_bytes(b"other")
-    with pytest.raises(DataError, match=r"2\.jpg' changed since"):
+    with pytest.raises(DataError, match=r"2\.jpg' was changed after"):
         undecodable(images, threads=threads)
 
 

@@ -21,9 +21,11 @@ def test_whole_numbers_are_counts_and_decimals_are_shares() -> None:
 @pytest.mark.parametrize(
     ("count", "message"),
     [
-        (5_000, r"filter\.x is 5,000, more than the 288 train rows; set at most 288, or a share such as 0\.5$"),
+        (5_000,
+            r"`filter\.x` is 5,000, but there are only 288 train rows; set it to at most 288, or to a "
+            r"share such as 0\.5$"),
         (0.001, r"`filter.x` is 0.001, but this share of the 288 train rows rounds to 0 rows; set it to a "
-            r"share of at least 0.0035, or to a number of rows\$"),
+            r"share of at least 0.0035, or to a number of rows$"),
     ],
 )  # fmt: skip
 def test_counts_that_cannot_be_met_are_named_with_both_numbers(count: float, message: str) -> None:
@@ -104,7 +106,9 @@ def test_rows_of_a_class_are_drawn_equally_often() -> None:
 
 @pytest.mark.parametrize("size", [-1, 4])
 def test_more_than_there_is_cannot_be_drawn(size: int) -> None:
-    with pytest.raises(InvalidInputError, match=f"cannot draw {size} of 3 rows; give a number from 0 to 3"):
+    with pytest.raises(
+        InvalidInputError, match=f"`size` is {size}, but only 3 rows can be drawn; give a number from 0 to 3"
+    ):
         _draw([0, 1, 0], None, size)
 
 

@@ -39,7 +39,9 @@ def test_planted_names_an_attribute_that_the_rows_carry(spec_content: dict[str, 
         columns=columns,
         planted={"mark": "right"},
     )
-    _refuses(spec_content, "planted names the attribute 'cue', but the rows carry []", planted={"cue": "negation"})
+    _refuses(
+        spec_content, "`planted` contains 'cue', but the attributes of the rows are []", planted={"cue": "negation"}
+    )
     _refuses(spec_content, "planted.cue", columns=columns, planted={"cue": []})
 
 
@@ -76,7 +78,10 @@ def test_rows_of_any_kind_may_go_by_label_probability_and_by_class(
             "`rank` is 'label_probability', but `classifier` is 'linear_svm', which gives no "
             "probabilities; set `classifier` to 'logistic' or 'both', or remove `rank`",
         ),
-        ({"ties": "label_probability", "selection": "gumbel"}, "ties is label_probability, but selection gumbel draws"),
+        (
+            {"ties": "label_probability", "selection": "gumbel"},
+            "`ties` is 'label_probability', but `selection` is 'gumbel'",
+        ),
         (
             {"balance": "classes", "remove": "groups"},
             "`balance` is 'classes', but `remove` is 'groups', and a group may contain several classes; "
@@ -89,7 +94,7 @@ def test_rows_of_any_kind_may_go_by_label_probability_and_by_class(
         ),
         (
             {"balance": "classes", "rank": "vocabulary"},
-            "', which draws rows by predictability; remove one of the two settings.*but balance is classes",
+            "`rank` is 'vocabulary', which orders rows by their words, but `balance` is 'classes'",
         ),
         (
             {"rank": "label_probability", "compare": ["predictability"]},
@@ -141,7 +146,7 @@ def test_another_ranking_may_be_compared(spec_content: dict[str, Any]) -> None:
     )
     _refuses(spec_content | PAIRS, message, filter=settings, representations=named)
     long = {"r" * 60: {"kind": "identity"}}
-    message = "_by_predictability', longer than 64 characters; shorten the representation's name"
+    message = "_by_predictability', which is longer than 64 characters; shorten the representation's name"
     _refuses(spec_content | PAIRS, message, filter=settings, representations=long)
 
 
@@ -197,7 +202,11 @@ def test_a_representation_may_have_a_filter_of_its_own(spec_content: dict[str, A
     assert (own.target_size, own.threshold, own.representations) == (40, 0.8, {})
     assert (other.target_size, other.threshold, other.representations) == (0.5, 0.8, {})
     unknown = {"representations": {f"{name}s": {"target_size": 40}}}
-    _refuses(spec_content, f"filter.representations names '{name}s', which is no representation", filter=unknown)
+    _refuses(
+        spec_content,
+        f"`filter.representations` contains '{name}s', which is not one of `representations`",
+        filter=unknown,
+    )
     _refuses(
         spec_content,
         "the mapping of changed settings is empty; add a setting such as `target_size`, or remove the representation",
@@ -214,7 +223,8 @@ def test_drawn_sources_carry_attributes_that_planted_may_name(spec_content: dict
     digits = {"format": "digits", "canvas": 12, "marks": {"share": 0.7}}
     spec = DatasetSpec.model_validate(spec_content | {"source": digits, "columns": {}, "planted": {"mark": "right"}})
     assert spec.planted == {"mark": "right"}
-    _refuses(spec_content, "but the rows carry ['year']", source=digits, columns={"attributes": ["year"]},
+    _refuses(spec_content,
+        "but the attributes of the rows are ['year']", source=digits, columns={"attributes": ["year"]},
              planted={"mark": "right"})  # fmt: skip
 
 
@@ -263,7 +273,9 @@ def test_challenge_set_must_not_be_named_like_a_split(spec_content: dict[str, An
 
 def test_challenge_set_must_have_the_split_it_tests_on(spec_content: dict[str, Any]) -> None:
     challenge = {"source": {"format": "csv", "splits": {"dev": "dev.csv"}}}
-    _refuses(spec_content, "source has no split 'test' (it has ['dev']); set split", challenge_sets={"hard": challenge})
+    _refuses(
+        spec_content, "`split` is 'test', but `source` has only the splits ['dev']", challenge_sets={"hard": challenge}
+    )
     spec = DatasetSpec.model_validate(spec_content | {"challenge_sets": {"hard": challenge | {"split": "dev"}}})
     assert spec.challenge_sets["hard"].split == "dev"
 
@@ -284,14 +296,15 @@ def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: d
     primary = {"evaluator": evaluator, "test_set": "test"}
     _refuses(spec_content,
         "`report.primary.test_set` is 'test', but the filter removes rows of this split too, so scores "
-        "on it are not comparable; name a challenge set, or a split for which `filter.evaluation_rows` "
+        "on this split are not comparable; name a challenge set, or a split for which `filter.evaluation_rows` "
         "is 'kept'",
              report={"primary": primary})  # fmt: skip
     kept = spec_content | {"filter": {"evaluation_rows": {"test": "kept"}}, "report": {"primary": primary}}
     assert DatasetSpec.model_validate(kept).report.primary is not None
-    _refuses(spec_content, f"report.primary.evaluator is 'other'; name one of the evaluators ['{evaluator}']",
+    _refuses(spec_content,
+        f"`report.primary.evaluator` is 'other', which is not an evaluator; name one of ['{evaluator}']",
              report={"primary": primary | {"evaluator": "other"}})  # fmt: skip
-    _refuses(spec_content, "report.primary.test_set is 'train'; name one of the test sets ['test']",
+    _refuses(spec_content, "`report.primary.test_set` is 'train', but the test sets are ['test']",
              report={"primary": primary | {"test_set": "train"}})  # fmt: skip
     _refuses(spec_content, "less than or equal to 100", report={"smallest_effect": 101})
 
@@ -379,7 +392,9 @@ def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content:
     _refuses(spec_content, "`suspected_label_errors` is 'quarantine', but `classifier` is 'linear_svm', which gives no "
         "probabilities; set `classifier` to 'logistic' or 'both', or remove `suspected_label_errors`",
              filter={"suspected_label_errors": "quarantine", "classifier": "linear_svm"})  # fmt: skip
-    _refuses(spec_content, "suspected_label_errors names 'dev', which is no split; name some of ['train', 'test']",
+    _refuses(spec_content,
+        "`filter.suspected_label_errors` contains 'dev', which is not a split (the splits are "
+        "['train', 'test'])",
              filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
     _refuses(spec_content,
         "`filter.suspected_label_errors` contains 'test', but `filter.evaluation_rows` is 'kept' for "
@@ -432,7 +447,7 @@ def test_sets_are_not_chosen_from_rows_that_the_filter_takes_part_in(spec_conten
     kept = DatasetSpec.model_validate(content | {"filter": {"evaluation_rows": "kept"}})
     assert kept.challenge_sets["hard"].against == ("length",)
     both = {"hard": {"source": CHOICES, "against": ["length"], "balanced_by": ["length", "markup"]}}
-    _refuses(content, "`balanced_by` and `against` both name ['length']", challenge_sets=both)
+    _refuses(content, "`balanced_by` and `against` both contain ['length']", challenge_sets=both)
 
 
 def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str, Any]) -> None:

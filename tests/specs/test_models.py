@@ -45,7 +45,7 @@ def test_random_operations_without_a_place_are_refused(augmentation: str) -> Non
 
 @pytest.mark.parametrize(
     ("other", "named"),
-    [({"augmentation": "randaugment"}, "augmentation randaugment"),
+    [({"augmentation": "randaugment"}, "augmentation: randaugment"),
      ({"augmentation": "resized_crop", "randaugment": {}}, "randaugment")],
 )  # fmt: skip
 def test_policies_stand_for_other_operations(other: dict[str, Any], named: str) -> None:

@@ -67,12 +67,14 @@ def test_a_stage_may_train_on_rows_that_a_weak_model_forgets(content: dict[str, 
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ("nett", "evaluators.tuned.start names 'nett', which is no evaluator; name a neural evaluator of this "
-            "dataset (there are ['net', 'other']); did you mean 'net'?"),
-        ("linear", "`evaluators.tuned.start` is 'linear', whose kind 'linear' cannot be trained further; name a "
-            "neural evaluator of this spec (it has ['net', 'other'])"),
-        ("tuned", "`evaluators.tuned.start` is 'tuned', which has the kind 'fine_tuned' itself; name a neural "
-            "evaluator of this spec (it has ['net', 'other']) and list all stages here"),
+        ("nett",
+            "`evaluators.tuned.start` is 'nett', which is not an evaluator; name a neural evaluator of "
+            "this dataset (there are ['net', 'other']); did you mean 'net'?"),
+        ("linear", "`evaluators.tuned.start` is 'linear', whose kind 'linear' cannot be trained further; name a neural "
+            "evaluator of this dataset (there are ['net', 'other'])"),
+        ("tuned",
+            "`evaluators.tuned.start` is 'tuned', which has the kind 'fine_tuned' itself; name a "
+            "neural evaluator of this dataset (there are ['net', 'other']) and list all stages here"),
     ],
 )  # fmt: skip
 def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any], start: str, message: str) -> None:
@@ -84,8 +86,8 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
     [
         ({"rows": "hrd"}, "`evaluators.tuned.stages.0.rows` is 'hrd', which is not in `challenge_sets`; name a "
             "challenge set with `fine_tune` (there are ['hard']); did you mean 'hard'?"),
-        ({"rows": "asked"}, "evaluators.tuned.stages.0.rows names 'asked', which has no rows to train on; set "
-         "challenge_sets.asked.fine_tune to a split of its source"),
+        ({"rows": "asked"}, "`evaluators.tuned.stages.0.rows` is 'asked', which has no rows to train on; set "
+            "`challenge_sets.asked.fine_tune` to a split of its source"),
         ({"rows": "hard", "batch_size": 6},
             "`evaluators.tuned.stages.0.batch_size` is 6, which is not a multiple of the starting "
             "evaluator's `gradient_accumulation`"),
@@ -93,10 +95,11 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
         ({"rows": "hard", "early_stopping": {}}, "evaluators.tuned.stages.0.early_stopping: unknown key"),
         ({}, "evaluators.tuned.stages.0: a stage needs either `rows` (a challenge set) or `forgettables` "
             "(a weak model whose forgettable rows are used); set exactly one of them"),
-        ({"rows": "hard", "forgettables": "bow"}, "name one of the two"),
+        ({"rows": "hard", "forgettables": "bow"}, "set exactly one of them"),
         ({"rows": "hard", "take": "random"},
             "`take` is 'random', which works only with `forgettables`, but `rows` is set; remove `take`"),
-        ({"forgettables": "bow", "share": 0.1}, "share is for take: highest_loss only, but take is forgettable"),
+        ({"forgettables": "bow", "share": 0.1},
+            "`share` works only with `take: highest_loss`, but `take` is 'forgettable'"),
         ({"forgettables": "boww"},
             "`evaluators.tuned.stages.0.forgettables` is 'boww', but the models in `forgettables` are "
             "['bow']; add the model to `forgettables`; did you mean 'bow'?"),
@@ -106,11 +109,11 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
         ({"forgettables": "bow", "take": "random", "as_many_as": "bow"},
             "`as_many_as` limits forgettable rows, but the stage trains on random; remove `as_many_as`"),
         ({"forgettables": "bow", "as_many_as": "bow"},
-            "`evaluators.tuned.stages.0.as_many_as` is 'bow', but the other models in `forgettables` are "
-            "[]; name one of them, or remove `as_many_as`"),
+            "`evaluators.tuned.stages.0.as_many_as` is 'bow', but the other models in `forgettables` "
+            "are []; name one of them, or remove `as_many_as`"),
         ({"forgettables": "bow", "take": "highest_loss", "share": 0.2},
-            "`evaluators.tuned.stages.0.share` is 0.2, but `forgettables.bow.highest_loss` is [0.1]; add "
-            "the share to `highest_loss`, or remove `share` to use as many rows as are forgettable"),
+            "`evaluators.tuned.stages.0.share` is 0.2, but `forgettables.bow.highest_loss` is [0.1]; "
+            "add the share to `highest_loss`, or remove `share` to use as many rows as are forgettable"),
     ],
 )  # fmt: skip
 def test_stages_that_cannot_be_trained_are_refused(

@@ -58,7 +58,10 @@ def test_a_bundled_dataset_with_results_is_listed(folders: tuple[Path, Path]) ->
 
 def test_a_setting_that_is_neither_0_nor_1_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AFLITE_BUNDLED", "yes")
-    with pytest.raises(InvalidInputError, match="AFLITE_BUNDLED is 'yes'; set it to 1 to list the bundled datasets"):
+    with pytest.raises(
+        InvalidInputError,
+        match="`AFLITE_BUNDLED` is 'yes', but only 0 and 1 are allowed; set it to 1 to list the bundled datasets",
+    ):
         load_registry()
 
 
@@ -120,7 +123,7 @@ def test_folder_that_does_not_exist_is_a_failure(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("AFLITE_DATASETS", name)
     registry = load_registry()
     assert list(registry.failures.values()) == [
-        f"AFLITE_DATASETS names {str(Path.cwd() / name)!r}, which is not a folder; correct or remove it"
+        f"`AFLITE_DATASETS` contains {str(Path.cwd() / name)!r}, which is not a folder; correct or remove it"
     ]
 
 
@@ -133,8 +136,8 @@ def test_folder_that_does_not_exist_is_a_failure(monkeypatch: pytest.MonkeyPatch
         ("- a", "the file must contain a mapping of keys and values, but it holds the list ['a']"),
         ("train.csv", "the file must contain a mapping of keys and values, but it holds 'train.csv'"),
         ("name: other" + GOOD,
-            "`name` must be the file's name without its ending, 'broken' (received 'other'); rename the "
-            "file, or remove `name`"),
+            "`name` must be the file's name without its ending, 'broken' (received 'other'); rename "
+            "the file, or remove `name`"),
         ("name: 7" + GOOD, "`name` must be the file's name without its ending, 'broken' (received '7'); rename the "
             "file, or remove `name`"),
         ("name:" + GOOD, "`name` must be the file's name without its ending, 'broken' (received nothing); rename the "
@@ -150,7 +153,7 @@ def test_folder_that_does_not_exist_is_a_failure(monkeypatch: pytest.MonkeyPatch
         ("1: a" + GOOD, "line 1: the key 1 must be text; put it in quotes"),
         ("labels: [yes, no]" + GOOD, "labels.0: yes/no/on/off and true/false are booleans in YAML; put it in quotes"),
         ("labels: {yes: 1, no: 0}" + GOOD, "line 1: labels: the key yes must be text; yes/no/on/off and true/false"),
-        ("seed: ${UNSET_VARIABLE}" + GOOD, "line 1: seed: the environment variable UNSET_VARIABLE is not set"),
+        ("seed: ${UNSET_VARIABLE}" + GOOD, "line 1: seed: the environment variable `UNSET_VARIABLE` is not set"),
         (GOOD.replace("train.csv", '"a\\0b"'), "source.splits.train: holds a NUL character"),
         (GOOD.replace("train.csv", "''"), "source.splits.train: names nothing; write a path"),
         (GOOD.replace("{kind: identity}", "{kind: huggingface_text, checkpoint: " + "x" * 5000 + "}"),
@@ -242,7 +245,10 @@ def test_folder_without_the_right_to_read_it_is_a_failure(
     monkeypatch.setattr(Path, "iterdir", refuse)
     registry = load_registry()
     assert "good" in registry.specs
-    said = f"AFLITE_DATASETS names {str(folders[0])!r}, which cannot be read (Permission denied); correct or remove it"
+    said = (
+        f"`AFLITE_DATASETS` contains {str(folders[0])!r}, which cannot be read (Permission denied); "
+        "correct or remove it"
+    )
     assert registry.failures == {folders[0]: said}
 
 
@@ -252,7 +258,9 @@ def test_file_name_that_is_no_dataset_name_is_refused(folders: tuple[Path, Path]
     registry = load_registry()
     assert list(registry.failures) == [path]
     said = registry.failures[path]
-    assert re.search(r"yaml'?: name: use lower-case letters, digits and underscores only.*; rename the file$", said)
+    assert re.search(
+        r"yaml'?: the file's name is not a valid .*; rename the file \(use lower-case letters, .*\)$", said
+    )
     assert said.isprintable()
 
 

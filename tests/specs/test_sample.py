@@ -53,7 +53,7 @@ def test_no_sample_is_the_default() -> None:
     [
         (
             {"start": 15_001},
-            "start 15001 with step 5000 is a single sample up to most 20000.*but at least two are "
+            "`start` 15001 and `step` 5000 give only one sample up to `most` 20000, but at least two are "
             "compared; set `most` to 20001 or more, or lower `start` or `step`",
         ),
         ({"stop": "rises"}, r"sample\.stop.*flat.*falls"),
@@ -89,7 +89,7 @@ def test_what_cannot_be_is_refused(sample: dict[str, Any], message: str) -> None
         ),
         (
             {"target_size": 6_000, "slice_size": 6_001, "evaluation_rows": "scored"},
-            r"filter\.slice_size is 6001, but .*target_size 6000 keeps at most 6000, so slice_size may be at most",
+            r"`filter\.slice_size` is 6001, but .*target_size` 6000, it may be at most",
         ),
     ],
 )

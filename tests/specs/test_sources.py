@@ -93,10 +93,13 @@ def test_sources_out_of_range_are_refused(content: dict[str, Any], field: str) -
     ("content", "needed"),
     [
         ({"marks": {"share": 0.7}}, "pixels, a shift of 0 and a mark of 3 need 11 pixels; set `canvas` to at least 11"),
-        ({"canvas": 13, "marks": {"share": 0.7}, "degraded": {"shift": 3}}, "shift of 3 and a mark of 3 need 14; set"),
+        (
+            {"canvas": 13, "marks": {"share": 0.7}, "degraded": {"shift": 3}},
+            "shift of 3 and a mark of 3 need 14 pixels; set",
+        ),
         (
             {"canvas": 10, "degraded": {"shift": 3}},
-            "canvas is 10, but a digit of 8 pixels, a shift of 3 and a mark of 0",
+            "`canvas` is 10, but a digit of 8 pixels, a shift of 3 and a mark of 0",
         ),
     ],
 )
@@ -154,7 +157,11 @@ def test_hub_splits_and_files_are_not_mixed() -> None:
             {"header": False, "names": ["a", "a"]},
             "which contains a name twice; give every column a different name",
         ),
-        ("jsonl", {"header": False, "names": ["a"]}, "header and names are for csv and tsv, but format is jsonl"),
+        (
+            "jsonl",
+            {"header": False, "names": ["a"]},
+            "`header` and `names` are allowed for csv and tsv only, but `format` is 'jsonl'",
+        ),
     ],
 )
 def test_header_and_names_go_together(form: str, options: dict[str, Any], message: str) -> None:

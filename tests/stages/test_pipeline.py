@@ -318,7 +318,7 @@ PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
         "target above pool",
         {"filter": {"target_size": 500}},
         DataError,
-        r"target_size is 500, more than the 120",
+        r"target_size` is 500, but there are only 120",
     ),
     (
         "train_size above target",
@@ -336,7 +336,7 @@ PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
         "slice of no row",
         {"filter": {"slice_size": 0.001}},
         DataError,
-        "`slice_size` is 0.001, but this share of the",
+        "slice_size` is 0.001, but this share of the",
     ),
     (
         "encoder for text",

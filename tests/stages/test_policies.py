@@ -90,7 +90,7 @@ def test_each_representation_may_have_a_target_of_its_own(tmp_path: Path, store:
     alike = _made(_grouped(tmp_path, filter=ends), store, ["filtered_sets"])["filtered_sets"].parts
     assert alike["one"].data_version == parts["one"].data_version
     assert alike["two"].summary["kept"]["train"] == 150
-    with pytest.raises(DataError, match=r"filter\.target_size is 900, more than the 294 train rows to filter"):
+    with pytest.raises(DataError, match=r"filter\.target_size` is 900, but there are only 294 train rows to filter"):
         _made(_grouped(tmp_path, filter=ends | {"representations": {"two": {"target_size": 900}}}), store, [])
 
 
@@ -119,7 +119,7 @@ def test_the_target_is_about_train_rows_while_others_share_the_pool(tmp_path: Pa
     too_large = _grouped(tmp_path, filter={"target_size": 350})
     for name in ("raw_dataset", "challenge_sets"):
         run_stage(name, too_large, store=store)
-    with pytest.raises(DataError, match=r"filter\.target_size is 350, more than the 294 train rows to filter"):
+    with pytest.raises(DataError, match=r"filter\.target_size` is 350, but there are only 294 train rows to filter"):
         run_stage("warmup_split", too_large, store=store)
 
 
@@ -138,7 +138,7 @@ def test_splits_may_be_treated_one_by_one(tmp_path: Path, store: ResultStore) ->
     }
     controls = read_control_sets(results["control_sets"])
     assert {one.split for one in controls if one.name == "single_pass_linear"} == {"train", "test"}
-    with pytest.raises(SpecError, match=r"evaluation_rows names 'train', which is no split to test on"):
+    with pytest.raises(SpecError, match=r"evaluation_rows` contains 'train', but the splits other than 'train' are"):
         _grouped(tmp_path, filter={"evaluation_rows": {"train": "kept"}})
 
 

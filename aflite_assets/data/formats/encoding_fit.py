@@ -75,8 +75,8 @@ def starts_as(path: Path, encoding: str, *, size: int) -> bool:
 def misfit(path: Path, encoding: str) -> Misfit | None:
     """Return why a file is not text in an encoding, or None if it is.
 
-    UTF-16 without a byte order mark has a NUL next to each ASCII letter, so its bytes are also valid UTF-8. Such a file
-    is refused as UTF-8.
+    A file in UTF-16 without a byte order mark is refused as UTF-8, although its bytes, with a NUL next to each ASCII
+    letter, are valid UTF-8.
 
     Raises:
         OSError: the file cannot be read.

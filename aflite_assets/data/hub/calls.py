@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 @dataclass
 class Asking:
     """State that the calls of one check share. `answers` contains the commits by repository and revision. `unanswered`
-    contains the reason for each repository whose last known commit was used instead.
+    contains the reason for each repository that the hub did not answer about.
     """
 
     seconds: float

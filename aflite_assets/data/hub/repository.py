@@ -110,9 +110,9 @@ class HubRepository:
         downloaded.
 
         Rows of a malicious dataset can name any file on the computer. In an address with several parts (`zip://a::b`),
-        each part is opened inside the file that the following parts name. The last part must therefore be a file of the
-        repository, and all other parts must be members of zip archives. Names that a library would decode, expand or
-        redirect are refused.
+        each part is opened inside the file that the following parts name. The last part of such an address must
+        therefore be a file of the repository, and all other parts must be members of zip archives. Names that a library
+        would decode, expand or redirect are refused.
         """
         *members, file = address.split("::")
         if (

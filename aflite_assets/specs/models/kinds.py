@@ -65,7 +65,7 @@ def load_installed(taken: Mapping[str, type[StrictSpec]]) -> dict[str, Installed
         one = _load(entry)
         if one.kind in taken or one.kind in found:
             owner = found[one.kind].package if one.kind in found else "aflite-assets"
-            raise _refusal(entry, f"its kind {one.kind!r} already exists in {owner}; give the kind another name")
+            raise _refusal(entry, f"the kind {one.kind!r} already exists in {owner}; give it another name")
         found[one.kind] = one
     return found
 
@@ -75,7 +75,7 @@ def _load(entry: EntryPoint) -> InstalledFamily:
         family = entry.load()
     except Exception as error:  # whatever the other package's code raises while it is imported
         raise _refusal(
-            entry, f"it cannot be loaded ({type(error).__name__}: {error}); repair or uninstall the package"
+            entry, f"the family cannot be loaded ({type(error).__name__}: {error}); repair or uninstall the package"
         ) from error
     settings = getattr(family, "settings", None)
     if not (isinstance(settings, type) and issubclass(settings, TrainingSpec | ClassicalSpec)):

@@ -1,6 +1,6 @@
-"""The JSON schema of a dataset's YAML file, for editors. The schema accepts every file that the spec models accept. It
-is less strict than the models: it does not check fields against each other. The values of `kind` and `format` are
-listed, because an editor uses them to determine the allowed keys of a mapping.
+"""The JSON schema of a dataset's YAML file, for editors. The schema accepts every file that the spec models accept. The
+schema is less strict than the models because it does not check fields against each other. The values of `kind` and
+`format` are listed, because an editor uses them to determine the allowed keys of a mapping.
 """
 
 import json

@@ -66,9 +66,10 @@ def _samples(start: int = 100, **filtering: Any) -> list[str]:
 def test_samples_that_the_filter_does_not_fit_are_named() -> None:
     # A fifth of each sample is spent on the encoder: 240 of 300 rows are left, 320 of 400.
     assert _samples(target_size=300) == [
-        "warning: if train_sample chooses 100 or 200 or 300 rows, the run is refused after its trainings; of 100 rows: "
-        "filter.target_size is 300, more than the 80 train rows to filter; set at most 80, or a share such as "
-        "0.5; set `sample.start` to 400, or change these sizes"
+        "warning: if train_sample chooses 100 or 200 or 300 rows, the run is refused after its "
+        "trainings; of 100 rows: `filter.target_size` is 300, but there are only 80 train rows to "
+        "filter; set it to at most 80, or to a share such as 0.5; set sample.start to 400, or "
+        "change these sizes"
     ]
     assert _samples(start=400, target_size=300) == []
     assert _samples(target_size=0.5) == []
@@ -104,8 +105,8 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     (said,) = sample_section(spec, data, plan)
     assert said.startswith("warning: if train_sample chooses 100 or 600 rows, the run is refused after its trainings")
     assert said.endswith(
-        "; of 100 rows: filter.target_size is 100, more than the 80 train rows to filter; set at most 80, or a "
-        "share such as 0.5; change these sizes"
+        "; of 100 rows: `filter.target_size` is 100, but there are only 80 train rows to filter; "
+        "set it to at most 80, or to a share such as 0.5; change these sizes"
     )
     assert (plan.sampled_rows, plan.filtered_from, plan.warmup_rows) == (500, 500, 100)
     text = "\n".join(plan_section(spec, data, plan))
@@ -115,7 +116,7 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     assert "100 rows (0.2) of 500 sampled rows" in text
     refused = parse_spec({**content, "filter": {"target_size": 590}})
     challenges = preview_challenges(refused, data)
-    with pytest.raises(DataError, match="target_size is 590, more than the 480 train rows"):
+    with pytest.raises(DataError, match="target_size` is 590, but there are only 480 train rows"):
         preview_plan(refused, data, challenges)
 
 

@@ -126,7 +126,7 @@ def test_models_without_randomness_are_fitted_once_on_the_same_rows() -> None:
 
 def test_sizes_that_cannot_be_met_are_refused() -> None:
     spec = parse_spec({**SPEC, "filter": {"target_size": 5000}})
-    with pytest.raises(DataError, match="target_size is 5,000, more than the 1,000 train rows"):
+    with pytest.raises(DataError, match="target_size` is 5,000, but there are only 1,000 train rows"):
         plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
 
 

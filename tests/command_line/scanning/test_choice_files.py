@@ -209,7 +209,7 @@ def test_a_bad_row_is_refused_with_what_to_do(tmp_path: Path, scan: Scan) -> Non
     rows[1]["chosen"] = None
     code, _, err = scan(_jsonl(tmp_path / "p.jsonl", rows))
     assert code == 2
-    assert "has no chosen answer in ['chosen']; add an answer or delete the row" in err
+    assert "has no chosen answer in ['chosen']; add the answer or delete the row" in err
     assert "p.jsonl'" in err
 
 
@@ -225,7 +225,7 @@ def test_compressed_files_are_read_and_their_bad_rows_named(tmp_path: Path, scan
     (tmp_path / "q.csv.gz").write_bytes(gzip.compress(table.replace("good 1", "").encode()))
     err = scan(tmp_path / "q.csv.gz")[2]
     assert (
-        "has no chosen answer in ['chosen']; add an answer or delete the row (rows count from 1: row "
+        "has no chosen answer in ['chosen']; add the answer or delete the row (rows count from 1: row "
         "2 is line 3 of" in err
     )
     for cut in (plain, gzip.compress(plain)[:40]):

@@ -142,7 +142,7 @@ def test_number_that_is_also_an_answer_is_refused(tmp_path: Path) -> None:
 
 def test_numbers_that_do_not_say_where_they_begin_are_refused_and_may_be_told(tmp_path: Path) -> None:
     file = _write(tmp_path / "q.csv", [["question", "A", "B", "C", "key"], ["q", "x", "y", "z", "1"]])
-    with pytest.raises(DataError, match=r"neither 0 nor the number of answers, .*; set source\.numbers_from"):
+    with pytest.raises(DataError, match=r"neither 0 nor the number of answers, .*; set `source\.numbers_from"):
         load_source(_source(file, answers=["A", "B", "C"]))
     for first, right in ((0, "y"), (1, "x")):
         table = load_source(_source(file, answers=["A", "B", "C"], numbers_from=first))["train"]
@@ -154,11 +154,10 @@ def test_numbers_that_do_not_say_where_they_begin_are_refused_and_may_be_told(tm
     [
         (
             [["q", "x", "1", "a"]],
-            "begins question 'a', which has 1 right answers among 1; give every question at least "
-            "one right and one wrong answer",
+            "begins question 'a', which has 1 right answers among 1; add at least one right and one wrong answer",
         ),
-        ([["q", "x", "1", "a"], ["q", "y", "1", "a"]], "begins question 'a' with 2 answers, and 2 of them are right"),
-        ([["q", "x", "0", "a"], ["q", "y", "0", "a"]], "begins question 'a' with 2 answers, and 0 of them are right"),
+        ([["q", "x", "1", "a"], ["q", "y", "1", "a"]], "begins question 'a', which has 2 right answers among 2"),
+        ([["q", "x", "0", "a"], ["q", "y", "0", "a"]], "begins question 'a', which has 0 right answers among 2"),
         ([["q", "x", "maybe", "a"]], "row 1 has 'maybe' in column 'key', which means neither right nor wrong"),
         ([["q", "x", "1", ""]], "has no question id in column 'qid'; give every row an id"),
         ([["q", "", "1", "a"]], "has no answer in column 'answer'; add the answer or delete the row"),
@@ -174,8 +173,8 @@ def test_rows_of_answers_need_the_questions_id(tmp_path: Path) -> None:
     file = _write(tmp_path / "a.csv", [["question", "answer", "key"], ["q", "x", "1"], ["q", "y", "0"]])
     with pytest.raises(
         DataError,
-        match=r"`source\.answers` is 'answer', a single column of texts, so every row is one answer; set "
-        r"`source\.id` to the column of question ids, or `source\.answers` to all columns of answers",
+        match=r"`source.answers` is 'answer', a single column of texts, so every row is one answer; set "
+        r"`source.id` to the column of question ids, or `source.answers` to all columns of answers",
     ):
         load_source(_source(file, answers="answer"))
 
@@ -195,7 +194,7 @@ def test_a_question_without_a_wrong_answer_is_refused(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text(json.dumps({"question": "q", "options": ["x", "y"], "key": ["A", "B"]}))
     with pytest.raises(
         DataError,
-        match=r"has 2 answers, which are all right; give every question at least one wrong answer\.*line 1 of",
+        match=r"has 2 answers, which are all right; give every question at least one wrong answer.*line 1 of",
     ):
         load_source(_source(tmp_path / "q.jsonl", "jsonl", answers="options"))
 
@@ -268,7 +267,7 @@ def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
 
 def test_missing_column_is_named_with_the_nearest(tmp_path: Path) -> None:
     file = _write(tmp_path / "q.csv", [["question", "A", "B", "key"], ["q", "x", "y", "A"]])
-    with pytest.raises(DataError, match=r"has no column 'keys' that source\.right names .*; did you mean 'key'"):
+    with pytest.raises(DataError, match=r"has no column 'keys', but `source\.right` names it .*; did you mean 'key'"):
         load_source(_source(file, answers=["A", "B"], right="keys"))
 
 
@@ -287,7 +286,7 @@ def test_a_field_of_mappings_holds_the_answers_and_another_one_their_names(tmp_p
 
 @pytest.mark.parametrize(("own", "key"), [(["A", "B", "C"], "D"), (["A", "A", "B"], "A"), (["A"], "")])
 def test_a_right_name_that_is_none_or_two_answers_is_refused(tmp_path: Path, own: list[str], key: str) -> None:
-    said = f"has '{key}' as right answer, but the names of its answers in column 'choices.label' are"
+    said = f"has '{key}' as right answer, but the names of its answers in column 'choices.label' "
     said += f"are [{', '.join(map(repr, own))}]; write one of these names into column 'key'"
     with pytest.raises(DataError, match=re.escape(said)):
         load_source(_lettered(tmp_path, [(["x", "y", "z"], own, key)]))

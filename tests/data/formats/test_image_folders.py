@@ -39,7 +39,7 @@ def test_image_folder_gives_label_path_and_a_file_checked_by_its_hash(image_fold
     image = table["image"][5].as_py()
     assert read_image(image) == (image_folder / "dog" / "more" / "3.PNG").read_bytes()
     (image_folder / "dog" / "more" / "3.PNG").write_bytes(b"other")
-    with pytest.raises(DataError, match="changed since raw_dataset was materialised"):
+    with pytest.raises(DataError, match="was changed after `raw_dataset` was materialised"):
         read_image(image)
 
 
@@ -66,7 +66,7 @@ def test_images_outside_of_class_folders_are_refused(tmp_path: Path, image_folde
     ):
         image_table("train", str(image_folder))
     (tmp_path / "nothing").mkdir()
-    with pytest.raises(DataError, match=r"holds no image \(images end in \.bmp, \.gif, "):
+    with pytest.raises(DataError, match=r"contains no images \(files that end in \.bmp, \.gif, "):
         image_table("train", str(tmp_path / "nothing"))
 
 
@@ -139,7 +139,7 @@ def test_labels_alone_need_a_clear_order_of_names(flat_folder: Path) -> None:
         ("x y\nILSVRC2012_val_00000007 a\n", "line 2 of {file} names 'ILSVRC2012_val_00000007', but the folder has"),
         (
             "ILSVRC2012_val_00000001 a\nILSVRC2012_val_00000001 b\n",
-            "gives 'ILSVRC2012_val_00000001' two labels, 'a' an",
+            "gives the image 'ILSVRC2012_val_00000001' two labels, 'a' an",
         ),
         ("ILSVRC2012_val_00000001 a\n", "has no line for 5 of 6 images (first: 'ILSVRC2012_val_00000002.png')"),
         ("", "has no line for 6 of 6 images"),

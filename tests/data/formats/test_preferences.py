@@ -205,10 +205,16 @@ GOOD = {"prompt": "p", "chosen": "a", "rejected": "b"}
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"chosen": None}, "has no chosen answer in ['chosen']; add an answer or delete the row"),
-        ({"rejected": ""}, "row 2 has no rejected answer in ['rejected'], so that there is only one answer; fill it"),
-        ({"chosen": []}, "cannot be read because an empty conversation; correct or delete the row"),
-        ({"chosen": [{"role": "user"}]}, "row 2 has the role or content of message 1 of 1 is not a text"),
+        ({"chosen": None}, "has no chosen answer in ['chosen']; add the answer or delete the row"),
+        (
+            {"rejected": ""},
+            "row 2 has no rejected answer in ['rejected'], so that there is only one answer; add the answer",
+        ),
+        ({"chosen": []}, "cannot be read because a conversation is empty; correct or delete the row"),
+        (
+            {"chosen": [{"role": "user"}]},
+            "row 2 cannot be read because the role or content of message 1 of 1 is not a text",
+        ),
         (
             {"chosen": _transcript("p", "a"), "rejected": _transcript("p", "b")},
             "has an answer in the layout 'transcripts', but row 1 of split 'train' has one in the "
@@ -231,7 +237,7 @@ def test_lists_in_some_rows_alone_are_refused_and_in_all_rows_of_a_csv_file_read
         {"prompt": "p", "chosen": "a", "rejected": "b"},
         {"prompt": "q", "chosen": "a", "rejected": ["b", "c"]},
     ]
-    with pytest.raises(DataError, match=r"row 2 has a list of texts in column 'rejected', and other rows .*line 2 of"):
+    with pytest.raises(DataError, match=r"row 2 has a list of texts in column 'rejected', but other rows .*line 2 of"):
         load_source(_jsonl(tmp_path, mixed))
     assert len(_rows(load_source(_jsonl(tmp_path, mixed, layout="texts"))["train"])) == 4
     (tmp_path / "p.csv").write_text('prompt,chosen,rejected\np,a,"[""b"", ""c""]"\n')
@@ -245,7 +251,7 @@ def test_lists_in_some_rows_alone_are_refused_and_in_all_rows_of_a_csv_file_read
 def test_lists_of_lists_of_texts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         DataError,
-        match="row 1 has a list of answers contains a list whose entries are not messages; correct it",
+        match="row 1 cannot be read because a list of answers contains a list whose entries are not messages",
     ):
         load_source(_jsonl(tmp_path, [{"chosen": "a", "rejected": [["b"]]}]))
 
@@ -266,8 +272,8 @@ def test_a_file_in_which_nothing_is_preferred_or_no_column_is_found_is_refused(t
     same = {"prompt": "p", "chosen": "a", "rejected": "a"}
     with pytest.raises(
         DataError,
-        match=r"row 1 all 2 rows are ties or have equal answers, so no row shows a preference; set "
-        r"`source\.chosen`, `source\.rejected` and `source\.margin` to the right columns",
+        match=r"all 2 rows are ties or have equal answers, so no row shows a preference; set "
+        r"`source.chosen`, `source.rejected` and `source.margin` to the right columns",
     ):
         load_source(_jsonl(tmp_path, [same, same]))
     with pytest.raises(
@@ -276,5 +282,5 @@ def test_a_file_in_which_nothing_is_preferred_or_no_column_is_found_is_refused(t
         r"\['chosen'\]; set `source.rejected` to this column",
     ):
         load_source(_jsonl(tmp_path, [{"chosen": "a"}]))
-    with pytest.raises(DataError, match=r"has no column 'bad' that source\.rejected names"):
+    with pytest.raises(DataError, match=r"has no column 'bad', but `source\.rejected` names it"):
         load_source(_jsonl(tmp_path, [GOOD], rejected="bad"))

@@ -63,10 +63,14 @@ def test_tsv_is_tab_separated_and_unquoted_unless_said_otherwise(tmp_path: Path)
         (
             "csv",
             b"text;label\na;0\n",
-            "a comma as delimiter it has one column 'text;label', which a semicolon seems to",
+            "with a comma as the delimiter, the file has a single column 'text;label', but a semicolon",
         ),
-        ("csv", b"text\tlabel\na\t0\n", "which a tab seems to separate; try format: tsv, or set"),
-        ("csv", b"label\ttext\n0\ta, b\n1\tc\n", 'a tab seems to separate; try format: tsv, or set delimiter: "\\t"'),
+        ("csv", b"text\tlabel\na\t0\n", "but a tab seems to be the delimiter; try format: tsv, or set"),
+        (
+            "csv",
+            b"label\ttext\n0\ta, b\n1\tc\n",
+            'a tab seems to be the delimiter; try format: tsv, or set delimiter: "\\t"',
+        ),
         (
             "tsv",
             b"text,label\na,0\n",
@@ -387,7 +391,7 @@ def test_values_of_a_file_without_a_header_stay_as_written(tmp_path: Path) -> No
     [
         (
             ["label"],
-            "`names` has 1 entries, but the first line has 2 values ['ham', 'see you']; give one name for each column",
+            "`names` has 1 entries, but the first line has 2 values ['ham', 'see you']; give one name per column",
         ),
         (["a", "b", "c"], "`names` has 3 entries, but the first line has 2 values ['ham', 'see you']"),
     ],
@@ -398,7 +402,9 @@ def test_names_that_are_not_one_for_each_column_are_refused(tmp_path: Path, name
 
 
 def test_tabs_in_a_headerless_csv_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"one column 'ham.*', which a tab seems to separate; try format: tsv"):
+    with pytest.raises(
+        DataError, match=r"a single column 'ham.*', but a tab seems to be the delimiter; try format: tsv"
+    ):
         _read(tmp_path / "a.csv", b"ham\tsee you\nspam\twin, now\n", "csv", header=False, names=["a", "b"])
 
 

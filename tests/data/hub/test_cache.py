@@ -71,7 +71,7 @@ def test_damaged_and_empty_parts(cache: Path) -> None:
 
 def test_tables_that_do_not_fit_are_refused() -> None:
     with pytest.raises(
-        DataError, match=r"split 'dev' have incompatible columns\.*name files with the same columns in `source\.splits`"
+        DataError, match=r"split 'dev' have incompatible columns.*name files with the same columns in `source.splits`"
     ):
         joined([pa.table({"n": [1]}), pa.table({"n": ["x"]})], what="split 'dev'")
 

@@ -53,7 +53,7 @@ def test_a_hub_that_is_late_costs_the_deadline_once_and_the_last_commit_is_taken
     assert "MissingDataError: dataset 'me/unheard': the hub at http://127.0.0.1" in unknown
     unanswered = outcome["result"]["unanswered"]
     assert list(unanswered) == ["dataset 'me/slow'", "dataset 'me/fast'"]
-    assert "cannot be reached (TimeoutError: no answer within 1 s)" in unanswered["dataset 'me/slow'"]
+    assert "cannot be reached (TimeoutError: the hub did not answer within 1 s)" in unanswered["dataset 'me/slow'"]
     assert "the hub did not answer within 1 s, so no further request was sent" in unanswered["dataset 'me/fast'"]
     assert len(hub.requests("me/fast")) == before
 
@@ -67,7 +67,7 @@ def test_what_a_call_raises_comes_back_and_other_questions_go_on() -> None:
             in_time(refuse)
         assert in_time(lambda: 3) == 3
     with shared_deadline(0.1):
-        with pytest.raises(TimeoutError, match=r"no answer within 0\.1 s"):
+        with pytest.raises(TimeoutError, match=r"the hub did not answer within 0\.1 s"):
             in_time(lambda: time.sleep(1))
         with pytest.raises(TimeoutError, match="no further request was sent"):
             in_time(lambda: 3)

@@ -54,7 +54,7 @@ def test_tokens_are_trimmed_and_impossible_ones_refused() -> None:
         with pytest.raises(
             DataError,
             match=r"the token contains spaces, line breaks or other invalid characters; correct the "
-            r"environment variable in `source\.token`",
+            r"environment variable in `source.token`",
         ) as e:
             RepoRef("dataset", "me/data", "main", token)
         assert token not in str(e.value)

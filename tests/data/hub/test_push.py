@@ -112,11 +112,11 @@ def test_public_is_asked_for_and_never_changed_by_a_push(hub: Hub, frogs: Publis
     assert answer["code"] == 0, answer
     assert "(public, everybody can read it)" in answer["out"]
     assert repository(hub, "me/open")[1] == {"private": False}
-    assert "dataset 'me/open' already exists and is public, and a push does not change this; add --public" in refusal(
+    assert "dataset 'me/open' already exists and is public, but a push does not change the visibility; add" in refusal(
         hub.worker, "frogs", "me/open"
     )
     assert push(hub.worker, "frogs", "me/shut")["code"] == 0
-    assert "already exists and is private, and a push does not change this; remove `--public`" in refusal(
+    assert "already exists and is private, but a push does not change the visibility; remove `--public`" in refusal(
         hub.worker, "frogs", "me/shut", "--public"
     )
     assert repository(hub, "me/shut")[1] == {"private": True}

@@ -45,25 +45,26 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         {"train.csv": "n\n1\n"},
         {"splits": {"train": "trian"}},
-        r"it has no split 'trian' at commit aaaa.* \(it has \['train'\]\); did you mean 'train'\?",
+        r"has no split 'trian' at commit aaaa.* \(the splits are \['train'\]\); did you mean 'train'\?",
     ),
-    ({"train.csv": "n\n1\n"}, {"splits": {"train": "dev"}}, r"\(it has \['train'\]\); correct source\.splits"),
+    ({"train.csv": "n\n1\n"}, {"splits": {"train": "dev"}}, r"\(the splits are \['train'\]\); correct `source\.splits"),
     (
         {"train.csv": "n\n1\n"},
         {"splits": {"train": "trian.csv"}},
-        r"no file matches 'trian\.csv' at commit aaaa.* \(it has \['train\.csv'\]\); did you mean 'train\.csv'\?",
+        r"no file matches 'trian\.csv' at commit aaaa.* \(the files are \['train\.csv'\]\); did you "
+        r"mean 'train\.csv'\?",
     ),
     ({"train.csv": "n\n1\n"}, {"splits": {"train": "data/*.csv"}}, r"no file matches 'data/\*\.csv'"),
     (
         {"x.pkl": b"\x80"},
         {"splits": {"train": "x.pkl"}},
-        r"'x\.pkl' ends in none of \.parquet, \.csv,.*\(with or without .gz\); name other files, or "
+        r"the file 'x\.pkl' has none of the suffixes \.parquet, \.csv,.*\(with or without .gz\); name other files, or "
         r"name a split of the hub, which has no dot",
     ),
     (
         {"train.csv": "n\n1\n"},
         {"config": "deflaut"},
-        r"no configuration 'deflaut' \(it has \['default'\]\); did you mean 'default'\?",
+        r"no configuration 'deflaut' \(the configurations are \['default'\]\); did you mean 'default'\?",
     ),
     (
         {"refused.py": SCRIPT},
@@ -91,9 +92,9 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         UNFIT,
         {"splits": {"train": ["a.jsonl", "b.jsonl"]}},
-        r"split 'train': \['a.jsonl', 'b.jsonl'\] of dataset 'me/refusedd\+' have incompatible columns",
+        r"split 'train': \['a.jsonl', 'b.jsonl'\] of dataset 'me/refused\d+' have incompatible columns",
     ),
-    ({"train.h5": b"x"}, {}, r"its files are in the format 'hdf5', which is not supported"),
+    ({"train.h5": b"x"}, {}, r"the files of the dataset are in the format 'hdf5', which is not supported"),
     ({"notes.doc": b"x"}, {}, r"reading 'train' at .* failed \(DataFilesNotFoundError: No \(supported\) data files"),
     ({"README.md": "---\nconfigs: [\n---\n"}, {}, r"reading 'train' at commit aaaa.* failed \("),
 ]

@@ -61,22 +61,22 @@ def test_one_column_per_annotator_in_the_order_named() -> None:
         (
             [["yes"], ["yess", "yess", None], ["maybe"], ["yess"]],
             "split 'dev': an annotator's label 'maybe' (1 rows, first: row 3) is not a class in "
-            "`labels` (known values: ['yes', 'no', '1', '2']), nor are ['yess']; map it to a class "
-            "in labels, or add it to unlabelled",
+            "`labels` (known values: ['yes', 'no', '1', '2']), nor are ['yess']; map the value to "
+            "a class in `labels`, or add it to `unlabelled`",
         ),
         (
             [["yes"], ["yess", "yess", None], ["no"], ["yess"]],
             "an annotator's label 'yess' (2 rows, first: row 2) is not a class in `labels` (known "
-            "values: ['yes', 'no', '1', '2']); did you mean 'yes'?; map it to a class in labels, or "
-            "add it to unlabelled if it is no label",
+            "values: ['yes', 'no', '1', '2']); did you mean 'yes'?; map the value to a class in "
+            "`labels`, or add it to `unlabelled`",
         ),
         ([["\x1b<b>" + "x" * 999]], f"label '\\x1b<b>{'x' * 196}'... (1,003 characters) (1 rows, first: row 1)"),
-        ([[["yes"]]], "column 'given' holds 'list<item: list<item: string>>', but an annotator's label is a text or a"),
+        ([[["yes"]]], "column 'given' has the type 'list<item: list<item: string>>', but an annotator's"),
         (
             [[b"yes"]],
-            "column 'given' holds 'list<item: binary>', but an annotator's label is a text or a number; name a",
+            "column 'given' has the type 'list<item: binary>', but an annotator's label is a text or",
         ),
-        ([{"a": "yes"}], "column 'given' holds 'struct<a: string>', but an annotator's label is a text or a number"),
+        ([{"a": "yes"}], "column 'given' has the type 'struct<a: string>', but an annotator's label"),
     ],
 )
 def test_labels_that_are_no_class_are_refused_with_their_rows(column: Any, message: str) -> None:
@@ -86,7 +86,7 @@ def test_labels_that_are_no_class_are_refused_with_their_rows(column: Any, messa
 
 def test_long_label_is_refused_with_its_row() -> None:
     column = pa.array([["yes", "no"], ["no", "x" * (2**24 + 1)]])
-    with pytest.raises(DataError, match=r"split 'dev': the value in column 'given', row 2, has 16\.0 MiB, but at most"):
+    with pytest.raises(DataError, match=r"split 'dev': the value in column 'given', row 2, has 16.0 MiB, but at most"):
         _from_columns({"given": column})
 
 
@@ -172,8 +172,7 @@ def test_matched_rows_without_any_label_are_a_match(tmp_path: Path) -> None:
         (
             {"uidd": "id"},
             "given",
-            "split 'train' has no column 'uidd', but `annotations.match names (it has ['uid', "
-            "'doc',` names it (the columns are",
+            "split 'train' has no column 'uidd', but `annotations.match` names it (the columns are ['uid', 'doc',",
         ),
         (
             {"uid": "idd"},
@@ -239,16 +238,14 @@ def test_more_labels_than_a_column_holds_are_refused(tmp_path: Path, monkeypatch
     with pytest.raises(
         DataError,
         match=r"4 rows have 3 annotators' labels, but a split can contain at most 2; add columns to "
-        r"`annotations\.match` that distinguish the rows",
+        r"`annotations.match` that distinguish the rows",
     ):
         _from_files(tmp_path, {"a.csv": "id,given\n1,yes\n2,yes\n3,no\n"}, {"uid": "id"})
 
 
 @pytest.mark.parametrize("column", [[["a"]], [{"a": 1}]])
 def test_keys_must_be_single_values(tmp_path: Path, column: Any) -> None:
-    with pytest.raises(
-        DataError, match=r"which `annotations\.match` cannot compare; name a column of texts or numbers"
-    ):
+    with pytest.raises(DataError, match=r"which `annotations.match` cannot compare; name a column of texts or numbers"):
         _from_files(tmp_path, {"a.parquet": {"id": column, "given": ["yes"]}}, {"uid": "id"})
 
 

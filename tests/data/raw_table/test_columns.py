@@ -28,20 +28,20 @@ def _inputs(values: dict[str, Any], **columns: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"label": "labels", "text": "text"}, "no column 'labels' that columns.label names"),
+        ({"label": "labels", "text": "text"}, "no column 'labels', but `columns.label` names it"),
         (
             {"text": "txt"},
             "has no column 'txt', but `columns.text` names it (the columns are ['label', 'text', "
             "'x']); did you mean 'text'",
         ),
-        ({"text": "text", "text_pair": "q"}, "no column 'q' that columns.text_pair names"),
-        ({"text": "text", "attributes": ("x", "lable")}, "no column 'lable' that columns.attributes names"),
-        ({"features": ("x", "y")}, "no column 'y' that columns.features names"),
+        ({"text": "text", "text_pair": "q"}, "no column 'q', but `columns.text_pair` names it"),
+        ({"text": "text", "attributes": ("x", "lable")}, "no column 'lable', but `columns.attributes` names it"),
+        ({"features": ("x", "y")}, "no column 'y', but `columns.features` names it"),
         (
             {"text": "text", "id": "uid"},
             "but `columns.id` names it (the columns are ['label', 'text', 'x']); correct the spec",
         ),
-        ({"text": "text", "group": "premise"}, "no column 'premise' that columns.group names"),
+        ({"text": "text", "group": "premise"}, "no column 'premise', but `columns.group` names it"),
         (
             {},
             "`columns` names no input (the columns of split 'dev' are ['label', 'text', 'x']); set "
@@ -57,7 +57,7 @@ def test_missing_column_is_named_with_its_field(columns: dict[str, Any], message
 def test_first_of_many_columns_are_listed() -> None:
     table = pa.table({"label": [1]} | {f"pixel{number}": [0] for number in range(784)})
     with pytest.raises(
-        DataError, match=r"has \['label', 'pixel0', .*'pixel28' and 755 more\]\); did you mean 'pixel84'"
+        DataError, match=r"the columns are \['label', 'pixel0', .*'pixel28' and 755 more\]\); did you mean 'pixel84'"
     ):
         require_columns("dev", table, ColumnsSpec(features=("pixel0", "pixel784")))
 
@@ -88,7 +88,9 @@ def test_texts_are_taken_as_they_are_and_other_values_as_text() -> None:
     ],
 )
 def test_missing_text_is_counted_and_its_first_row_named(column: Any) -> None:
-    with pytest.raises(DataError, match=r"split 'dev': column 'a' has no text in 2 rows \(first: row 2\); fill them"):
+    with pytest.raises(
+        DataError, match=r"split 'dev': column 'a' has no text in 2 rows \(first: row 2\); add the texts"
+    ):
         _inputs({"a": column}, text="a")
 
 
@@ -177,17 +179,16 @@ def test_encoded_images_take_the_contracts_form(column: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "held"),
     [
-        (["a.png"], "'string' with 0 empty rows"),
-        ([{"bytes": None, "path": "a.png"}], "with 1 empty rows"),
-        (pa.array([b"\x00", None]), "'binary' with 1 empty rows"),
-        (pa.array([None, {"bytes": b"\x00"}]), "with 1 empty rows"),
+        (["a.png"], "the type 'string' and 0 empty rows"),
+        ([{"bytes": None, "path": "a.png"}], "and 1 empty rows"),
+        (pa.array([b"\x00", None]), "the type 'binary' and 1 empty rows"),
+        (pa.array([None, {"bytes": b"\x00"}]), "and 1 empty rows"),
     ],
 )
 def test_images_that_are_no_bytes_are_refused(values: Any, held: str) -> None:
     with pytest.raises(
         DataError,
-        match=f"empty rows, but every row needs an encoded image; store images as bytes or as structs with "
-        f"bytes.*{held}",
+        match=f"{held}, but every row needs an encoded image; store images as bytes or as structs with bytes",
     ):
         _inputs({"picture": values}, image="picture")
 
@@ -195,7 +196,7 @@ def test_images_that_are_no_bytes_are_refused(values: Any, held: str) -> None:
 def test_image_without_bytes_or_file_is_refused() -> None:
     images = [{"bytes": None, "path": "a.png", "sha256": "f"}, {"bytes": None, "path": "b.png", "sha256": None}]
     with pytest.raises(
-        DataError, match="column 'picture' has neither an image's bytes nor a path with its sha256 in row 2"
+        DataError, match="row 2 of column 'picture' has neither the bytes of an image nor a path with its sha256"
     ):
         _inputs({"picture": pa.array(images, IMAGE_TYPE)}, image="picture")
 
@@ -205,7 +206,7 @@ def test_image_over_the_limit_is_refused_and_not_read() -> None:
     offsets = pa.py_buffer(np.array([0, 1, LARGEST_IMAGE + 2], np.int64))
     column = pa.Array.from_buffers(pa.large_binary(), 2, [None, offsets, large])
     with pytest.raises(
-        DataError, match=r"split 'dev': column 'picture' holds 256\.0 MiB in row 2, but one value may have 256"
+        DataError, match=r"the value in column 'picture', row 2, has 256\.0 MiB, but at most 256 MiB are allowed"
     ):
         _inputs({"picture": column}, image="picture")
 
@@ -225,7 +226,7 @@ def test_attributes_are_text_and_a_missing_value_is_said_to_be() -> None:
 
 def test_attribute_without_a_form_as_text_is_refused() -> None:
     twice = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])
-    message = "split 'dev': columns.attributes names 'x', but a column of 'struct<a: int64, a: int64>' cannot be read"
+    message = "split 'dev': `columns.attributes` contains 'x', but a column of the type 'struct<a: int64, a: int64>'"
     with pytest.raises(DataError, match=re.escape(message)):
         attribute_column("dev", "x", pa.chunked_array([twice]))
 
@@ -284,7 +285,7 @@ def test_ids_of_the_source_are_its_text() -> None:
     ],
 )
 def test_ids_that_repeat_or_are_empty_are_refused(uid: list[Any], problem: str) -> None:
-    with pytest.raises(DataError, match=rf"split 'dev': column 'uid' .*{re.escape(problem)}; name a column of unique"):
+    with pytest.raises(DataError, match=rf"split 'dev': column 'uid' .*{re.escape(problem)}; set `columns.id` to a"):
         given_ids("dev", "uid", pa.chunked_array([uid]))
 
 
@@ -292,7 +293,7 @@ def test_column_missing_from_a_file_whose_first_line_may_be_a_row_says_so() -> N
     source = TableSource.model_validate({"format": "csv", "splits": {"train": "a.csv"}})
     table = with_files(pa.table({"ham": ["spam"], "see you": ["win"]}), source, [("a.csv", 1)])
     message = (
-        "it has ['ham', 'see you']); correct the spec, or if the first line is a row instead of a header, set "
+        "the columns are ['ham', 'see you']); correct the spec, or if the first line is a row instead of a header, set "
         "header: false"
     )
     with pytest.raises(DataError, match=re.escape(message)):

@@ -74,7 +74,7 @@ def test_of_first_rows_nothing_is_refused(make: Make) -> None:
 
 def test_train_left_with_one_class_is_refused(make: Make) -> None:
     examples = make(["train"] * 4 + ["test"], [0, 0, 0, 1, 1], broken={3})
-    with pytest.raises(DataError, match=r"without the 1 images .*'s3'\) split 'train' has only the class '\w+' in"):
+    with pytest.raises(DataError, match=r"without the 1 images .*'s3'\), split 'train' has only the class '\w+' in"):
         drop_undecodable(examples, largest_share=0.5)
     assert len(drop_undecodable(make(["test"] * 2, [0, 1], broken={1}), largest_share=0.5).examples) == 1
 

@@ -67,11 +67,11 @@ def test_features_that_are_not_finite_are_counted_and_the_first_row_named(bad: f
     held = {"text": repr(texts["y"][1])}.get(form, "null" if bad is None else repr(str(bad)))
     message = (
         f"split 'dev': 2 of 4 rows have features that are missing, NaN or infinite as float32: "
-        f"{named[0]} in 1 row, {named[1]} in 2 rows (first: row 2, {named[1]} with the value"
+        f"{named[0]} in 1 row, {named[1]} in 2 rows (first: row 2, {named[1]} with the value "
     )
     with pytest.raises(DataError, match=re.escape(message)) as caught:
         _matrix(values, "x" if form.endswith("list") else ("x", "y"))
-    assert str(caught.value) == f"{message}{held}); replace or drop them in the source"
+    assert str(caught.value) == f"{message}{held}); replace these values or delete the rows in the source"
 
 
 def test_many_columns_that_are_not_finite_are_counted() -> None:
@@ -113,7 +113,11 @@ def test_list_of_nulls_alone_is_not_finite() -> None:
             "in `columns.features` contains lists of 'timestamp[s]' instead of lists of numbers; name "
             "one column of lists",
         ),
-        ([1.0, 2.0], "it holds 'double'; name one column of lists of numbers, or a list of number columns"),
+        (
+            [1.0, 2.0],
+            "has the type 'double' instead of lists of numbers; name one column of lists of "
+            "numbers, or a list of number columns",
+        ),
     ],
 )
 def test_lists_that_are_no_feature_vectors_are_refused(rows: Any, message: str) -> None:

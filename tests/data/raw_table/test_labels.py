@@ -106,7 +106,7 @@ def test_unlabelled_values_get_minus_one(
 
 def test_unknown_label_is_named_with_its_count_over_all_splits() -> None:
     message = (
-        "label '-' (3 rows) is not one of the classes in labels, ['no', 'yes'], nor are 'z'; add the "
+        "label '-' (3 rows) is not one of the classes in `labels`, ['no', 'yes'], nor are 'z'; add the "
         "value to `labels`, or to `unlabelled` if such rows have no label"
     )
     with pytest.raises(DataError, match=re.escape(message)):
@@ -153,8 +153,8 @@ def test_a_mapping_names_the_values_of_each_class(names: LabelNames, values: lis
 def test_a_mapping_knows_its_values_only() -> None:
     message = (
         "label 'entailment' (2 rows) is not one of the classes in `labels`, {'entailment': 'e', "
-        "'other': ('n', 'c')}, nor are 'x' (values found: 'e', 'entailment', 'x'); add it to labels, "
-        "or to unlabelled"
+        "'other': ('n', 'c')}, nor are 'x' (values found: 'e', 'entailment', 'x'); add the value "
+        "to `labels`, or to `unlabelled`"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         _read(["e", "entailment", "x", "entailment"], names={"entailment": "e", "other": ("n", "c")})
@@ -172,8 +172,8 @@ def test_a_mapped_value_that_is_nearly_right_is_suggested() -> None:
             {"a": ("x", "y"), "b": "x"},
             "`labels` gives the value 'x' to the classes 'a' and 'b'; remove it from one of the two classes",
         ),
-        ({"a": 1, "b": "1"}, "labels: value '1' is listed for 'a' and for 'b'"),
-        ({"a": None, "b": ""}, "labels: value null is listed for 'a' and for 'b'"),
+        ({"a": 1, "b": "1"}, "`labels` gives the value '1' to the classes 'a' and 'b'"),
+        ({"a": None, "b": ""}, "`labels` gives the value null to the classes 'a' and 'b'"),
     ],
 )
 def test_a_value_of_two_classes_is_refused(names: LabelNames, message: str) -> None:
@@ -222,7 +222,7 @@ def test_class_of_is_what_read_labels_accepts() -> None:
     assert class_of(("no", "yes")) == {"0": 0, "1": 1, "no": 0, "yes": 1, "True": 1, "False": 0}
     assert class_of({"e": (0, "ent"), "n": None}) == {"0": 0, "ent": 0}
     assert class_names(("b", "a")) == class_names({"b": 1, "a": 0}) == ("b", "a")
-    with pytest.raises(DataError, match="value 'x' is listed for 'a' and for 'b'"):
+    with pytest.raises(DataError, match="the value 'x' to the classes 'a' and 'b'"):
         class_of({"a": "x", "b": "x"})
 
 
@@ -260,10 +260,7 @@ def test_a_column_of_too_many_values_is_no_label_column() -> None:
 def test_a_row_has_one_label(values: list[Any]) -> None:
     with pytest.raises(
         DataError,
-        match=r"but a label is a single text or number; set `columns.label` to another column "
-        r"\(`columns.annotators` is for several annotators' labels\).*but a label is a single text or "
-        r"number; set `columns.label` to another column \(`columns.annotators` is for several annotators' "
-        r"labels\)",
+        match=r"split 'split0': the label column has the type .*, but a label is a single text or number",
     ):
         _read(values)
 
@@ -303,6 +300,6 @@ def test_values_found_that_can_hardly_be_classes_are_refused(values: list[Any], 
 def test_names_of_a_list_that_are_one_value_are_refused() -> None:
     with pytest.raises(
         DataError,
-        match=r"`labels` gives the value '1' to the classes '1' and '1\.0'; remove it from one of the two classes",
+        match=r"`labels` gives the value '1' to the classes '1' and '1.0'; remove it from one of the two classes",
     ):
         _read([1, 0], names=("1", "1.0", "0"))

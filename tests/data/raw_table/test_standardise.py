@@ -46,7 +46,7 @@ def test_columns_that_are_all_constant_are_refused(build: Build) -> None:
     with pytest.raises(
         DataError,
         match=r"standardise: all 2 feature columns are constant in the 2 train rows, so they contain no "
-        r"information; correct `columns\.features` or the source",
+        r"information; correct `columns.features` or the source",
     ):
         Scale.of(_examples(build, [[1, 5], [1, 5]], [[3, 7]]))
 

@@ -39,9 +39,9 @@ def test_more_texts_than_classes_can_be_are_found_too(build: Build) -> None:
     many = {"text": [f"a text, the {n}th" for n in range(1_001)], "label": [("a", "b")[n % 2] for n in range(1_001)]}
     with pytest.raises(
         DataError,
-        match=r"so it seems to contain ids, texts or measurements instead of classes; set `columns\.label` to "
-        r"another column, or list these values in `labels` if each is a class\.*; columns\.text and "
-        r"columns\.label seem to be",
+        match=r"so it seems to contain ids, texts or measurements instead of classes; set `columns.label` "
+        r"to another column, or list these values in `labels` if each is a class.*; columns.text "
+        r"and columns.label seem to be",
     ):
         build({"train": many}, COLUMNS)
 

@@ -97,7 +97,7 @@ def test_one_class_is_enough_outside_train(build: Build) -> None:
 
 def test_features_must_have_one_width_over_all_splits(build: Build) -> None:
     splits = {"train": {"x": [[1, 2], [3, 4]], "label": [0, 1]}, "dev": {"x": [[1]], "label": [0]}}
-    with pytest.raises(DataError, match=re.escape("features of different widths {'train': 2, 'dev': 1}")):
+    with pytest.raises(DataError, match=re.escape("different numbers of features ({'train': 2, 'dev': 1})")):
         build(splits, {"features": "x"})
 
 
@@ -208,7 +208,7 @@ def test_formats_imply_their_columns_and_the_spec_goes_first(source: dict[str, A
 
 def test_groups_in_some_feature_splits_only_are_refused(build: Build) -> None:
     splits = {"train": {"x": [[1], [2]], "label": [0, 1], "group": [0, 1]}, "dev": {"x": [[1]], "label": [0]}}
-    with pytest.raises(DataError, match=re.escape("split 'dev' has no column 'group' that columns.group names")):
+    with pytest.raises(DataError, match=re.escape("split 'dev' has no column 'group', but `columns.group` names it")):
         build(splits, {"features": "x", "group": "group"})
 
 
@@ -341,7 +341,10 @@ def test_the_seed_decides_the_draw() -> None:
             "`holdout.test` is 100, which is 100 rows, but only 100 train rows are left, and some must "
             "remain; lower `holdout.test`",
         ),
-        ({"test": 5_000}, r"holdout\.test is 5,000, more than the 100 train rows; set at most 100, or a"),
+        (
+            {"test": 5_000},
+            r"`holdout\.test` is 5,000, but there are only 100 train rows; set it to at most 100, or to a",
+        ),
         (
             {"test": 60, "dev": 0.5},
             "`holdout.dev` is 0.5, which is 50 rows, but only 40 train rows are left, and some must "
@@ -362,8 +365,8 @@ def test_sizes_that_cannot_be_met_are_refused(holdout: dict[str, int | float], m
 def test_groups_larger_than_the_draw_are_refused() -> None:
     with pytest.raises(
         DataError,
-        match=r"`holdout\.test` draws whole groups, but every group has more than 5 rows; raise `holdout\.test`, "
-        r"or set `columns\.group` to another column",
+        match=r"`holdout.test` draws whole groups, but every group has more than 5 rows; raise "
+        r"`holdout.test`, or set `columns.group` to another column",
     ):
         hold_out(LABELS, np.arange(100) // 10, {"test": 5}, seed=0)
 

@@ -50,7 +50,7 @@ def test_rows_of_a_value_are_named_where_they_are_not_its_position() -> None:
     ):
         check_sizes("file 'a'", "x", values, 2, rows=np.array([6, 7]))
     broken = pa.Array.from_buffers(pa.string(), 2, pa.array([b"a", b"\xff"]).buffers())
-    with pytest.raises(DataError, match="file 'a': column 'x' holds bytes that are not UTF-8 in row 8"):
+    with pytest.raises(DataError, match="file 'a': column 'x' contains bytes that are not UTF-8 in row 8"):
         check_texts("file 'a'", "x", pa.chunked_array([broken]), rows=np.array([6, 7]))
 
 

@@ -74,7 +74,9 @@ def test_values_of_any_type_as_text(array: pa.Array, texts: list[str | None]) ->
     ],
 )
 def test_values_without_a_form_as_text_are_refused(array: pa.Array, problem: str) -> None:
-    with pytest.raises(DataError, match=f"a column of {problem}.*; convert it to text in the source, or name another"):
+    with pytest.raises(
+        DataError, match=f"a column of the type {problem}.*; convert the column to text in the source, or name another"
+    ):
         as_texts(pa.chunked_array([array]))
 
 

@@ -240,7 +240,9 @@ def test_more_rows_than_the_grammar_has_pairs_are_refused(monkeypatch: pytest.Mo
     monkeypatch.setattr(grammar, "TOPICS", TOPICS[:3])
     monkeypatch.setattr(grammar, "LINKS", ("and",))
     monkeypatch.setattr(grammar, "MOST_DRAWS", 50)
-    with pytest.raises(DataError, match=r"'train' needs 6000 rows, but after \d+ rows the grammar .* 'entailment'"):
+    with pytest.raises(
+        DataError, match=r"'train' needs 6000 rows, but the grammar has no new pair .* 'entailment' after \d+ rows"
+    ):
         _draw(splits={"train": 6000})
 
 

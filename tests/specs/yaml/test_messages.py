@@ -225,7 +225,7 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
         (_challenge(map={"a": 1}), "challenge_sets.hard.map.a: must be text; put it in quotes (received '1')"),
         (
             _challenge(split="dev"),
-            "challenge_sets.hard: source has no split 'dev' (it has ['train', 'test']); set split",
+            "challenge_sets.hard: `split` is 'dev', but `source` has only the splits ['train', 'test']",
         ),
         ({"title": "\ud800"}, "title: must be text in UTF-8; remove what is no character (received '\\ud800')"),
     ],

@@ -133,12 +133,12 @@ def test_secrets_are_hidden(path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a:\n  b:\n  - c: ${UNSET}", "line 3: a.b.0.c: the environment variable UNSET is not set; set it before"),
+        ("a:\n  b:\n  - c: ${UNSET}", "line 3: a.b.0.c: the environment variable `UNSET` is not set; set it before"),
         ("\n${N}: 1", "line 2: the key '${N}': variables stand in values, not in keys"),
         ("a: {x: ${N}}", "line 1: while parsing a flow mapping expected ',' or '}', but got '{'; close the bracket; "
          "text that holds a comma, a bracket or ${ stands in quotes there"),
         ("a: ${BYTES}", "line 1: a: holds what is no character; write or set it as text in UTF-8"),
-        ("a: ${secret:UNSET}", "line 1: a: the environment variable UNSET is not set or empty"),
+        ("a: ${secret:UNSET}", "line 1: a: the environment variable `UNSET` is not set or empty"),
         ("a: x ${secret:KEY}", "line 1: a: ${secret:...} must be the whole value"),
     ],
 )  # fmt: skip
@@ -451,10 +451,13 @@ def test_secret_is_the_whole_text_and_never_shown() -> None:
     [
         (
             "a ${UNSET} b",
-            "the environment variable UNSET is not set; set it before starting, or write ${UNSET:-default}",
+            "the environment variable `UNSET` is not set; set it before starting, or write ${UNSET:-default}",
         ),
-        ("${secret:UNSET}", "the environment variable UNSET is not set or empty; set it to the secret before starting"),
-        ("${secret:EMPTY}", "the environment variable EMPTY is not set or empty"),
+        (
+            "${secret:UNSET}",
+            "the environment variable `UNSET` is not set or empty; set it to the secret before starting",
+        ),
+        ("${secret:EMPTY}", "the environment variable `EMPTY` is not set or empty"),
         ("x${secret:KEY}", "${secret:...} must be the whole value, with nothing before or after it"),
         ("${secret:KEY}x", "${secret:...} must be the whole value"),
         ("${secret:KEY}${N}", "${secret:...} must be the whole value"),

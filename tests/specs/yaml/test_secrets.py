@@ -151,7 +151,9 @@ def test_secret_is_in_no_failure_or_log_of_the_registry(
 
 def test_secret_that_is_not_set_is_named_by_its_variable(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PLANTED")
-    with pytest.raises(SpecError, match=r"line 8: source\.token: the environment variable PLANTED is not set or empty"):
+    with pytest.raises(
+        SpecError, match=r"line 8: source\.token: the environment variable `PLANTED` is not set or empty"
+    ):
         _load(path, SPEC)
 
 

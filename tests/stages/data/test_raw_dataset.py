@@ -75,7 +75,7 @@ def test_images_that_do_not_decode_are_dropped_counted_and_named(images: Make, s
 
 def test_more_broken_images_than_allowed_publish_nothing(images: Make, store: ResultStore) -> None:
     with pytest.raises(
-        DataError, match=r"split 'train': 1 of 40 images \(2\.50%\).* the 1\.00% .*\(first: 'cat/03\.png'\)"
+        DataError, match=r"split 'train': 1 of 40 images \(2\.50%\).* only 1\.00% .*\(first: 'cat/03\.png'\)"
     ):
         run_stage("raw_dataset", images("train/cat/03.png"), store=store)
     assert not list(store.root.rglob("manifest.json"))
@@ -259,7 +259,7 @@ def test_features_are_standardised_in_all_splits_and_challenge_sets(
 def test_texts_are_not_standardised(images: Make) -> None:
     with pytest.raises(
         SpecError,
-        match=r"`standardise` is true, but the dataset has no feature vectors; remove `standardise`, or set "
-        r"`columns\.features`",
+        match=r"`standardise` is true, but the dataset has no feature vectors; remove `standardise`, or "
+        r"set `columns.features`",
     ):
         images(standardise=True)

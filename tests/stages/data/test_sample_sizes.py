@@ -29,7 +29,7 @@ def test_sizes_that_no_sample_of_these_rows_meets_are_refused_before_a_training(
     sample = SAMPLE | {"most": 2_500}
     message = (
         r"the sizes of warm-up and filter do not fit any sample of 100 to 1900 rows; the problem with 1900 rows: "
-        r"filter\.target_size is 1,950, more than the 1,520 train rows to filter; set at most 1,520, or"
+        r"`filter\.target_size` is 1,950, but there are only 1,520 train rows to filter; set it to at most 1,520, or"
     )
     spec = _spec(sample=sample, filter=FEW)
     run_stage("raw_dataset", spec, store=store)

@@ -200,7 +200,7 @@ def test_a_split_to_stop_by_is_in_no_table(store: ResultStore, tmp_path: Any) ->
 
 
 def test_stopping_by_train_rows_of_a_split_is_refused(circles_content: dict[str, Any]) -> None:
-    for split, message in (("train", "name a split other than train"), ("dev", r"there are \['test'\]")):
+    for split, message in (("train", "which is not a split to validate on"), ("dev", r"name one of \['test'\]")):
         evaluators = {"net": {**NET, "early_stopping": {"split": split}}}
         with pytest.raises(SpecError, match=message):
             parse_spec({**circles_content, "evaluators": evaluators})

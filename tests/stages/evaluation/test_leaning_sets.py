@@ -111,7 +111,7 @@ def test_the_evaluator_is_of_another_make_than_the_filter(circles_content: dict[
     ("name", "said"),
     [("cues", r"`irrelevant` contains 'cues', which is neither an attribute nor a feature column \(known.*did "
         r"you mean 'cue'"),
-     ("column x", "irrelevant names 'column x'")],
+     ("column x", "`irrelevant` contains 'column x'")],
 )  # fmt: skip
 def test_a_declared_name_must_be_known(name: str, said: str) -> None:
     with pytest.raises(SpecError, match=said):

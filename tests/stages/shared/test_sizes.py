@@ -79,10 +79,10 @@ def test_shares_fit_every_sample() -> None:
 def test_a_number_of_rows_may_fit_the_larger_samples_alone() -> None:
     problems = _misfits([500, 1_000, 2_000], target_size=1_000)
     assert problems == {
-        500: "filter.target_size is 1,000, more than the 450 train rows to filter; set at most 450, or a share "
-        "such as 0.5",
-        1_000: "filter.target_size is 1,000, more than the 900 train rows to filter; set at most 900, or a share "
-        "such as 0.5",
+        500: "`filter.target_size` is 1,000, but there are only 450 train rows to filter; set it to at "
+        "most 450, or to a share such as 0.5",
+        1_000: "`filter.target_size` is 1,000, but there are only 900 train rows to filter; set it to at "
+        "most 900, or to a share such as 0.5",
     }
 
 
@@ -107,7 +107,7 @@ def test_with_auto_every_number_of_warmup_rows_has_to_fit() -> None:
     # 1,600 rows of the largest curve sample and 500 held back are the most that may be spent.
     assert list(_misfits([10_000], warmup="auto", target_size=7_900, evaluation_rows="kept")) == []
     assert _misfits([10_000], warmup="auto", target_size=7_901, evaluation_rows="kept") == {
-        10_000: "filter.target_size is 7,901, more than the 7,900 train rows to filter; set at most 7,900, or a "
-        "share such as 0.5"
+        10_000: "`filter.target_size` is 7,901, but there are only 7,900 train rows to filter; set it to "
+        "at most 7,900, or to a share such as 0.5"
     }
     assert _misfits([1_000], warmup="auto")[1_000].startswith("`warmup.size` is `auto`, which needs ")

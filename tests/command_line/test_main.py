@@ -151,7 +151,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("an unknown key", {"warmpu": {"size": 10}}, "warmup"),
     ("a missing file", {"source": {"format": "csv", "splits": {"train": "no.csv", "test": "test.csv"}}}, "no.csv"),
     ("a missing column", {"columns": {"text": "premis"}}, "premise"),
-    ("a model for images", {"evaluators": {"net": {"kind": "timm_image", "architecture": "resnet10t"}}}, "reads image"),
+    (
+        "a model for images",
+        {"evaluators": {"net": {"kind": "timm_image", "architecture": "resnet10t"}}},
+        "needs rows of type image",
+    ),
 ]
 
 
@@ -171,7 +175,7 @@ def test_sizes_that_cannot_be_met_are_refused_after_what_was_understood(
     code, out, err = _checked(make(filter={"target_size": 500}), capsys)
     assert code == 1
     assert "first row of train (line 2 of 'train.csv')" in out
-    assert "target_size is 500, more than the 50 train rows" in err
+    assert "`filter.target_size` is 500, but there are only 50 train rows" in err
 
 
 def test_a_registered_file_that_failed_says_why(

@@ -35,7 +35,7 @@ def test_a_missing_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"device 'gpu' is unknown; use one of auto, cpu, cuda"):
+    with pytest.raises(ModelError, match=r"`device` is 'gpu', which is unknown; use one of auto, cpu, cuda"):
         DeviceSettings(device="gpu")  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"precision 'float16' is unknown; use one of float32, bfloat16"):
         DeviceSettings(precision="float16")  # type: ignore[arg-type]

@@ -162,7 +162,7 @@ def test_what_is_missing_is_named(
 def test_an_encoder_reads_its_own_kind_of_rows_only(
     png_images: Callable[..., Examples], text_settings: TextModelSpec, cpu: DeviceSettings, tmp_path: Path
 ) -> None:
-    with pytest.raises(ModelError, match=r"reads text, but the dataset's rows are image"):
+    with pytest.raises(ModelError, match=r"needs rows of type text, but the dataset's rows are of type image"):
         train_encoder(text_settings, png_images(2), tmp_path, seed=0, device=cpu, log=_ignore)
 
 

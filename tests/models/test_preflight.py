@@ -49,21 +49,29 @@ def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextMode
 @pytest.mark.parametrize(
     ("settings", "kind", "message"),
     [
-        ("text", "image", r"'huggingface_text' reads text, but .* are image; choose 'timm_image', or 'linear'"),
-        ("text", "features", r"are features; choose 'identity', or 'linear' or 'rbf_svm' as evaluator"),
+        (
+            "text",
+            "image",
+            r"'huggingface_text' needs rows of type text, but .* of type image; choose 'timm_image', or 'linear'",
+        ),
+        ("text", "features", r"are of type features; choose 'identity', or 'linear' or 'rbf_svm' as evaluator"),
         (
             IMAGE,
             "text",
-            r"'timm_image' reads image, but .* are text; choose 'huggingface_text', 'small_transformer', "
+            r"'timm_image' needs rows of type image, but .* of type text; choose 'huggingface_text', 'small_transformer', "
             r"'esim', 'siamese_bag', 'siamese_lstm' or 'word_overlap', or 'linear', 'rbf_svm' or 'max_ppmi' as "
             r"evaluator",
         ),
-        (ESIM, "image", r"kind 'esim' reads text, but the dataset's rows are image; choose 'timm_image', or 'linear'"),
-        (ESIM, "features", r"kind 'esim' reads text, but the dataset's rows are features"),
-        (MAX_PPMI, "image", r"kind 'max_ppmi' reads text, but the dataset's rows are image"),
-        (MAX_PPMI, "features", r"kind 'max_ppmi' reads text, but the dataset's rows are features"),
-        (IDENTITY, "text", r"'identity' reads features, but the dataset's rows are text"),
-        (IDENTITY, "image", r"'identity' reads features, but the dataset's rows are image"),
+        (
+            ESIM,
+            "image",
+            r"kind 'esim' needs rows of type text, but the dataset's rows are of type image; choose 'timm_image', or 'linear'",
+        ),
+        (ESIM, "features", r"kind 'esim' needs rows of type text, but the dataset's rows are of type features"),
+        (MAX_PPMI, "image", r"kind 'max_ppmi' needs rows of type text, but the dataset's rows are of type image"),
+        (MAX_PPMI, "features", r"kind 'max_ppmi' needs rows of type text, but the dataset's rows are of type features"),
+        (IDENTITY, "text", r"'identity' needs rows of type features, but the dataset's rows are of type text"),
+        (IDENTITY, "image", r"'identity' needs rows of type features, but the dataset's rows are of type image"),
     ],
 )
 def test_the_wrong_kind_of_rows_is_named(

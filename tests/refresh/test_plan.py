@@ -147,7 +147,9 @@ def test_what_cannot_be_judged_is_refused_with_the_reason(made_vectors: dict[str
     labels.unlink()
     plan = plan_dataset(parse_spec(made_vectors), store)
     assert plan["raw_dataset"].state == "refused"
-    assert _why(plan, "raw_dataset") == [f"file '{labels}' does not exist; correct the path in the spec"]
+    assert _why(plan, "raw_dataset") == [
+        f"the file '{labels}' does not exist; correct its path in the dataset's YAML file"
+    ]
     assert _why(plan, "warmup_split") == ["after train_sample", "raw_dataset refused"]
     labels.write_bytes(content)
     assert plan_dataset(parse_spec(made_vectors), store).up_to_date

@@ -64,7 +64,9 @@ def test_a_mark_that_others_keep_writing_is_named(
         pytest.skip("in a folder the lock keeps writers apart")
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.setattr(Bucket, "put_new", lambda *_: False)
-    with pytest.raises(StoreUnreachableError, match=r"/a/current\.json is being written by other machines at the same time; .* so try"):
+    with pytest.raises(
+        StoreUnreachableError, match=r"/a/current\.json is being written by other machines at the same time; .* so try"
+    ):
         backend.replace("a/current.json", b"5", unless=lambda body: False)
 
 

@@ -126,7 +126,7 @@ def test_pixels_are_means_over_a_grid(make_examples: Make) -> None:
 
 def test_an_image_that_does_not_decode_is_named(make_examples: Make) -> None:
     examples = images(make_examples, [b"no image"] * 10, [0, 1] * 5)
-    with pytest.raises(DataError, match=r"image of row 100 cannot be decoded .*repair the image or remove the row"):
+    with pytest.raises(DataError, match=r"image of row 100 cannot be decoded .*repair or remove it in the source"):
         unseen_adversary(examples, {}, seed=0)
 
 

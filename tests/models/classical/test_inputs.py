@@ -52,7 +52,7 @@ def test_columns_have_vocabularies_of_their_own_learnt_from_train_only(
 
 def test_a_column_without_words_is_an_error(table: Callable[..., Examples]) -> None:
     train = table([0, 1], ("a", "b"), text=["?", "..."])
-    with pytest.raises(DataError, match=r"column 'text' of 2 train rows has no words to weigh"):
+    with pytest.raises(DataError, match=r"column `text` of 2 train rows has no words to weigh"):
         fit_inputs(train, [], inputs=None)
 
 

@@ -75,7 +75,7 @@ def test_classes_without_train_rows_have_no_column(table: Callable[..., Examples
 
 def test_a_column_without_words_is_an_error(table: Callable[..., Examples]) -> None:
     train = table([0, 1], NAMES, text=["dog", "cat"], text_pair=["?", ""])
-    with pytest.raises(DataError, match=r"column 'text_pair' of 2 train rows has no words to count"):
+    with pytest.raises(DataError, match=r"column `text_pair` of 2 train rows has no words to count"):
         fit_word_information(train, inputs=None, smoothing=0)
 
 

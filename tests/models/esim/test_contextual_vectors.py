@@ -85,7 +85,7 @@ class _Halved(torch.nn.Module):
 def test_an_encoder_without_a_vector_per_piece_and_layer_is_refused() -> None:
     with pytest.raises(
         ModelError,
-        match=r"a _Halved returns layers of the shapes \[\(1, 1, 8\), \(1, 2, 8\)\] "
+        match=r"is a _Halved, which returns layers of the shapes \[\(1, 1, 8\), \(1, 2, 8\)\] "
         r".*instead of 8 ",
     ):
         ContextualVectors(_Halved())
@@ -221,7 +221,7 @@ def test_what_is_no_encoder_is_refused(bert_folder: Path, tmp_path: Path) -> Non
     with quiet_libraries():
         BertTokenizer.from_pretrained(bert_folder).save_pretrained(tmp_path)
         T5Config(vocab_size=20).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match=r"is a 't5', which has a decoder; choose an encoder"):
+    with pytest.raises(ModelError, match=r"a model of type 't5', which has a decoder; choose an encoder"):
         check_contextual_checkpoint(str(tmp_path), revision=None, max_length=8)
 
 
@@ -231,7 +231,7 @@ def test_weights_of_something_else_are_refused(bert_folder: Path, tmp_path: Path
     weights = load_file(bert_folder / "model.safetensors")
     kept = {name: value for name, value in weights.items() if "layer.0.attention" not in name}
     save_file(kept, broken / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ModelError, match=r"lacks 10 weights of a BertModel \(first: encoder.layer.0.attention"):
+    with pytest.raises(ModelError, match=r"10 weights of BertModel are missing \(first: encoder.layer.0.attention"):
         pretrained_vectors(str(broken), revision=None)
     (broken / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(ModelError, match=r"checkpoint .*broken' cannot be loaded \(model.safetensors is truncated"):

@@ -87,7 +87,7 @@ def test_a_dropout_that_an_architecture_lacks_is_named() -> None:
 
 
 def test_an_impossible_image_size_is_named() -> None:
-    with pytest.raises(ModelError, match=r"'test_vit' cannot process images of 9 x 9 pixels .*set image_size"):
+    with pytest.raises(ModelError, match=r"'test_vit', which cannot process images of 9 x 9 pixels .*set `image_size`"):
         new_image_model("test_vit", checkpoint=None, image_size=9, label_names=NAMES)
 
 

@@ -88,7 +88,7 @@ def test_a_folder_without_a_vocabulary_is_refused(copied: Path) -> None:
 
 def test_an_architecture_without_a_sequence_classifier_is_refused(copied: Path) -> None:
     ViTConfig().save_pretrained(copied)
-    with pytest.raises(ModelError, match=r"is a 'vit', for which transformers has no sequence classifier"):
+    with pytest.raises(ModelError, match=r"a model of type 'vit', for which transformers has no sequence classifier"):
         _check(copied)
 
 
@@ -256,11 +256,15 @@ def test_weights_that_are_pickled_code_are_refused_without_advice_to_run_it(copi
 )
 def test_values_that_make_no_model_are_refused(copied: Path, values: dict[str, object]) -> None:
     _edit(copied, **values)
-    with pytest.raises(ModelError, match=r"(?s)checkpoint '.*copy' cannot be loaded \(.+\); it needs config.json"):
+    with pytest.raises(
+        ModelError, match=r"(?s)checkpoint '.*copy' cannot be loaded \(.+\); give a checkpoint that has config.json"
+    ):
         pretrained_text_model(str(copied), revision=None, label_names=("x", "y"), log=_ignore)
 
 
 def test_a_configuration_without_end_is_refused(copied: Path) -> None:
     (copied / "config.json").write_text('{"a":' * 5000)
-    with pytest.raises(ModelError, match=r"checkpoint '.*copy' cannot be loaded \(.+\); it needs config.json"):
+    with pytest.raises(
+        ModelError, match=r"checkpoint '.*copy' cannot be loaded \(.+\); give a checkpoint that has config.json"
+    ):
         _check(copied)

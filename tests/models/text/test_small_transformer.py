@@ -246,7 +246,9 @@ def test_long_texts_are_cut_to_max_length(keyword_pairs: Callable[..., Examples]
 
 def test_only_texts_are_read(png_images: Callable[..., Examples], keyword_pairs: Callable[..., Examples]) -> None:
     check_model(SMALL, keyword_pairs(2))
-    with pytest.raises(ModelError, match=r"kind 'small_transformer' reads text, but the dataset's rows are image"):
+    with pytest.raises(
+        ModelError, match=r"kind 'small_transformer' needs rows of type text, but the dataset's rows are of type image"
+    ):
         check_model(SMALL, png_images(2))
     single = Examples(keyword_pairs(2).table.drop_columns(["text_pair"]), LABELS)
     with pytest.raises(

@@ -90,7 +90,7 @@ def test_what_learns_or_may_have_learnt_stays(losses: tuple[float, ...], kept: i
 )
 def test_what_ended_far_from_any_use_has_diverged(losses: tuple[float, ...], kept: int) -> None:
     with pytest.raises(
-        ModelError, match=rf"training diverged: the loss of epoch {kept} is {losses[kept]:.4g}\. Before"
+        ModelError, match=rf"training diverged: the loss of epoch {kept} is {losses[kept]:.4g}, but the loss before"
     ):
         _check(*losses, kept=kept)
 

@@ -116,6 +116,6 @@ def test_a_folder_without_a_model_is_named(
     two_epochs: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
     with pytest.raises(
-        ModelError, match=r"the trained model in .*gone cannot be loaded .*materialise evaluator_models"
+        ModelError, match=r"the trained model in .*gone cannot be loaded .*materialise the asset `evaluator_models`"
     ):
         _continued(two_epochs, tmp_path / "gone", [], keyword_pairs(4), tmp_path / "s")

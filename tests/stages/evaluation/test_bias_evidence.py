@@ -304,7 +304,9 @@ def test_a_model_for_distances_that_does_not_fit_is_refused_before_anything_is_t
     circles_content: dict[str, Any], store: ResultStore
 ) -> None:
     spec = parse_spec({**circles_content, "distance_encoder": {"kind": "timm_image", "architecture": "test_resnet"}})
-    with pytest.raises(ModelError, match="distance_encoder: a model of kind 'timm_image' needs rows of type image, but"):
+    with pytest.raises(
+        ModelError, match="distance_encoder: a model of kind 'timm_image' needs rows of type image, but"
+    ):
         evidence_of(spec, store)
 
 

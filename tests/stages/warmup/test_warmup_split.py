@@ -127,7 +127,8 @@ def test_models_that_do_not_fit_are_refused(texts: Make, store: ResultStore) -> 
     assert needs_warmup(WarmupSplitSettings.of(texts()))
     for refuse in (check_models, draw_warmup):
         with pytest.raises(
-            ModelError, match="a model of kind 'identity' needs rows of type features, but the dataset's rows are of type text"
+            ModelError,
+            match="a model of kind 'identity' needs rows of type features, but the dataset's rows are of type text",
         ):
             refuse(given, raw)
 

@@ -344,7 +344,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "label file of other images": (_images(labels="x 1\ny 2\n"), "line 2 of '.*labels.txt' names 'y', but"),
     "text encoder for images": (
         _all(_images(), _set("representations", {"small": {"kind": "small_transformer"}})),
-        "representations.small: a model of kind 'small_transformer' needs rows of type text, but the .* image; choose 'timm_image'",
+        "representations.small: a model of kind 'small_transformer' needs rows of type text, but the .* image;",
     ),
     # Sizes
     "target over the pool": (_set("filter.target_size", 500), r"filter\.target_size` is 500, but there are only 72"),

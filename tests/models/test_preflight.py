@@ -58,8 +58,8 @@ def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextMode
         (
             IMAGE,
             "text",
-            r"'timm_image' needs rows of type image, but .* of type text; choose 'huggingface_text', 'small_transformer', "
-            r"'esim', 'siamese_bag', 'siamese_lstm' or 'word_overlap', or 'linear', 'rbf_svm' or 'max_ppmi' as "
+            r"'timm_image' needs rows of type image, but .* of type text; choose 'huggingface_text', "
+            r"'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm' or 'word_overlap', or 'linear', 'rbf_svm' or 'max_ppmi' as "
             r"evaluator",
         ),
         (

@@ -59,13 +59,14 @@ def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextMode
             IMAGE,
             "text",
             r"'timm_image' needs rows of type image, but .* of type text; choose 'huggingface_text', "
-            r"'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm' or 'word_overlap', or 'linear', 'rbf_svm' or 'max_ppmi' as "
+            r"'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm' or 'word_overlap', or 'linear', 'rbf_svm' or "
+            r"'max_ppmi' as "
             r"evaluator",
         ),
         (
             ESIM,
             "image",
-            r"kind 'esim' needs rows of type text, but the dataset's rows are of type image; choose 'timm_image', or 'linear'",
+            r"kind 'esim' needs rows of type text, but the dataset's rows are of type image; choose 'timm_image'",
         ),
         (ESIM, "features", r"kind 'esim' needs rows of type text, but the dataset's rows are of type features"),
         (MAX_PPMI, "image", r"kind 'max_ppmi' needs rows of type text, but the dataset's rows are of type image"),

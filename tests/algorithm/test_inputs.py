@@ -46,7 +46,7 @@ def with_value(value: float) -> np.ndarray:
         (FEATURES.astype(np.longdouble), r"the dtype (float128|longdouble), .* at most 64 bits; convert"),
         (FEATURES.astype(np.complex128), r"the dtype complex128"),
         (with_value(np.nan), r"`features` has the value nan in row 25, column 1, .* finite; repair"),
-        (with_value(-np.inf), r"row 25, column 1 is -inf"),
+        (with_value(-np.inf), r"has the value -inf in row 25, column 1"),
     ],
 )
 def test_bad_features(features: np.ndarray, message: str) -> None:
@@ -55,7 +55,7 @@ def test_bad_features(features: np.ndarray, message: str) -> None:
 
 
 def test_a_value_that_is_not_finite_is_found_in_any_block() -> None:
-    with pytest.raises(InvalidInputError, match=r"row 25, column 1 is nan"):
+    with pytest.raises(InvalidInputError, match=r"has the value nan in row 25, column 1"):
         score(with_value(np.nan), memory_limit=100)
 
 
@@ -113,7 +113,7 @@ def test_bad_score_only(score_only: np.ndarray, message: str) -> None:
     [
         ([], r"`partitions` is empty; give at least one"),
         (np.arange(5), r"`partitions` is a single 1-d array; give a list"),
-        ([np.arange(5), np.arange(40) < 5], r"partitions\[1\] must be .*dtype bool: turn .* np\.flatnonzero"),
+        ([np.arange(5), np.arange(40) < 5], r"`partitions\[1\]` has .*dtype bool.*; turn .* `np\.flatnonzero`"),
         ([np.zeros((2, 2), dtype=int)], r"`partitions\[0\]` has the shape \(2, 2\) .* 1-d array"),
         ([np.empty(0, dtype=int)], r"`partitions\[0\]` has the shape \(0,\)"),
         ([[1, 2, 1]], r"`partitions\[0\]` contains a row twice; give each"),

@@ -91,7 +91,7 @@ def test_fit_and_predict_get_float64_of_the_right_rows() -> None:
     ("predicted", "message"),
     [
         (np.array([2]), r"labels of shape \(1,\) for 5 rows; return one"),
-        (Predictions(np.full(5, 2), np.ones((5, 3))), r"probabilities of shape \(5, 3\), expected \(5, 2\): return"),
+        (Predictions(np.full(5, 2), np.ones((5, 3))), r"probabilities of shape \(5, 3\) instead of \(5, 2\); return"),
     ],
 )
 def test_predictions_of_a_wrong_shape(predicted: np.ndarray | Predictions, message: str) -> None:

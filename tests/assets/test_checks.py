@@ -88,7 +88,7 @@ def test_declared_checks_are_the_findings() -> None:
     declared = {key.name: data.raw_dataset.get_spec_for_check_key(key) for key in data.raw_dataset.check_keys}
     assert set(declared) == {"files_intact", *(one.name for one in DATA_CHECKS)}
     assert {name for name, spec in declared.items() if spec.blocking} == BLOCKING
-    assert declared["no_empty_texts"].description == "No text is empty or white space alone."
+    assert declared["no_empty_texts"].description == "No text is empty or only white space."
 
 
 NAMES = {

@@ -257,7 +257,7 @@ def test_refused_input_stops_the_run_and_names_the_reason(
     failure = result.failure_data_for_node("warmup_split")
     assert failure is not None
     assert failure.user_failure_data is not None
-    assert "filter.target_size is 9,999, more than the 400" in str(failure.user_failure_data.description)
+    assert "`filter.target_size` is 9,999, but there are only 400" in str(failure.user_failure_data.description)
     published = {path.parent.parent.parent.name for path in (home / "results").rglob("manifest.json")}
     assert published == {"raw_dataset", "challenge_sets", "cue_scan", "train_sample"}
 

@@ -321,7 +321,7 @@ def test_a_source_that_is_gone_is_named_and_no_version(settled: Deployment) -> N
     for _ in range(2):
         result = settled.tick()
         assert requested(result) == {}
-        assert f"digits: raw_dataset: file {str(path)!r} does not exist" in why_not(result)
+        assert f"digits: raw_dataset: the file {str(path)!r} does not exist" in why_not(result)
         assert "source_files" not in reported(result)
     path.write_bytes(aside)
     back = settled.settled()

@@ -167,7 +167,10 @@ def test_a_failure_and_a_broken_file_stop_no_other(vectors: Path, run: Run) -> N
     code, out, err = run("refresh", "gone", "vectors", "broken")
     assert code == FAILED
     lines = out.splitlines()
-    assert lines[0] == "gone: raw_dataset: file '/nowhere.npy' does not exist; correct the path in the spec"
+    assert (
+        lines[0]
+        == "gone: raw_dataset: the file '/nowhere.npy' does not exist; correct its path in the dataset's YAML file"
+    )
     assert [re.split(" made| is", line)[0] for line in (*lines[1:4], lines[-1])] == [
         "vectors: published_dataset", "vectors: analysis", "vectors: benchmark_report", "vectors: the report",
     ]  # fmt: skip

@@ -37,7 +37,7 @@ def test_a_missing_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ModelError, match=r"`device` is 'gpu', which is unknown; use one of auto, cpu, cuda"):
         DeviceSettings(device="gpu")  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r"precision 'float16' is unknown; use one of float32, bfloat16"):
+    with pytest.raises(ModelError, match=r"`precision` is 'float16', which is unknown; use one of float32, bfloat16"):
         DeviceSettings(precision="float16")  # type: ignore[arg-type]
 
 

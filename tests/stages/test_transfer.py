@@ -279,7 +279,7 @@ def test_recipes_on_a_set_that_is_not_there_fail_with_its_reason(
     grid = run_stage("evaluator_models", spec, store=store, cells=only).result
     (cell,) = (one for one in pq.read_table(grid.file("cells.parquet")).to_pylist() if one["name"] == "net_gone.full.0")
     assert cell["status"] == "failed"
-    assert cell["reason"].startswith("there are no rows to fine-tune on: challenge set 'gone': file ")
+    assert cell["reason"].startswith("there are no rows to fine-tune on: challenge set 'gone': the file ")
     assert not [name for name in grid.parts if name.startswith("weights:")]
 
 

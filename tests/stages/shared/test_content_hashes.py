@@ -55,7 +55,7 @@ def _text(checkpoint: str, revision: str | None = None) -> TextModelSpec:
 def test_challenge_sets_that_need_not_be_there_are_missing(challenged: Callable[..., Any], tmp_path: Path) -> None:
     for source in (CSV, {"format": "image_folder", "splits": {"test": str(tmp_path / "gone")}}, HUB):
         assert challenged(source, required=False) == MISSING == {"missing": 1}
-    with pytest.raises(MissingDataError, match=r"'gone\.csv' does not exist; correct the path"):
+    with pytest.raises(MissingDataError, match=r"'gone\.csv' does not exist; correct its path"):
         challenged(CSV)
     (tmp_path / "there.csv").write_text("t,label\n")
     there = challenged({"format": "csv", "splits": {"test": str(tmp_path / "there.csv")}}, required=False)

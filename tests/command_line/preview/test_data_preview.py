@@ -126,7 +126,7 @@ def test_splits_held_out_of_a_large_train_split_are_counted(large_hub: list[int 
 def test_a_size_that_a_large_dataset_cannot_meet_is_refused(large_hub: list[int | None]) -> None:
     spec = _hub(filter={"target_size": 280_000})
     data = preview_data(spec)
-    with pytest.raises(DataError, match="`filter.target_size` is 280,000, but there are only 270,000 train rows"):
+    with pytest.raises(DataError, match=r"`filter\.target_size` is 280,000, but there are only 270,000 train rows"):
         preview_plan(spec, data, preview_challenges(spec, data))
 
 

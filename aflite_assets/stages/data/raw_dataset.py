@@ -128,9 +128,10 @@ def changes(raw: LoadedTable) -> list[str]:
         for split, rows in copies.conflicting.items()
     ]
     if copies.shared_group or copies.shared_input:
+        dropped = counted(copies.shared_group + copies.shared_input, "train row")
         lines.append(
-            f"`between_splits` dropped {counted(copies.shared_group + copies.shared_input, 'train row')}: {copies.shared_group} "
-            f"because another split has their group, and {copies.shared_input} because another split has their input"
+            f"`between_splits` dropped {dropped}: {copies.shared_group} because another split has their group, and "
+            f"{copies.shared_input} because another split has their input"
         )
     for split, answers in raw.dropped_answers.items():
         named = [f"{counted(rows, 'answer')} {_WHY_DROPPED[why]}" for why, rows in answers.items()]

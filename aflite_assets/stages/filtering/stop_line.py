@@ -1,4 +1,4 @@
-"""The last line of a filter's log: why it stopped, at which settings, and which rows would have been next."""
+"""The last line of a filter's log: why it stopped, its settings, and how many rows still reach the threshold."""
 
 from collections.abc import Mapping
 
@@ -17,9 +17,9 @@ _WHY: Mapping[StopReason, str] = {
 
 
 def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: float) -> str:
-    """Return why the filter of a representation stopped, with its settings.
+    """Return a log line: why the filter of a representation stopped, and at which settings.
 
-    `chance`: mean predictability with shuffled labels, in [0, 1].
+    `chance`: mean predictability with permuted labels, in [0, 1].
     """
     settings, train = result.settings, given.split == "train"
     kept = given.kept(result)
@@ -32,7 +32,11 @@ def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: f
 
 
 def _next_rows(result: FilterResult, given: FilterInputs, kept: np.ndarray) -> int:
-    """Return how many kept rows of the pool have reached the threshold, by their groups if groups leave together."""
+    """Return the number of kept rows with a predictability at or above the threshold.
+
+    If groups are removed as a whole, the mean predictability of each group counts. Rows that are only scored are
+    excluded.
+    """
     rows = np.flatnonzero(kept & ~given.score_only & ~np.isnan(result.predictability))
     scores, groups = result.predictability[rows], given.groups
     if groups is not None and result.settings.remove == "groups":

@@ -87,7 +87,7 @@ def run(
     summary: dict[str, object] = {}
     for name, part in inputs.filtered_sets.parts.items():
         rows = pq.read_table(part.file("rows.parquet"))
-        taken_out = quarantined_rows(part)  # no control has them, or it would differ from filtered by label errors too
+        taken_out = quarantined_rows(part)  # controls with these rows would differ from filtered by label errors too
         full = without_rows(everything, taken_out) if len(taken_out) else everything
         embedded = inputs.embeddings.part(representation_of(inputs.filtered_sets, name))
         scores = SinglePassScores.of(rows, read_rows(embedded), first_scores(part))
@@ -112,7 +112,7 @@ def run(
         }
         controls += made
         summary[name] = {"sets": len(made), **notes}
-        context.progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
+        context.progress.log(f"control sets of {name}: {sorted({control.name for control in made})}")
     tables = [_table(control, weighted=settings.train_weighted) for control in controls]
     pq.write_table(pa.concat_tables(tables), draft.path / "sets.parquet")
     return summary

@@ -25,9 +25,7 @@ from aflite_assets.stages.shared.sizes import filter_settings, in_pool, only_sco
 from aflite_assets.stages.stage import StageContext
 
 _MOST_PROBABILITIES = 2**23
-"""Most rows x classes of the first iteration's probabilities that are kept for suspecting labels; 64 MiB as running
-sums.
-"""
+"""Largest number of first-iteration probabilities (rows x classes) kept to find label errors; they need 64 MiB."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +238,7 @@ def before_quarantine(
         raise DataError(
             "`filter.suspected_label_errors` is `quarantine`, but "
             f"{len(given.entering):,} rows times {len(np.unique(given.labels)):,} classes give more than "
-            f"{_MOST_PROBABILITIES:,} probabilities; limit the dataset, or leave out `suspected_label_errors`"
+            f"{_MOST_PROBABILITIES:,} probabilities; limit the dataset with `limit`, or leave out `suspected_label_errors`"
         )
     kept = scratch / LABEL_ERRORS
     if not kept.is_file():
@@ -251,6 +249,6 @@ def before_quarantine(
     suspects = pq.read_table(kept)
     context.progress.log(
         f"filtering {name}: {len(quarantined_ids(suspects))} of {suspects.num_rows} rows with suspected label errors "
-        "are taken out"
+        "are quarantined"
     )
     return suspects

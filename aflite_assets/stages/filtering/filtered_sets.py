@@ -121,7 +121,7 @@ def _filter(
     resume = _resumed(name, checkpoint, progress)
     with context.tracker.child(name) as run:
         run.log_parameters(given.settings.as_dict())
-        if resume is not None:  # a kill may have come between the checkpoint and these
+        if resume is not None:  # the process may have been killed after the checkpoint, before the metrics
             run.log_metrics(_metrics(resume.iterations[-1]), step=resume.iterations[-1].iteration)
 
         def on_iteration(record: IterationRecord, state: FilterState) -> None:
@@ -329,7 +329,7 @@ def _published(record: IterationRecord) -> dict[str, object]:
         "rows_never_held_out": record.never_held_out,
         "rows_per_class": list(record.rows_per_class),
     }
-    # A duration is no content: the same run must give the same data version.
+    # Durations are left out, because the same run must give the same data version.
     own = {"counted_rows_in", "counted_removed", "never_held_out", "seconds"}
     own |= set() if record.distinct_words is not None else set(WORDS_RECORDED)
     return {name: value for name, value in asdict(record).items() if name not in own} | named

@@ -18,7 +18,7 @@ from aflite_assets.stages.filtering.published_columns import free_name, source_r
 from aflite_assets.stages.shared.source_places import source_of
 
 FILTERED, FULL = "own_layout_filtered", "own_layout_full"
-"""Names of the configurations: rows of the source whose answers were all kept, and all rows with their outcome."""
+"""Names of the configurations: source rows of which the filter kept all answers, and all source rows with scores."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import as_tuple
 
 FATE_COLUMNS = ("status", "predictability", "removed_in_iteration", "weight")
-"""Values that the filter assigns to a row: columns of `full_tagged`."""
+"""Columns that the filter adds to the configuration `full_tagged`."""
 
 _ATTRIBUTE = "attribute."
 _INPUTS = ("text", "text_pair", "image", "features")
@@ -51,8 +51,8 @@ class PublishedColumns:
         }
         taken |= attributes.keys()
         if columns.id == "id":
-            taken.remove("id")  # the source's ids are what the column holds
-        # Sources that make texts and images name no columns, and give ids themselves; features have none.
+            taken.remove("id")  # the column `id` holds the source's ids
+        # Sources that build texts and images themselves have no named columns and provide ids; features have no ids.
         ids_given = columns.id is not None or (
             raw.modality != "features" and all(getattr(columns, name) is None for name in inputs)
         )

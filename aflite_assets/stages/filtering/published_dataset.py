@@ -177,7 +177,7 @@ def _own_rows(
     try:
         return OwnRows.of(raw_result, raw), ()
     except DataError as error:
-        context.progress.log(f"published dataset: rows in the source's own layout are missing: {error}")
+        context.progress.log(f"published dataset: the rows in the source's own layout are left out: {error}")
         return None, ("There are no rows in the layout of the source, because its files changed or are missing.",)
 
 

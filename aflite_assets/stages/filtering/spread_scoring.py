@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from aflite_assets.algorithm.spreading import IterationWork
 
 MEMORY_LIMIT = 2**30
-"""Memory that a scorer may use apart from the pages of the features; it affects the bits, so it is the same everywhere.
-"""
+"""Bytes of memory per scorer, without the mapped features; the limit affects rounding, so all scorers share it."""
 
 
 @dataclass(frozen=True)

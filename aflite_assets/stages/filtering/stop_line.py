@@ -10,9 +10,9 @@ from aflite_assets.wording import counted
 
 _WHY: Mapping[StopReason, str] = {
     StopReason.TARGET_SIZE: "at its target size",
-    StopReason.THRESHOLD: "at its threshold: too few rows reached it for a whole slice",
-    StopReason.CHANCE: "at chance: rows were no more predictable than with shuffled labels",
-    StopReason.NOTHING_LEARNT: "before it removed anything: its classifiers learnt nothing beyond class shares",
+    StopReason.THRESHOLD: "at its threshold, because too few rows reached the threshold to fill a slice",
+    StopReason.CHANCE: "at chance, because rows were no more predictable than with shuffled labels",
+    StopReason.NOTHING_LEARNT: "before removing any row, because its classifiers learnt nothing beyond class shares",
 }
 
 
@@ -24,10 +24,11 @@ def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: f
     settings, train = result.settings, given.split == "train"
     kept = given.kept(result)
     return (
-        f"filtering {name} stopped {_WHY[result.stop_reason]}. Kept: {counted(int((kept & train).sum()), 'train row')} "
-        f"of {int(train.sum()):,}, target_size {settings.target_size:,}. Rows that reach the threshold "
-        f"{settings.threshold:g} in the last pass, and would be next: {_next_rows(result, given, kept):,}, of which a "
-        f"slice takes at most {settings.slice_size:,}. The mean predictability of shuffled labels is {chance:.3f}"
+        f"filtering {name} stopped {_WHY[result.stop_reason]}. It kept {int((kept & train).sum()):,} of "
+        f"{counted(int(train.sum()), 'train row')} (`target_size` {settings.target_size:,}). In the last pass, "
+        f"{_next_rows(result, given, kept):,} of the kept rows reach the `threshold` {settings.threshold:g}; an "
+        f"iteration removes at most {settings.slice_size:,} rows (`slice_size`). The mean predictability with shuffled "
+        f"labels is {chance:.3f}"
     )
 
 

@@ -238,7 +238,7 @@ def before_quarantine(
         raise DataError(
             "`filter.suspected_label_errors` is `quarantine`, but "
             f"{len(given.entering):,} rows times {len(np.unique(given.labels)):,} classes give more than "
-            f"{_MOST_PROBABILITIES:,} probabilities; limit the dataset with `limit`, or leave out `suspected_label_errors`"
+            f"{_MOST_PROBABILITIES:,} probabilities; set `limit` to fewer rows, or leave out `suspected_label_errors`"
         )
     kept = scratch / LABEL_ERRORS
     if not kept.is_file():

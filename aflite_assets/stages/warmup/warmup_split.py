@@ -285,8 +285,8 @@ def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResul
         larger = next((size for size in spec.sample.sizes if size > chosen and size not in problems), None)
         instead = "" if larger is None else f", or set `sample.start` to {larger}"
         raise DataError(
-            f"`train_sample` chose a sample of {chosen} rows, which does not fit other sizes in the dataset's YAML file: "
-            f"{problems[chosen].rstrip('.')}{instead}"
+            f"`train_sample` chose a sample of {chosen} rows, which does not fit other sizes in the dataset's YAML "
+            f"file: {problems[chosen].rstrip('.')}{instead}"
         )
 
 

@@ -7,7 +7,7 @@ from aflite_assets.errors import SpecError
 from aflite_assets.specs.registry import Registry, load_registry
 
 REGISTRY: Registry = load_registry()
-"""The datasets whose YAML files existed when this process loaded the definitions.
+"""Registry of the datasets that had a YAML file when this process loaded the definitions.
 
 Each run has its own process and therefore reads the files again.
 """

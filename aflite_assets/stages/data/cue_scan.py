@@ -45,7 +45,7 @@ _BLIND = "2"
 
 
 def most_scanned(modality: str) -> int:
-    """Return the largest number of rows of a set that are scanned, for one kind of input.
+    """Return the largest number of rows that the scan reads per set, for one kind of input.
 
     A larger set is sampled at random.
     """
@@ -144,9 +144,10 @@ def read_scan(result: PublishedResult) -> ScanFacts:
 def example_carriers(
     result: PublishedResult, raw: Examples, *, most: int, of_class: bool = True
 ) -> dict[int, list[int]]:
-    """Draw ids of at most `most` train rows that have each cue, and return them by the cue's number.
+    """For each cue, draw the ids of train rows that have the cue; return them by the cue's number.
 
-    If `of_class` is True, the drawn rows belong to the cue's class; otherwise, they belong to other classes.
+    At most `most` rows are drawn per cue. If `of_class` is True, the drawn rows belong to the cue's class; otherwise,
+    they belong to other classes.
     """
     carriers, drawn = carriers_of(result, raw, ("train",)), {}
     for cue in read_scan(result).cues[:CUES_WITH_ROWS]:
@@ -157,10 +158,10 @@ def example_carriers(
 
 
 def carriers_of(result: PublishedResult, raw: Examples, splits: Sequence[str] | None = None) -> dict[int, np.ndarray]:
-    """Return the ids (int64) of rows of the raw dataset that have a cue, by the cue's number.
+    """Return the ids (int64) of the rows that have each cue, by the cue's number; cues without rows are left out.
 
-    Cues without such rows are left out. `splits`: return only rows of these splits; None for all splits. Rows are known
-    only for the first `CUES_WITH_ROWS` cues. If the scan sampled a large set, only rows of the sample are known.
+    `splits`: return only rows of these splits; None for all splits. Rows are known only for the first `CUES_WITH_ROWS`
+    cues. If the scan sampled a large set, only rows of the sample are known.
     """
     carried = pq.read_table(result.file("cue_rows.parquet"))
     own = raw.table["split"].unique().to_pylist() if splits is None else splits

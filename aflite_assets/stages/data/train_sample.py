@@ -171,7 +171,7 @@ def _own_groups(train: Examples) -> Examples:
 
 @dataclass(frozen=True)
 class _Growth:
-    """Training runs on samples of growing size, until the learning curve stops increasing."""
+    """A sequence of training runs on samples of growing size, which ends when the learning curve stops increasing."""
 
     settings: SampleSpec
     seed: int

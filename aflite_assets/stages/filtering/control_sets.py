@@ -74,7 +74,7 @@ def run(
 ) -> dict[str, object]:
     """Draw the control sets for the filtered set of each representation.
 
-    For questions and preferences, whole questions are drawn.
+    For questions and preferences, whole questions are drawn: all answers of a question, or none.
     """
     sample = read_train_sample(inputs.train_sample)
     raw = sampled_rows(load_examples(inputs.raw_dataset.path), sample)
@@ -231,7 +231,10 @@ def _earlier_controls(
     *,
     by_question: bool,
 ) -> list[ControlSet]:
-    """Return the rows that the filter still had at earlier sizes, each set with random sets of the same size."""
+    """Return the train sets of the earlier filter sizes in `train_sets`, and random sets of the same sizes.
+
+    The set of an earlier size has the rows that remained when the filter reached this size.
+    """
     made = []
     kinds = question_kinds(train, subset=None) if by_question else None
     for number, (name, earlier_rows) in enumerate(earlier.items()):
@@ -298,8 +301,8 @@ def _single_pass(
 ) -> list[ControlSet]:
     """Remove the rows with the highest scores at once, and return the remaining rows as control sets (ICML 4.2).
 
-    As many train rows remain as the filtered set has. The filter's other `splits` follow the same rule. Rows of a group
-    are removed together, so slightly more train rows may remain.
+    As many train rows remain as the filtered set has. In the other filtered splits (`splits`), rows are removed by the
+    same rule. Rows of a group are removed together, so slightly more train rows may remain.
     """
     split_of, row_ids = rows["split"].to_numpy(zero_copy_only=False), rows["row_id"].to_numpy()
     train = np.flatnonzero(split_of == "train")
@@ -319,7 +322,7 @@ def _single_pass(
 def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
     """Return the table of a control set; `weighted` adds a column of weights.
 
-    Results without weighted sets lack this column.
+    Results of datasets without weighted sets have no such column.
     """
     rows = len(control.row_ids)
     columns = {

@@ -33,8 +33,8 @@ class FilterInputs:
     """Inputs of every run of one representation's filter, except the seed.
 
     Arrays have one entry per row that enters the filter. `entering`: the positions of these rows among the embedded
-    `rows`. `policies`: the treatment of each split other than train. `copies`: a number per row that exact copies
-    share, or None if there are no copies. `words`: the words of each row, or None if rows are not ranked by words.
+    `rows`. `policies`: the treatment of each split other than train. `copies`: a number per row, equal for exact
+    copies; None if there are no copies. `words`: the words of each row; None if rows are not ranked by words.
     `whole_groups`: whether the training parts of partitions contain whole groups.
     """
 
@@ -62,8 +62,8 @@ class FilterInputs:
     ) -> "FilterInputs":
         """Collect the inputs from the embedded rows, without the row ids in `left_out`.
 
-        `warmup`: the number of rows used to train the encoders. `copies`: a number per embedded row that exact copies
-        share. `words`: the words of each embedded row.
+        `warmup`: the number of rows used to train the encoders. `copies`: a number per embedded row, equal for exact
+        copies. `words`: the words of each embedded row.
         """
         rows, features = read_rows(embedded), open_features(embedded)
         if copies is not None:
@@ -225,8 +225,8 @@ def before_quarantine(
 ) -> pa.Table | None:
     """Return all rows with suspected label errors, if some of them are to be quarantined.
 
-    A separate pass scores the rows. The table is saved, so a resumed run uses the same rows. If nothing is quarantined,
-    return None, because the filter's first iteration gives the same probabilities.
+    A separate pass scores the rows. The table of suspected rows is saved, so a resumed run uses the same rows. If
+    nothing is quarantined, return None, because the filter's first iteration gives the same probabilities.
 
     Raises:
         DataError: there are too many rows and classes to keep all probabilities.

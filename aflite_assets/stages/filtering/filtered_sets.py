@@ -404,7 +404,7 @@ def _plain(values: object) -> object:
 def _instead(labels: np.ndarray, shares: np.ndarray, given: FilterInputs) -> pa.Table:
     """Return the wrong labels that were predicted most often for each row that entered the filter.
 
-    The table has `row_id`, and a label and its share of the predictions per rank. A missing label is null.
+    For each rank, the table has a label and its share of the row's held-out predictions. A missing label is null.
     """
     columns: dict[str, pa.Array | np.ndarray] = {"row_id": given.row_ids}
     for rank in range(labels.shape[1]):

@@ -68,7 +68,7 @@ class PublishedColumns:
 
     @property
     def raw_columns(self) -> dict[str, str]:
-        """The raw table's column behind each published column, without columns that the filter adds."""
+        """Raw table columns by published column name, without the columns that the filter adds."""
         from_raw = {"id": "source_id" if self.ids_given else "row_id", "content_hash": "source_id"}
         from_raw |= {"source_row": "row_id", "group": "group", "annotator_labels": "annotator_labels"}
         return {

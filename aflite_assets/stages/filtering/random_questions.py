@@ -24,7 +24,7 @@ class QuestionKinds:
     alike: Sequence[Hashable]
 
     def has_whole(self, kept: np.ndarray) -> bool:
-        """Return True if `kept` (row ids, int64) contains all rows or no row of every question."""
+        """Return True if, for every question, `kept` (row ids, int64) contains all of its rows or no row."""
         inside = np.isin(self.row_ids, kept)
         counts = np.bincount(self.of_row, inside), np.bincount(self.of_row)
         return bool(np.isin(counts[0] / counts[1], (0, 1)).all())

@@ -53,8 +53,8 @@ _UNMEASURED: dict[type, str] = {
 class WarmupDraw:
     """The warm-up rows (`row_ids` and class numbers `labels`, int64), and the requested number of rows (`asked`).
 
-    `samples` is set only for `warmup.size: auto`: the samples among which learning curves choose. In that case, the
-    warm-up rows are the largest set that may be chosen.
+    `samples` is set only for `warmup.size: auto`: the samples of which learning curves choose one. Until then, the
+    warm-up rows are those of the largest sample.
     """
 
     row_ids: np.ndarray
@@ -126,7 +126,7 @@ def run(
 def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw, dict[str, object]]:
     """Return the rows that the learning curves choose, and the facts about the curves for the summary.
 
-    These facts are in no published file, so they do not affect the data version.
+    The facts about the curves are in no published file, so they do not affect the data version.
     """
     curves = training.curves()
     chosen = chosen_rows(curves)

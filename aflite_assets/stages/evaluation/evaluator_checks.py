@@ -1,6 +1,4 @@
-"""Checks of `evaluator_models`: were all evaluators trained, and did they learn something? The checks use stored
-predictions.
-"""
+"""Checks, computed from stored predictions, that every evaluator of `evaluator_models` was trained and learnt."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -42,14 +40,14 @@ ASKS = {
     "more_than_one_answer": f"No evaluator predicts one class for {round(100 * ONE_ANSWER)} % of a test set without "
     "exceeding the accuracy of that class.",
 }
-"""The question of each check; none blocks."""
+"""Statement that each check tests, by the name of the check; no check blocks later stages."""
 
 _MOST_NAMED = 4
 _outcome = partial(CheckOutcome, "evaluators")
 
 
 class EvaluatorCheckSettings(StageSettings):
-    """The fields of a dataset's YAML file that the checks read."""
+    """Settings of a dataset's YAML file that the checks use."""
 
     challenge_sets: dict[Name, ChallengeSpec]
     evaluators: dict[Name, EvaluatorSpec]
@@ -58,15 +56,14 @@ class EvaluatorCheckSettings(StageSettings):
 def check_evaluators(
     models: PublishedResult, inputs: Mapping[str, PublishedResult], settings: EvaluatorCheckSettings
 ) -> Iterator[CheckOutcome]:
-    """Yield the outcomes of the grid's checks; multiple choice is judged by question, and sums of probabilities are
-    used if set.
+    """Yield the outcomes of all checks of the grid; for multiple choice, accuracy is by question.
 
-    Evaluators that see one text of a pair, or that were trained further on other sets, need not beat the largest class.
-    Cells shown only in the tables of forgettable rows, and sets that repeat another set, count only for
-    `all_cells_done`.
+    Evaluators that see only one text of a pair or were fine-tuned on challenge sets may be below the largest class. The
+    check `all_cells_done` covers all cells. The other checks leave out cells that only the tables of forgettable rows
+    show, and train sets that repeat another set.
 
     Raises:
-        DataError: predictions do not match the rows, or the published challenge sets are not those of the settings.
+        DataError: the predictions do not match the rows, or the published challenge sets do not match the settings.
     """
     everything, evaluators = load_examples(inputs["raw_dataset"].path), settings.evaluators
     rows, specs = without_inputs(everything), settings.challenge_sets
@@ -82,7 +79,7 @@ def check_evaluators(
 
 
 def check_all_done(cells: Sequence[Cell]) -> CheckOutcome:
-    """Return whether every cell of the grid was trained, with the reasons for those that were not."""
+    """Return the check that every cell of the grid was trained, with the reasons for cells that were not."""
     name = "all_cells_done"
     undone = [cell for cell in cells if cell.status != "done"]
     named = [f"{cell.evaluator} on {cell.train_set}, seed {cell.seed}: {cell.reason or cell.status}" for cell in undone]
@@ -92,11 +89,11 @@ def check_all_done(cells: Sequence[Cell]) -> CheckOutcome:
 def check_learning(
     cells: Sequence[Cell], test_sets: Sequence[TestSet], *, left_out: Collection[str] = ()
 ) -> Iterator[CheckOutcome]:
-    """Yield whether evaluators beat the largest class after training on full, and then, by challenge set, whether any
-    is at chance.
+    """Yield the checks `better_than_largest_class` per evaluator and `not_at_chance` per challenge set.
 
-    `left_out`: evaluators that need not beat it. The numbers name trained evaluators for which this cannot be decided,
-    because rows are too few, or because probabilities are needed and they give none.
+    Both checks use evaluators trained on `full`, except those in `left_out`. The numbers of an outcome list evaluators
+    that cannot be judged because there are too few rows, or because they give no probabilities and the check needs
+    them.
     """
     judged = [cell for cell in cells if cell.evaluator not in left_out]
     trained = dict.fromkeys(cell.evaluator for cell in judged if (cell.train_set, cell.status) == ("full", "done"))
@@ -112,7 +109,7 @@ def check_learning(
 
 
 def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckOutcome:
-    """Return whether no evaluator predicts one class almost alone on a natural test set."""
+    """Return the check that no evaluator predicts almost only one class on a natural test set."""
     name = "more_than_one_answer"
     collapsed = one_answer_names(one_answers(cells, test_sets))
     found = (
@@ -131,11 +128,11 @@ def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]
 
 
 def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Mapping[str, str]) -> CheckOutcome:
-    """Return the outcome for one challenge set.
+    """Return the check `not_at_chance` for one challenge set.
 
-    Evaluators below the largest class are named, but are not failures: a shortcut that misleads on the set has this
-    effect. Evaluators with too few rows for a decision are not failures either; the check is skipped if all have too
-    few.
+    An evaluator below the largest class does not fail, because a misleading shortcut has this effect; the message names
+    the evaluator. An evaluator with too few rows does not fail either. If all evaluators have too few rows, the check
+    is skipped.
     """
     name = "not_at_chance"
     at_chance = [one for one in found if one.at_chance]

@@ -24,11 +24,11 @@ from aflite_assets.stages.shared.report_inputs import read_by_representation, sc
 from aflite_assets.stages.shared.source_places import places_in_files, places_of, source_of
 
 GIVEN = "attributes"
-"""Text used instead of an evaluator in the names of data maps that the dataset's attributes contain."""
+"""Name used in place of an evaluator's name for data maps that the dataset's own attributes contain."""
 
 _COORDINATES = ("confidence", "variability", "correctness")
 _MOST_ROWS = 50
-"""Most classes of a table by class, which is left out beyond that; a report shows as many."""
+"""Largest number of classes for which a table by class is made, because a report shows at most this many rows."""
 
 
 def read_row_facts(
@@ -106,7 +106,8 @@ def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
 def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: ColumnsSpec) -> SourceRows:
     """Return the place of each row of the raw table in the source from which the table was made.
 
-    Files and lines are null if the file has changed since then, or if the source does not consist of files of rows.
+    A row's file and line are null if the file has changed since then, or if the source does not consist of files of
+    rows.
     """
     made_from = raw_result.manifest["made_from"]["fields"]
     source = source_of(raw_result)
@@ -190,7 +191,7 @@ def information_tables(
             if name in by_name[test_set].kept
         }
         if values:
-            label_names = by_name[next(iter(values))[1]].label_names  # natural sets have the dataset's
+            label_names = by_name[next(iter(values))[1]].label_names  # natural test sets have the dataset's classes
             table = mean_information(values, label_names)
             yield EvidenceTable(
                 f"Usable information of kept and removed test rows ({name})",

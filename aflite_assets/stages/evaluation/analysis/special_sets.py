@@ -28,7 +28,7 @@ from aflite_assets.stages.shared.published import MINORITIES
 from aflite_assets.stages.shared.report_inputs import own_name
 
 THRESHOLDS = np.linspace(0, 1, 101)
-"""Thresholds on the probability of a class: 0, and 0.01 to 1."""
+"""Thresholds on the probability of a class, from 0 to 1 in steps of 0.01."""
 
 
 def read_forgettables(
@@ -208,7 +208,7 @@ def read_leanings(
 
 
 _OF_TEXTS = ("word", "topic word", "length")
-"""Kinds of candidates whose names hold the raw table's names of text columns."""
+"""Kinds of candidate properties with names that contain the name of a text column of the raw table."""
 
 
 def _pointed(table: pa.Table, candidate: int, tested: Sequence[TestSet]) -> Mapping[str, np.ndarray]:

@@ -45,7 +45,7 @@ CHECKED = (
     FORGETTABLE_SETS,
     EVALUATOR_MODELS,
 )
-"""The stages whose checks are reported, in this order."""
+"""Stages with checks that the report shows, in the order of the report."""
 
 
 class AnalysisSettings(StageSettings):

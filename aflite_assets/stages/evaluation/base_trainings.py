@@ -174,13 +174,13 @@ def _no_forgettable_rows(forgettables: PublishedResult, chosen: ForgettableRows)
     for needed in filter(None, (chosen.weak_model, chosen.as_many_as)):
         failed = forgettables.summary.get("failed", {}).get(needed)
         if failed is not None:
-            return f"forgettables.{needed} failed: {failed}"
+            return f"`forgettables.{needed}` failed: {failed}"
         if needed not in forgettables.summary.get("models", {}):
-            return f"forgettable_sets was computed before the spec named {needed!r}; materialise it again"
+            return f"`forgettable_sets` was computed before {needed!r} was in `forgettables`; materialise it again"
     weak_model, name = chosen.weak_model, chosen.set_name
     return (
-        f"forgettables.{weak_model} has no {name} rows to train on (with balance, one class without such rows "
-        "leaves no rows); see its check in forgettable_sets, or set balance: false or fewer epochs there"
+        f"`forgettables.{weak_model}` has no {name} rows to train on; if `balance` is true, every class needs such "
+        "rows. See its check in `forgettable_sets`, or set `balance: false` or fewer `epochs` there"
     )
 
 
@@ -201,6 +201,6 @@ def _fine_tune_sets(
             continue
         rows[name] = None
         problems[name] = "there are no rows to fine-tune on: " + published.missing.get(
-            name, f"challenge_sets was computed before the spec set fine_tune for {name!r}; materialise it again"
+            name, f"`challenge_sets` was computed before `fine_tune` was set for {name!r}; materialise it again"
         )
     return rows, problems

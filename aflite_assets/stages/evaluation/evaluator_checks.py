@@ -33,12 +33,12 @@ from aflite_assets.text import listed, percent
 
 ASKS = {
     "all_cells_done": "Every evaluator was trained on every train set with every seed.",
-    "better_than_largest_class": "An evaluator trained on full is better than the largest class, by the whole "
-    "interval.",
-    "not_at_chance": "No evaluator trained on full is at chance on a challenge set: its interval excludes the "
-    "accuracy of the largest class, if there are enough rows to show it.",
-    "more_than_one_answer": f"No evaluator predicts one class for {round(100 * ONE_ANSWER)} % of a test set without "
-    "exceeding the accuracy of that class.",
+    "better_than_largest_class": "The evaluator trained on `full` is more accurate than always predicting the largest "
+    "class: the whole confidence interval of the difference is above zero.",
+    "not_at_chance": "No evaluator trained on `full` is at chance on the challenge set: the confidence interval of its "
+    "accuracy excludes the share of the largest class, if there are enough rows to show this.",
+    "more_than_one_answer": f"No evaluator predicts one class for at least {round(100 * ONE_ANSWER)} % of a test set "
+    "while being no more accurate than always predicting that class.",
 }
 """Statement that each check tests, by the name of the check; no check blocks later stages."""
 
@@ -113,7 +113,9 @@ def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckO
     name = "more_than_one_answer"
     collapsed = one_answer_names(one_answers(cells, test_sets))
     found = (
-        f"these learnt little, so draw no conclusion from them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
+        f"these models learnt little, so draw no conclusion from them: {listed(collapsed, _MOST_NAMED)}"
+        if collapsed
+        else ""
     )
     natural = any(not one.challenge for one in test_sets)
     applies = natural and any(cell.predictions is not None for cell in cells)
@@ -122,7 +124,9 @@ def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckO
 
 def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]) -> CheckOutcome:
     name = "better_than_largest_class"
-    advice = "" if one.beaten else ". Draw no conclusion from it: train it longer, on more seeds or on more rows"
+    advice = (
+        "" if one.beaten else ". Draw no conclusion from this evaluator: train it longer, on more seeds or more rows"
+    )
     found = f"{_margin_text(one, f' of {one.test_set}')}{advice}"
     return _outcome(name, ASKS[name], one.beaten, found, subject=one.evaluator, numbers=unasked)
 
@@ -150,8 +154,8 @@ def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Ma
         for one in each
     )
     advice = (
-        f". A change of train set only moves such a model from one class to another. Read its accuracy on {test_set} "
-        "by gold label, and draw conclusions from another evaluator or set"
+        ". If an evaluator is at chance, another train set only changes which classes it predicts. See its accuracy on "
+        f"{test_set} by gold label, and draw conclusions from another evaluator or test set"
     )
     said = f"{margins}{advice if at_chance else ''}"
     applies = not all(one.too_few for one in found)

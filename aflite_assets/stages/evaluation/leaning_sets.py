@@ -135,8 +135,8 @@ def run(
 
 
 _OF_QUESTIONS = (
-    "leaning is tested on properties of rows, and rules that find right answers compare the answers of a question; see "
-    "the scan, and test sets with balanced_by"
+    "the test of leaning compares properties of single rows, but rules that find right answers compare the answers to "
+    "a question; see the cue scan, and test sets with `balanced_by`"
 )
 
 

@@ -77,9 +77,7 @@ class WorkHolder:
         return node_facts(probe)
 
     def stream(self, item: object, common: object) -> Iterator[tuple[str, object]]:
-        """Yield ("log", line) for each line that the work logs, and at the end ("done", result) or ("error",
-        exception).
-        """
+        """Yield ("log", line) for each line that the work logs, then ("done", result) or ("error", exception)."""
         said: SimpleQueue[tuple[str, object] | None] = SimpleQueue()
         answer = self._thread.submit(self._answer, item, common, lambda line: said.put(("log", line)))
         answer.add_done_callback(lambda _: said.put(None))

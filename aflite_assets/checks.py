@@ -75,5 +75,5 @@ def failed_lines(checks: Sequence[CheckOutcome]) -> list[str]:
     if failed or not checks:
         return failed
     skipped = sum(not check.applies for check in checks)
-    left_out = f"; {skipped} skipped because they do not apply" if skipped else ""
+    left_out = f"; {skipped} skipped, as they do not apply" if skipped else ""
     return [f"all checks passed ({len(checks) - skipped}{left_out})"]

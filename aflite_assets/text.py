@@ -45,9 +45,7 @@ def one_line(text: str) -> str:
 
 
 def short(text: str, length: int = 60) -> str:
-    """Return the text as one line of at most `length` characters; the default length fits into a heading of the
-    report.
-    """
+    """Return the text as one line of at most `length` characters; the default suits headings of the report."""
     return truncate(one_line(text), length)
 
 

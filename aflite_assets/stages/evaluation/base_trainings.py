@@ -30,7 +30,7 @@ from aflite_assets.stages.shared.published import fine_tune_examples, read_chall
 class BaseTraining:
     """A training whose weights several cells use: the training of `cell` with `settings`.
 
-    `key`: identifies the stored result that contains the weights.
+    `key`: the key of the stored weights.
     """
 
     cell: GridCell
@@ -50,7 +50,7 @@ class BaseTraining:
 
 @dataclass(frozen=True)
 class StageRows:
-    """Rows on which the later stages of recipes train, by the stage's name for them.
+    """Rows on which the later stages of recipes train, keyed by the name that a stage uses for its rows.
 
     `challenge_sets`: a fingerprint of the rows of each challenge set, or None if the set has no rows to train on.
     `weak_models`: ids (int64) of forgettable train rows, by name and seed. `problems`: reasons why rows are missing.
@@ -70,7 +70,7 @@ class StageRows:
         return dict.fromkeys(self.problems) | dict(self.challenge_sets) | weak
 
     def row_ids(self, recipe: Recipe, seed: int) -> dict[str, np.ndarray]:
-        """Return the ids of the forgettable train rows that the recipe's stages use, by the stage's name for them."""
+        """Return the ids of forgettable train rows for each stage of the recipe, keyed by the name of the rows."""
         return {
             stage.rows: self.weak_models[stage.rows, seed] for stage in recipe.stages if stage.forgettable is not None
         }
@@ -106,8 +106,7 @@ def plan_cells(
 ) -> CellPlans:
     """Compute the keys of all cells, and of the base trainings that they share.
 
-    A training is a base training if a cell in `grid` belongs to a recipe that continues it, or if `forgettables`
-    contains its weights because its forgetting was counted.
+    A training is a base training if a recipe in `grid` continues it, or if `forgettables` already contains its weights.
 
     Args:
         grid: every cell, including those that are not to be trained now.
@@ -136,14 +135,17 @@ def plan_cells(
 
 
 def weights_key(fields: Mapping[str, object], raw_version: str) -> ResultKey:
-    """Return the key of the stored weights of a training with these `cell_fields`."""
+    """Return the key under which the weights of a training are stored.
+
+    `fields`: the fields of the training as returned by `cell_fields`.
+    """
     return ResultKey(TRAINING_CODE, {**fields, "kept": "weights"}, {"raw_dataset": raw_version})
 
 
 def first_settings(settings: EvaluatorSpec, recipe: Recipe | None) -> OneStageSpec:
     """Return the settings for an evaluator's training on the train set.
 
-    They are the evaluator's own settings or, for a recipe, those of the evaluator from which the recipe starts.
+    A recipe uses the settings of the evaluator from which it starts; every other evaluator uses its own settings.
     """
     if recipe is not None:
         return recipe.settings

@@ -181,7 +181,10 @@ def tests_of(raw: Examples, challenge_sets: PublishedResult, unreported: Collect
 def _accuracies(
     predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples], mapped: Collection[str]
 ) -> dict[str, float]:
-    """Return accuracies on test sets with the dataset's own classes; the report computes those of mapped classes."""
+    """Return the accuracy on each test set that has the dataset's own classes.
+
+    For challenge sets with mapped classes, the report computes the accuracy.
+    """
     return {
         f"accuracy.{name}": float((prediction.predicted == tests[name].labels).mean())
         for name, prediction in predictions.items()

@@ -58,9 +58,9 @@ def check_evaluators(
 ) -> Iterator[CheckOutcome]:
     """Yield the outcomes of all checks of the grid; for multiple choice, accuracy is by question.
 
-    Evaluators that see only one text of a pair or were fine-tuned on challenge sets may be below the largest class. The
-    check `all_cells_done` covers all cells. The other checks leave out cells that only the tables of forgettable rows
-    show, and train sets that repeat another set.
+    Evaluators that see only one text of a pair, or that were fine-tuned on challenge sets, need not beat the largest
+    class. The check `all_cells_done` covers all cells. The other checks leave out cells that only the tables of
+    forgettable rows show, and train sets that repeat another set.
 
     Raises:
         DataError: the predictions do not match the rows, or the published challenge sets do not match the settings.
@@ -91,9 +91,8 @@ def check_learning(
 ) -> Iterator[CheckOutcome]:
     """Yield the checks `better_than_largest_class` per evaluator and `not_at_chance` per challenge set.
 
-    Both checks use evaluators trained on `full`, except those in `left_out`. The numbers of an outcome list evaluators
-    that cannot be judged because there are too few rows, or because they give no probabilities and the check needs
-    them.
+    Both checks use evaluators trained on `full`, except those in `left_out`. The `numbers` of an outcome name
+    evaluators that cannot be judged: they have too few rows, or do not give the probabilities that the check needs.
     """
     judged = [cell for cell in cells if cell.evaluator not in left_out]
     trained = dict.fromkeys(cell.evaluator for cell in judged if (cell.train_set, cell.status) == ("full", "done"))

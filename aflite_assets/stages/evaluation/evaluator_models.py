@@ -185,7 +185,10 @@ class _Training:
             self.draft.add_published_part(base.name, base.key)
 
     def base_names(self) -> list[str]:
-        """Return the names of all base trainings: the first name of each training, and then all names."""
+        """Return the names of all base trainings.
+
+        A base training can have several names; the list begins with the first name of each.
+        """
         firsts: dict[str, str] = {}
         for base in self.plans.base_trainings.values():
             firsts.setdefault(base.key.digest, base.name)

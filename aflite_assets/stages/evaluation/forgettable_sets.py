@@ -283,7 +283,7 @@ class _Trainings:
 
 @dataclass(frozen=True, kw_only=True)
 class WeakJob(WeightsJob):
-    """A training of which the dynamics and the predictions for all splits are kept, but not the weights."""
+    """A weak model's training that stores its dynamics and its predictions for all splits, but not its weights."""
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
         """Write `dynamics.parquet` and `predictions.parquet` to `target`, and return metrics and accuracies.
@@ -403,14 +403,14 @@ def _cut_sets(
 
 
 def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw up to as many rows of each class from `taken` as `sizes_of` has; return their ids, int64, ascending."""
+    """Draw rows from `taken`, of each class at most as many as in `sizes_of`; return their ids, int64, ascending."""
     own, other = (full.labels[np.isin(full.row_ids, ids)] for ids in (taken, sizes_of))
     sizes = {label: min(rows, Counter(other.tolist())[label]) for label, rows in Counter(own.tolist()).items()}
     return _drawn(taken, own, sizes, seed) if sizes else taken
 
 
 def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bool) -> np.ndarray:
-    """Return, ascending, the ids of the rows with the lowest last probability of their label.
+    """Return, in ascending order, the ids of rows whose label had the lowest probability in the last epoch.
 
     There are as many rows as in `taken` and, with `balance`, as many of each class.
     """
@@ -434,10 +434,10 @@ def _set_table(made: ForgettableSet) -> pa.Table:
 
 
 def minorities_table(full: Examples, sets: Sequence[ForgettableSet], settings: MinoritiesSpec | None) -> pa.Table:
-    """Return the means of `diagnostics.evidence.minorities` for every set of rows and for all rows of `full`.
+    """Return means that show whether a set has many minority examples, for every set and for all of `full`.
 
-    In the lines for all rows, `weak_model` and `name` are null. Word overlap and negations are included only if
-    `settings` name the classes to compare.
+    In the lines for all rows, `weak_model` and `name` are null. Word overlap and negations
+    (`diagnostics.evidence.minorities`) are included only if `settings` name the classes to compare.
 
     Raises:
         DataError: `settings` name a class that the dataset does not have.

@@ -106,7 +106,7 @@ def _serialised(batch: pa.RecordBatch) -> memoryview:
 def validation_fingerprint(settings: EvaluatorSpec, raw: Examples) -> str | None:
     """Return the fingerprint of the split used for early stopping.
 
-    Returns None if there is no early stopping, or if it uses train rows.
+    Returns None if early stopping is off or uses train rows.
     """
     stopping = getattr(settings, "early_stopping", None)
     if stopping is None or stopping.split is None:
@@ -120,7 +120,7 @@ def grid_of(
     """Return all cells of the grid, ordered by evaluator, seed and train set.
 
     `train_sets`: the train sets for each seed. `full_alone`: evaluators that continue training on forgettable rows.
-    They are trained on `full` only, because forgettable rows would add rows that a filter has removed.
+    These evaluators are trained on `full` only, because forgettable rows would include rows that a filter has removed.
     """
     return [
         GridCell(evaluator, train_set, seed)

@@ -1,8 +1,8 @@
 """The stage `leaning_sets`: properties that models may rely on, and train sets that show whether they do.
 
-For each candidate property, the stage publishes two train sets and the class that the property points to on every test
-row. In one train set, the property is not associated with any class; in the other, of the same size, it still is.
-`evaluator_models` trains one evaluator on these sets, and `analysis` judges the result.
+For each candidate property, the stage publishes two train sets of the same size. In one train set, the property is not
+associated with any class; in the other, it remains associated. The stage also publishes the class to which the property
+points for every test row. `evaluator_models` trains one evaluator on these sets, and `analysis` judges the result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -207,7 +207,7 @@ def candidates(
 def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[TiedProperty, ...]:
     """Return at most `MOST_CANDIDATES` properties that are significantly associated with the label (Holm, 5 %).
 
-    Declared properties come first, then artefacts, then others; within each, the strongest association is first. Only
+    Declared properties come first, then artefacts, then others; within each group, strong associations come first. Only
     one property is taken of each kind in `_ONE_OF_KIND`. If several properties point to the same class on nearly all
     rows, only the first is taken. `tied`: each property with its values on train rows, as text, and its association.
     """
@@ -236,9 +236,10 @@ def _alike(one: TiedProperty, other: TiedProperty) -> bool:
 
 
 def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int = MOST_CANDIDATES) -> int:
-    """Return the largest size of one set for which all sets together are about a quarter of the grid's train rows.
+    """Return the largest allowed number of rows of one set.
 
-    `full`: the number of rows of the train set `full`, from which the sets are drawn.
+    With this size, all sets together have about a quarter of the rows on which the grid trains. `full`: the number of
+    rows of the train set `full`, from which the sets are drawn.
     """
     grid = 2.5 * full * evaluators * seeds  # `full`, and three sets with about half of its rows
     allowed = max(ENOUGH_ROWS, int(SHARE_OF_GRID * grid / (2 * TRAININGS * max(candidates, 1))))
@@ -272,7 +273,7 @@ def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:
 
 
 def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table:
-    """Return the class that the property points to on each row; empty if the test set lacks the property."""
+    """Return the class to which the property points for each row; empty if the test set lacks the property."""
     values = one.of.values(rows, test_set)
     if values is None:
         return POINTED.empty_table()

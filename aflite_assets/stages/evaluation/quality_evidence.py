@@ -13,7 +13,7 @@ _MOST_ROWS = 50
 
 
 def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Yield a table of terms for all train rows, for ten random sets, and for the kept rows; and one by class.
+    """Yield tables of terms, overall and by class, for all train rows, ten random sets and the kept rows.
 
     The random sets have as many rows as were kept. No table is yielded if rows have no texts, or if no train row
     entered the filter.
@@ -59,7 +59,7 @@ def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterat
 
 
 def _first_term(overall: pa.Table, kept: int) -> str:
-    """Return a sentence about the term by which the paper ranks datasets."""
+    """Return a sentence about the term t1, by which the paper ranks datasets."""
     named = {(row["component"], row["term"]): row for row in overall.to_pylist()}
     first = named["c1", "t1"]
     if not kept:

@@ -60,9 +60,7 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
 
 
 def _counts(artifacts: "WordArtifacts") -> pa.Table:
-    """Return the table `over_line` with the name `all classes` for the total, and with the limit as the column
-    `line`.
-    """
+    """Return the table `over_line` with `all classes` as the name of the total, and with a column for the limit."""
     table = artifacts.over_line.drop_columns(["label"])
     names = pc.fill_null(table["label_name"], "all classes")
     line = pa.array([artifacts.line] * table.num_rows, pa.float64())

@@ -1,4 +1,4 @@
-"""Report texts and tables for multiple choice: notes on test sets judged by question, and accuracy by answer."""
+"""Notes and tables of the report about multiple choice, where accuracy is by question or by single answer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -35,9 +35,9 @@ def question_notes(test_sets: Sequence[TestSet]) -> tuple[str, ...]:
 
 
 def answer_tables(models: PublishedResult, sets: Sequence[TestSet]) -> Iterator[EvidenceTable]:
-    """Yield a table of the accuracy by answer, averaged over seeds.
+    """Yield a table of the accuracy on single answers to multiple-choice questions, averaged over seeds.
 
-    `sets`: the test sets by answer; if it is empty, no table is yielded.
+    `sets`: the test sets with one row per answer. If there are none, no table is yielded.
     """
     cells = [cell for cell in pq.read_table(models.file("cells.parquet")).to_pylist() if cell["status"] == "done"]
     keys = ["evaluator", "train_set", "representation"]

@@ -53,7 +53,7 @@ def row_facts(
 ) -> pa.Table:
     """Return the columns `ROW_FACTS` from stored tables; columns of missing tables are null.
 
-    Every table has a column `row_id`.
+    Every table in the arguments has a column `row_id`.
 
     Args:
         rows: the rows of the filter; `removed_in_iteration` is null for kept rows.
@@ -165,7 +165,7 @@ def stored_predictions(part: PublishedResult, test: TestSet, column: str) -> pa.
 def class_probability(part: PublishedResult, test: TestSet, classes: np.ndarray | int) -> np.ndarray | None:
     """Return the probability that a cell's model gives to each row's class, or to one class for all rows.
 
-    The order is that of the test set's rows. Returns None if the model gives no probabilities.
+    The values are in the order of the test set's rows. Returns None if the model gives no probabilities.
     """
     column = stored_predictions(part, test, "probabilities")
     if column is None or column.null_count:
@@ -179,7 +179,7 @@ def information_tables(
 ) -> Iterator[EvidenceTable]:
     """Yield tables of the mean pointwise V-information of kept and removed test rows by class.
 
-    There is one table for each representation for which test rows were filtered too.
+    One table is yielded per representation if its filter also removed test rows.
     """
     from aflite_assets.diagnostics.evidence.usable_information import mean_information
 

@@ -75,9 +75,9 @@ def threshold_curves(
 ) -> Iterator[Threshold]:
     """Yield accuracy curves over thresholds on a class probability, for challenge sets with two classes.
 
-    There is one curve per challenge set and evaluator, for evaluators trained on `full` that give probabilities.
-    Exactly one class of the dataset must map to one of the two classes; its probability is compared with the
-    thresholds.
+    There is one curve per challenge set and evaluator, for evaluators trained on `full` that give probabilities. A
+    curve requires a class of the dataset that corresponds one to one to a class of the challenge set. The probability
+    of this class is compared with the thresholds.
     """
     seeds: dict[str, list[int]] = {}
     for cell in cells:
@@ -95,9 +95,9 @@ def threshold_curves(
 
 
 def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
-    """Return the only class of the dataset that maps to one of the challenge set's two classes, and the latter class.
+    """Return a class of the dataset, and the class of the challenge set to which it corresponds one to one.
 
-    Returns None if there is no such pair of classes.
+    Returns None if the challenge set does not have two classes, or if no class corresponds one to one.
     """
     if not test_set.challenge or len(test_set.label_names) != 2 or not len(test_set.row_ids):
         return None
@@ -109,7 +109,7 @@ def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
 def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
     """Return the accuracy at each threshold on `probability`.
 
-    The probabilities of each side are sorted once, to count the rows above every threshold.
+    The probabilities of positive and of negative rows are sorted once, to count the rows above every threshold.
     """
     sides = [np.sort(probability[positive]), np.sort(probability[~positive])]
     over = [len(side) - np.searchsorted(side, THRESHOLDS, side="right") for side in sides]
@@ -177,8 +177,8 @@ def overlap(
 ) -> tuple[int, int, int, float | None, float | None]:
     """Return the sizes of two sets within `rows`, the size of their intersection, and their Jaccard index.
 
-    The last value is the expected Jaccard index of two random sets of these sizes. Both indices are None if the sets
-    are empty. All arrays contain row ids.
+    The last value returned is the expected Jaccard index of two random sets of these sizes. Both indices are None if
+    the sets are empty. All arrays contain row ids.
     """
     in_first, in_second = np.isin(rows, first), np.isin(rows, second)
     sizes, shared, either = (int(in_first.sum()), int(in_second.sum())), in_first & in_second, in_first | in_second

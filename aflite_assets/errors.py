@@ -72,7 +72,7 @@ class ClusterError(AfliteError):
 class NodeRefusedError(ClusterError):
     """Error for a cluster node that could give other results than this machine.
 
-    The node has other versions of libraries, or this machine's folder is not mounted on it.
+    The node has other versions of libraries, or the folder `AFLITE_HOME` is not shared with the node.
     """
 
     may_pass = False

@@ -59,8 +59,8 @@ def this_process() -> ProcessMark:
 def end_with_parent() -> None:
     """Make this process exit as soon as its parent has ended, for whatever reason.
 
-    This works only in processes started by `multiprocessing`. Without it, a worker would notice that the parent has
-    ended only at its next message, or never.
+    The function works only in processes started by `multiprocessing`. Without the function, a worker would notice the
+    end of its parent only at its next message, or never.
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()

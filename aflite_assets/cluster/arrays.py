@@ -24,9 +24,9 @@ class MappedArray:
 
 
 def map_or_share(cluster: Cluster, array: np.ndarray) -> Shared:
-    """Return a reference to the array's file if the array is a memory-mapped file, or else share the array itself.
+    """Return a reference to the array's file if the array is a memory-mapped file; otherwise share the array.
 
-    Memory maps must be C-contiguous.
+    A reference is returned only for memory maps that are C-contiguous.
     """
     base: object = array.base  # of a slice, the base is not an mmap but the whole array, which has another offset
     if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous:

@@ -33,7 +33,7 @@ class Shared(Protocol):
     """A value that is sent to each node once and is read by all workers on the node; its arrays are read-only."""
 
     def get(self) -> Any:
-        """Return the value; any worker and the process that shared the value may call this."""
+        """Return the value, in any worker or in the process that shared the value."""
         ...
 
 
@@ -54,8 +54,8 @@ class Workers(Protocol):
             WorkerLostError: every worker that processed the item was lost.
             MemoryRanOutError: a node had too little memory.
             ClusterError: no worker is left.
-            AfliteError, OSError: an error of the work.
-            RuntimeError: an error of the work in another process that has any other type.
+            AfliteError, OSError: an error raised by the work.
+            RuntimeError: an error of any other type, raised by the work in another process.
         """
         ...
 

@@ -289,8 +289,8 @@ class _RayWorkers:
     def _next(self) -> Any:
         """Return the next free worker.
 
-        If no worker is busy, waiting for a free worker ends with an error after a time limit, which is longest for the
-        first.
+        If no worker is busy, a ClusterError is raised after a time limit, which is longer before the first worker has
+        started.
         """
         patience = _LEFT_ALONE if self.met else _PATIENCE
         left = patience

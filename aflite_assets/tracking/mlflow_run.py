@@ -43,7 +43,7 @@ class MlflowRun:
 
     @property
     def reference(self) -> RunReference:
-        """Where the run is stored."""
+        """Reference to the stored run."""
         return RunReference(self.session.shown_uri, self.experiment_id, self.run_id)
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
@@ -158,8 +158,8 @@ def open_run(
 ) -> Iterator[MlflowRun]:
     """Yield the run with the tag `identity`; its status is RUNNING during the block.
 
-    The run is created if it does not exist. It ends as FINISHED, as FAILED after an exception, or as KILLED after an
-    interruption (KeyboardInterrupt, SystemExit). The text of the error is stored in the tag `aflite.error`. Every
+    The run is created if it does not exist. The run ends as FINISHED, as FAILED after an exception, or as KILLED after
+    an interruption (KeyboardInterrupt, SystemExit). The text of the error is stored in the tag `aflite.error`. Every
     exception is raised again.
     """
     with session.errors(), session.locked():

@@ -46,9 +46,10 @@ def _is_full(error: BaseException | None) -> bool:
 
 
 def _make_whole(database: Path) -> None:
-    """Create an SQLite database under a temporary name, and rename it when it is complete.
+    """Create an SQLite database under a temporary name, and rename the file when it is complete.
 
-    If a full disk or a kill interrupted MLflow's migrations in the final file, MLflow could not continue them.
+    MLflow cannot resume migrations that a full disk or a kill has interrupted, so an incomplete database must not
+    remain.
     """
     from mlflow import MlflowClient
 

@@ -176,9 +176,9 @@ def delete_runs_without_result(
 ) -> int:
     """Delete the runs of stages that ended before `before` and whose results no longer exist.
 
-    Their child runs are deleted too. The run of a refresh is deleted if it began before `before` and has no children
-    left. Runs of other programs are never deleted. Deleted runs can be restored until `mlflow gc` removes them. Returns
-    the number of deleted runs.
+    The children of these runs are deleted too. The run of a refresh is deleted if it began before `before` and has no
+    children left. Runs of other programs are never deleted. Deleted runs can be restored until `mlflow gc` removes
+    them. Returns the number of deleted runs.
 
     Args:
         exists: a function (asset, partition, key) that returns whether the result still exists.

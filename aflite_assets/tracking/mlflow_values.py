@@ -40,7 +40,7 @@ def accepted_name(name: str) -> str:
     """Return `name` in a form that MLflow accepts for parameters, metrics and tags.
 
     If MLflow would refuse the name, invalid characters become "_", and the first digits of the name's hash are
-    appended. The hash keeps two such names distinct.
+    appended. The hash keeps different names distinct.
     """
     cleaned = _REFUSED_CHARACTER.sub("_", name)
     if cleaned.startswith(("/", ".")) or posixpath.normpath(cleaned) != cleaned:
@@ -54,8 +54,8 @@ def accepted_part(text: str) -> str:
     """Return `text` in a form that can be one part of a compound name, or a file name.
 
     Letters, digits, "_", "-" and inner spaces are kept, up to `LONGEST_PART` characters. If the text is longer or has
-    other characters, it is cleaned and cut, and the first digits of its hash are appended. The hash keeps two texts
-    distinct.
+    other characters, it is cleaned and cut, and the first digits of its hash are appended. The hash keeps different
+    texts distinct.
     """
     cleaned = _REFUSED_IN_PART.sub("_", text).strip()
     if cleaned == text and 0 < len(text) <= LONGEST_PART:

@@ -23,10 +23,10 @@ class RunReference:
 
     @property
     def server(self) -> str | None:
-        """The address of the server whose pages show the run, or None if runs are in a database without one.
+        """The address of the server whose pages show the run, or None if there is no server.
 
-        The configured address takes precedence over the tracking server's address. Browsers may not reach the server by
-        the host name that containers use.
+        The configured address takes precedence over the tracking server's address, because browsers may not reach the
+        server by the host name that containers use.
         """
         own = self.tracking_uri.rstrip("/") if self.tracking_uri.startswith(("http://", "https://")) else None
         return base_address(MLFLOW) or own
@@ -40,7 +40,8 @@ class RunReference:
     def fragment(self) -> str:
         """Path of the run's page, to append to the server's address.
 
-        Without the query at its end, MLflow opens the page in its mode for language models, which shows no runs.
+        Without the query at the end of the path, MLflow opens the page in its mode for language models, which shows no
+        runs.
         """
         return f"#/experiments/{self.experiment_id}/runs/{self.run_id}{_TRAINING}"
 
@@ -55,7 +56,7 @@ class TrackedRun(Protocol):
 
     @property
     def reference(self) -> RunReference | None:
-        """Where the run is stored, or None if nothing is stored."""
+        """Reference to the stored run, or None if nothing is stored."""
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
         """Log settings; nested names are joined with dots, and long values are cut."""
@@ -81,11 +82,11 @@ class TrackedRun(Protocol):
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> AbstractContextManager["TrackedRun"]:
-        """Open a child run with the title `title` (default: `name`); a known name continues the same child."""
+        """Open a child run with the title `title` (default: `name`); a repeated name continues the earlier child."""
 
 
 class Tracker(Protocol):
-    """An interface for storing runs."""
+    """Interface of trackers, which store runs."""
 
     def run(self, asset: str, partition: str, key: str) -> AbstractContextManager[TrackedRun]:
         """Open the run of one asset, partition and result key; a second call continues the same run."""
@@ -131,7 +132,7 @@ class NullRun:
 
 @dataclass(frozen=True)
 class NullTracker:
-    """A tracker that stores no runs; exceptions pass through unchanged."""
+    """A tracker that stores no runs and does not handle exceptions."""
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[NullRun]:

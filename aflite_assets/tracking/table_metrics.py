@@ -32,8 +32,8 @@ def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
     row's number, counted from 0, is added. The values in a name are joined by dots, and each has at most 60 characters
     (see `accepted_part`); null becomes "none". Columns in the name, texts and truth values are not logged as metrics.
 
-    If a table has more than `MOST_METRICS` numbers, it becomes `<table>/over rows.<least, mean or most>.<column>`
-    instead.
+    If a table has more than `MOST_METRICS` numbers, the metrics are the least, mean and largest value of each column.
+    Their names are `<table>/over rows.<least, mean or most>.<column>`.
     """
     keys, rows = _row_names(table)
     numeric = [name for name in table.column_names if name not in keys and _is_number(table.schema.field(name).type)]

@@ -159,9 +159,9 @@ In a dataset of single texts, such words may be the topic itself.
 def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Property, ...]:
     """Return cues of the scan that models may rely on, as properties with the values `yes` and `no`.
 
-    The cues are artefacts and signs. Cues that a stronger cue explains, and cues that models do not see, are left out.
-    In a large dataset, the value is `not scanned` for rows that the scan did not read. `pairs`: whether rows are pairs
-    of texts; if they are, cues that consist of a group of words are included.
+    Examples are artefacts, typography and punctuation. Cues that a stronger cue explains, and cues that models do not
+    see, are left out. In a large dataset, the value is `not scanned` for rows that the scan did not read. `pairs`:
+    whether rows are pairs of texts; if they are, cues that consist of a group of words are included.
     """
     left_out = _COVERED | UNSEEN if pairs else _COVERED | UNSEEN | {_GROUP}
     carried, rows = (pq.read_table(scanned.file(f"{name}.parquet")) for name in ("cue_rows", "scanned_rows"))

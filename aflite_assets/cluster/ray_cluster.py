@@ -64,7 +64,7 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         raise ClusterError(
             f"{settings} cannot be reached ({type(error).__name__}: {error}); check that `ray status` works on the "
-            "head node, and that ~/.ray/auth_token on this machine has the same token as on the head node"
+            "head node, and that `~/.ray/auth_token` on this machine has the same token as on the head node"
         ) from error
     try:
         cluster = RayCluster(settings, ray)

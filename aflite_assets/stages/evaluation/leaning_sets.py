@@ -118,8 +118,8 @@ def run(
     found = candidates(grouped_with_copies(inputs.cue_scan, full), settings, cues=cues) if asked else ()
     for one in found:
         context.progress.log(
-            f"{one.of.kind} {one.of.name} {one.of.word} is associated with the label: {one.tie.overlap:.2f} of the "
-            "rows can be kept so that it is not"
+            f"{one.of.kind} {one.of.name} {one.of.word} is associated with the label; a share of "
+            f"{one.tie.overlap:.2f} of the rows remains without the association"
         )
     most_rows = most_rows_of_set(len(full), len(settings.evaluators), len(settings.seeds), candidates=len(found))
     sets = [_train_sets(one, full, settings.seed, most_rows=most_rows) for one in found]

@@ -1,8 +1,8 @@
 """The number of CPU threads that a step may use, and environment variables that limit libraries to this number.
 
 The number limits numba, OpenMP, BLAS, torch, the tokenizers and the step's own threads and processes. It is
-`AFLITE_THREADS` or, if that is not set, `OMP_NUM_THREADS`. By default, it is the number of cores divided by the number
-of runs that the Dagster instance allows at once, so that the runs do not compete for cores.
+`AFLITE_THREADS` or, if that is not set, `OMP_NUM_THREADS`. By default, the cores are divided equally among the runs
+that the Dagster instance allows at once.
 """
 
 import os

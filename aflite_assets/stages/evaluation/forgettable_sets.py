@@ -158,9 +158,9 @@ def run(
 class CountedRows:
     """Counts of how often one training forgot each row.
 
-    Arrays (rows,) have one entry per row of the training: `row_ids` and `labels` (int64), and the last value, mean and
-    standard deviation (float32) of the label's probability over the epochs. `taken`: ids of the selected forgettable
-    rows, int64, ascending. `epochs`: number of epochs. `metrics`: metrics of the training.
+    Arrays (rows,) have one entry per row of the training. `row_ids`, `labels`: int64. `last`, `mean`, `deviation`: last
+    value, mean and standard deviation (float32) of the label's probability over the epochs. `taken`: ids of the
+    selected forgettable rows, int64, ascending. `epochs`: number of epochs. `metrics`: metrics of the training.
     """
 
     training: WeakTraining

@@ -1,4 +1,4 @@
-"""Tables of single rows as files: the filtered rows, which the report page shows, and predictions of test rows."""
+"""Tables of single rows as files: the filtered rows, which the report page shows, and the predictions of test rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -86,7 +86,7 @@ class RowTables:
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
-    """Write `ROWS_FILE`, one representation after the other, and, if there are any, `PVI_FILE` and the data maps."""
+    """Write `ROWS_FILE`, one representation after the other, and, if the data exist, `PVI_FILE` and the data maps."""
     first = data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
     with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:
@@ -111,7 +111,7 @@ def read_row_tables(folder: Path) -> RowTables:
 
 
 def lines_of(table: pa.Table, row_ids: np.ndarray | pa.Array | Sequence[int]) -> pa.Table:
-    """Return the table's lines for the given row ids, in the given order; rows that the table lacks get nulls."""
+    """Return the table's lines for the given row ids, in the given order. Rows that are not in the table get nulls."""
     return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=table["row_id"]))
 
 
@@ -143,11 +143,12 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
 
 
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
-    """Return columns that show how each training of a weak model learnt the rows; rows outside the training have nulls.
+    """Return columns on how each training run of a weak model learnt the rows. Rows outside the training run have
+    nulls.
 
-    Each training has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`: how
-    often the row was forgotten, predicted right and presented. If row sets were drawn from the training,
-    `forgettable_sets.<...>` names the sets that contain the row.
+    Each training run has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`:
+    how often the row was forgotten, predicted correctly and presented. If row sets were drawn from the training run,
+    the column `forgettable_sets.<...>` names the sets that contain the row.
     """
     columns: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}
@@ -163,7 +164,7 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
 
 
 def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
-    """Return the examples' columns, with images as paths of their files and features in the source's units.
+    """Return the columns of the examples, with images as paths of image files and features in the source's units.
 
     A path is null if the dataset holds the image itself. If features have names, each feature has a column
     `feature.<name>`.
@@ -186,7 +187,7 @@ def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
 
 
 def _named(column: pa.Array | pa.ChunkedArray, names: pa.Array) -> pa.Array:
-    """Replace class numbers, or lists of class numbers, by the classes' names; null stays null."""
+    """Replace class numbers, or lists of class numbers, by class names; null stays null."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not pa.types.is_list(array.type):
         return names.take(array)
@@ -227,10 +228,9 @@ PREDICTIONS = pa.schema(
 
 
 def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folder: Path) -> None:
-    """Write the files of test rows and of predictions into an existing folder, one training after the other; `tested`
-    has the rows of each test set.
+    """Write the files of test rows and of predictions into an existing folder, one training run after the other.
 
-    Raises DataError if predictions do not match the rows of their test set.
+    `tested` has the rows of each test set. Raises DataError if predictions do not match the rows of their test set.
     """
     keys = {one.name: pa.array([f"{one.name}/{row}" for row in one.row_ids], pa.string()) for one in data.test_sets}
     trained = chain(data.forgettables.cells, data.cells)  # a training of a second phase may be in both

@@ -183,9 +183,10 @@ class DatasetVerdict:
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     """Apply the rules for verdicts in order, and return the first verdict with a condition that holds.
 
-    `shortcut_found` (rule 1): models rely on a property that is no part of the task. The dataset's file declares so, the
-        property is an artefact by nature, or models lose accuracy on a challenge set in which the property is hardly
-        associated with the label. All decisive comparisons together show whether filtering helps, harms or does both.
+    `shortcut_found` (rule 1): models rely on a property that is no part of the task. The dataset's file declares so,
+        the property is an artefact by nature, or models lose accuracy on a challenge set in which the property is
+        hardly associated with the label. All decisive comparisons together show whether filtering helps, harms or does
+        both.
     `leans_on` (rule 2): models rely on a property that may or may not be part of the task.
     `artefact_tells` (rule 3): a property that is no part of the task predicts the label by itself, in rows that were
         not used to choose the property (`scan`), but models were not shown to rely on it.

@@ -1,4 +1,7 @@
-"""The attachments of a report: tables and pictures that its page shows on demand, and the files with all of these."""
+"""The attachments of a report: tables and pictures that its page shows on demand.
+
+The files that hold the tables and pictures are listed too.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +50,7 @@ _PAPERS_BESIDE: Mapping[str, tuple[Kind, ...]] = {
 
 
 class _About(NamedTuple):
-    """The title of a picture, its content in one line, and how to read it."""
+    """The title of a picture, one line on its content, and how to read the picture."""
 
     title: str
     about: str
@@ -102,7 +105,7 @@ _SIDES = 2
 
 @dataclass(frozen=True)
 class Attachment:
-    """A table or a picture in the details; exactly one of `table` and `picture` is set.
+    """A table or a picture in the details of the report. Exactly one of `table` and `picture` is set.
 
     `group`: the part of the list of attachments. `about`: one line on the content. `caption`: how to read the content.
     `file`: the path of the file relative to the page, or "" if the content is only in `report.json`. `images`: data
@@ -125,14 +128,17 @@ class Attachment:
 
 
 def attachments(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> tuple[Attachment, ...]:
-    """Return the attachments in the order of their list. `pictures`: the result of `report_pictures`."""
+    """Return the attachments in the order in which the page lists them.
+
+    `pictures`: the result of `report_pictures`.
+    """
     return (*_of_filtering(analysis, inputs, pictures), *_of_models(analysis))
 
 
 def attachments_json(attached: Sequence[Attachment]) -> list[JsonValue]:
-    """Return the attachments in the form that the page's viewer reads; texts are literal and only for `textContent`.
+    """Return the attachments in the form that the page's viewer reads.
 
-    A cell is a text, or a text with the number that it is sorted by.
+    Texts are literal and only for `textContent`. A cell is a text, or a text and the number by which it is sorted.
     """
     return [
         {
@@ -168,7 +174,7 @@ def _uri(picture: Picture) -> str:
 
 
 def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> Iterator[Attachment]:
-    """Yield iterations, statistics of kept and removed rows, and pictures."""
+    """Yield iterations, statistics of kept and removed rows, and pictures of one filtering."""
     for table in listings.ITERATION_TABLE.tables(analysis):
         yield _table(_FILTERING, table, "Rows removed, cut-off score and bias by iteration.")
     for kind, one in _PICTURES.items():
@@ -188,7 +194,7 @@ def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[st
 
 
 def _of_models(analysis: Analysis) -> Iterator[Attachment]:
-    """Yield the tables of accuracies except the table on the page, each with the papers' values."""
+    """Yield the tables of accuracies that are not on the page itself, each with the values from the papers."""
     for kind, about in _TABLES.items():
         for table in all_tables.SHOWN[kind](analysis):
             yield _table(_MODELS, table, about)

@@ -1,4 +1,4 @@
-"""The tables that compare two results: changed accuracies, rows kept in only one result, and other differences."""
+"""The tables that compare two results: changed accuracies, rows that only one result kept, and other differences."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,7 +23,7 @@ _CUES = "Balanced accuracy of the property by itself, where chance is 50 %."
 
 
 def version_tables(compared: VersionComparison, *, most_rows: int = MOST_ROWS) -> tuple[Table, ...]:
-    """Return the tables of one comparison, without empty tables."""
+    """Return the tables of one comparison; tables without rows are left out."""
     return tuple(one for one in _tables(compared, most_rows) if one.rows)
 
 

@@ -1,5 +1,6 @@
-"""The result store: keys, atomic publishing, manifests, locks and the current version of each asset. It knows nothing
-about AFLite.
+"""The result store: keys, atomic publishing, manifests, locks, and the current version of each asset.
+
+This package does not depend on the rest of the project.
 """
 
 from aflite_assets.results.keys import ResultKey

@@ -18,7 +18,7 @@ _NO_PINS = "nothing is pruned there, so pins are not needed"
 
 @dataclass(frozen=True)
 class Pin:
-    """A result that prune keeps. `note`: why it is kept; `pinned`: since when (ISO 8601, UTC)."""
+    """A result that prune keeps. `note`: why the result is kept; `pinned`: when it was pinned (ISO 8601, UTC)."""
 
     asset: str
     partition: str
@@ -29,7 +29,7 @@ class Pin:
 
 
 def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -> list[Pin]:
-    """Keep results until they are unpinned. A result that is pinned already gets the new note.
+    """Keep results until they are unpinned. If a result is already pinned, its note is replaced.
 
     Raises:
         StoreError: the pin cannot be written.

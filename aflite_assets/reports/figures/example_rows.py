@@ -117,7 +117,7 @@ def _shown_input(
 
 
 def shown_image(inputs: Examples, position: int, *, side: int = 96, quality: int = 90) -> dict[str, str | None]:
-    """Return the keys `image` (see `thumbnail_uri`) and `problem` of a row; one of the two values is None."""
+    """Return a dict with a row's `image` (see `thumbnail_uri`) and a `problem`; one of the two values is None."""
     encoded, problem = _image(inputs, position)
     uri = thumbnail_uri(encoded, side=side, quality=quality)
     return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}

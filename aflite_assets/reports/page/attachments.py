@@ -1,6 +1,6 @@
-"""The attachments of a report: tables and pictures that its page shows on demand.
+"""The attachments of a report: tables and pictures that the report page shows on demand.
 
-The files that hold the tables and pictures are listed too.
+An attachment also names the file in which it is stored in full.
 """
 
 import re

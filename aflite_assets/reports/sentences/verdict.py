@@ -159,8 +159,9 @@ class VerdictWords:
         return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if tells else opening
 
     def because(self, *, with_effect: bool = True) -> str:
-        """Return the reasons for the verdict. `with_effect`: also state the effect of filtering if models rely on no
-        shortcut.
+        """Return the reasons for the verdict.
+
+        `with_effect`: state the effect of filtering even if no shortcut was found.
         """
         verdict, bias = self.verdict, self.verdict.evidence.bias
         effect = "" if self.effect is None or not with_effect else f" {self.helps()}."

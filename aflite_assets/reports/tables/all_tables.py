@@ -55,5 +55,5 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
 
 
 def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
-    """Return the tables by name, in the order in which each name has them. Names without a table are left out."""
+    """Return the report's tables by name. Names without a table are left out."""
     return _by_name(make(analysis) for make in SHOWN.values())

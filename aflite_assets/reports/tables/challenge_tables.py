@@ -61,7 +61,7 @@ def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    """Return the column of a part, with a line at its left if another category begins."""
+    """Return the column of a part, with a line at its left if the part is the first one of its category."""
     if one.whole:
         return Column(cells.rows_heading("overall", one.test_rows), line=True)
     name, names = cells.part_name(one), [part.name for part in facts.test_set[one.test_set].parts]

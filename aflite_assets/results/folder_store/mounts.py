@@ -1,6 +1,7 @@
-"""Check from a folder's mount options whether locks work between the machines that share the folder.
+"""Check, from a folder's mount options, whether locks work between the machines that share the folder.
 
-Drafts of one result are in one folder, so two machines may share results only if a lock of one machine stops the other.
+Drafts of one result are in one folder, so two machines may share results only if a lock on one machine also stops the
+other machine.
 """
 
 import re
@@ -30,7 +31,10 @@ class Mount:
 
 
 def lock_problem(folder: Path, *, mounts: Path = _MOUNTS) -> str | None:
-    """Return why locks in a folder do not work between machines; None if they work or no reason is known."""
+    """Return the reason why locks in a folder do not work between machines.
+
+    Return None if the locks work or if no reason against them is known.
+    """
     mount = _mount_of(folder, mounts)
     if mount is None:
         return None
@@ -44,7 +48,7 @@ def lock_problem(folder: Path, *, mounts: Path = _MOUNTS) -> str | None:
 
 
 def _mount_of(folder: Path, mounts: Path) -> Mount | None:
-    """Return the mount that holds a folder, or None if the system has no list of mounts."""
+    """Return the mount that contains a folder, or None if the system has no list of mounts."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -63,5 +67,5 @@ def _mount_of(folder: Path, mounts: Path) -> Mount | None:
 
 
 def _unescaped(field: str) -> str:
-    """Return a path from a list of mounts, in which spaces and similar characters are written as octal numbers."""
+    """Return a path from a list of mounts with octal numbers replaced by spaces and similar characters."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

@@ -1,4 +1,6 @@
-"""Requests to one bucket below one prefix, and errors that explain their failures. Names are relative to the prefix."""
+"""Requests to one bucket below one prefix, and errors that explain failed requests. Names are relative to the
+prefix.
+"""
 
 import hashlib
 import time
@@ -43,12 +45,12 @@ _Read = TypeVar("_Read")
 
 
 class _OtherContentError(LostObjectsError):
-    """An object's content contradicts the checksum that the server stores with it."""
+    """Error raised if an object's content contradicts the checksum that the server stores with it."""
 
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """A small object: its bytes, or None if they contradict the server's checksum, and its ETag."""
+    """A small object: its bytes and its ETag. The bytes are None if they contradict the server's checksum."""
 
     body: bytes
     etag: str
@@ -56,7 +58,7 @@ class StoredRecord:
 
 @dataclass(frozen=True)
 class StoredObject:
-    """An object of a listing: its name, bytes and last change (UTC, by the server's clock)."""
+    """An object in a listing: its name, its size in bytes and its last change (UTC, by the server's clock)."""
 
     name: str
     size: int
@@ -65,7 +67,7 @@ class StoredObject:
 
 @dataclass(frozen=True)
 class UnfinishedUpload:
-    """An upload in parts that was neither finished nor abandoned, with its start (UTC, by the server's clock)."""
+    """An upload in parts that was neither completed nor aborted, with its start (UTC, by the server's clock)."""
 
     name: str
     upload_id: str
@@ -73,7 +75,7 @@ class UnfinishedUpload:
 
 
 def bucket_of(address: StoreAddress) -> "Bucket":
-    """Return the bucket of an address. There is one per process, because creating a client takes time."""
+    """Return the bucket of an address. Each process creates it once, because creating a client takes time."""
     with _making:
         return _bucket(address)
 
@@ -84,10 +86,10 @@ def _bucket(address: StoreAddress) -> "Bucket":
 
 
 class Bucket:
-    """The objects below an address; any number of threads may use it.
+    """The objects below an address. Any number of threads may use it.
 
     Every method raises `StoreUnreachableError` if the server does not answer, `StoreAccessError` if it refuses, and
-    `StoreError` if it answers unlike S3.
+    `StoreError` if it does not answer as S3 does.
     """
 
     def __init__(self, address: StoreAddress) -> None:
@@ -128,7 +130,7 @@ class Bucket:
 
     @property
     def server(self) -> str:
-        """The server's address."""
+        """Address of the server."""
         parts = urlsplit(str(self._client.meta.endpoint_url))
         return f"{parts.scheme}://{parts.netloc}"
 
@@ -157,7 +159,7 @@ class Bucket:
             return StoredRecord(b"", etag)
 
     def exists(self, name: str) -> bool:
-        """Whether there is an object of this name."""
+        """Return True if there is an object of this name."""
         with self._explained(f"looked through: {name}"):
             answer = self._client.list_objects_v2(Bucket=self.address.bucket, Prefix=self._prefix + name, MaxKeys=1)
             return any(each["Key"] == self._prefix + name for each in answer.get("Contents", []))
@@ -168,19 +170,21 @@ class Bucket:
             self._client.put_object(Bucket=self.address.bucket, Key=self._prefix + name, Body=body)
 
     def put_new(self, name: str, body: bytes) -> bool:
-        """Write a small object if there is none. Return whether this body, or an equal one, is there now."""
+        """Write a small object if none exists. Return True if the object now has the content `body`."""
         return self._put_if(name, body, IfNoneMatch="*") or self._holds(name, body)
 
     def put_over(self, name: str, body: bytes, etag: str) -> bool:
-        """Write a small object over the one with this ETag. Return whether this body, or an equal one, is there now."""
+        """Replace a small object if it still has this ETag. Return True if the object now has the content `body`."""
         return self._put_if(name, body, IfMatch=etag) or self._holds(name, body)
 
     def check_conditions(self, name: str, body: bytes) -> None:
-        """Make sure that `name` exists, and that the server refuses to overwrite it if a condition forbids it.
+        """Check that the server does not overwrite the object `name` if a condition forbids this.
+
+        The object is created if it is missing.
 
         Raises:
-            UnsupportedStoreError: the server writes anyway. The object then holds `body`, so use an object that always
-                has it.
+            UnsupportedStoreError: the server overwrites the object anyway. The object then holds `body`, so use an
+                object that always has this content.
         """
         self._put_if(name, body, IfNoneMatch="*")
         for condition in ({"IfNoneMatch": "*"}, {"IfMatch": '"00000000000000000000000000000000"'}):
@@ -192,15 +196,15 @@ class Bucket:
                 )
 
     def upload(self, path: Path, name: str) -> None:
-        """Write an object from a file, in parts if it is large. The object appears only when it is complete."""
+        """Upload a file as an object, in parts if the file is large. The object appears only when it is complete."""
         with self._explained(f"written: {name}"), path.open("rb") as stream:
             self._client.upload_fileobj(stream, self.address.bucket, self._prefix + name, Config=self._transfer)
 
     def download(self, name: str, path: Path) -> str:
-        """Write an object to a file and return its hash (SHA-256, 64 hexadecimal digits).
+        """Download an object to a file and return its hash (SHA-256, 64 hexadecimal digits).
 
         Raises:
-            LostObjectsError: the object does not exist, or has other content than was written.
+            LostObjectsError: the object does not exist, or its content differs from what was written.
             OSError: the file cannot be written.
         """
         with path.open("wb") as stream:
@@ -210,18 +214,18 @@ class Bucket:
         """Return the hash of an object's content, read from the server.
 
         Raises:
-            LostObjectsError: the object does not exist, or has other content than was written.
+            LostObjectsError: the object does not exist, or its content differs from what was written.
         """
         return self._read(name, None)
 
     def objects(self, prefix: str = "") -> Iterator[StoredObject]:
-        """Every object whose name begins with `prefix`, in the order of names."""
+        """Yield every object with a name that begins with `prefix`, in the order of names."""
         for page in self._pages("list_objects_v2", prefix):
             for each in page.get("Contents", []):
                 yield StoredObject(each["Key"].removeprefix(self._prefix), each["Size"], each["LastModified"])
 
     def folders(self, prefix: str = "") -> list[str]:
-        """Return the names between `prefix` and the next slash. `prefix` is empty or ends with a slash."""
+        """Return the parts of names between `prefix` and the next slash. `prefix` is empty or ends with a slash."""
         return [
             each["Prefix"].removeprefix(self._prefix + prefix).removesuffix("/")
             for page in self._pages("list_objects_v2", prefix, Delimiter="/")
@@ -235,9 +239,9 @@ class Bucket:
                 self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name)
 
     def delete_same(self, name: str, etag: str) -> bool:
-        """Remove the object with this ETag, and return whether it is gone.
+        """Remove the object if it still has this ETag, and return whether the object no longer exists.
 
-        A server that ignores conditions of deletes, or does not support them, removes any object of the name.
+        A server that ignores or does not support conditions of deletes removes the object whatever its ETag.
         """
         from botocore.exceptions import ClientError
 
@@ -251,7 +255,7 @@ class Bucket:
         return True
 
     def unfinished_uploads(self) -> Iterator[UnfinishedUpload]:
-        """Every upload in parts that was not finished."""
+        """Yield every upload in parts that was neither completed nor aborted."""
         for page in self._pages("list_multipart_uploads", ""):
             for each in page.get("Uploads", []):
                 yield UnfinishedUpload(each["Key"].removeprefix(self._prefix), each["UploadId"], each["Initiated"])
@@ -277,7 +281,7 @@ class Bucket:
         return self._again(name, lambda: self._stream(name, stream))
 
     def _again(self, name: str, read: Callable[[], _Read]) -> _Read:
-        """Return the result of reading an object. Repeat the read if the connection breaks or a checksum differs."""
+        """Read an object and return the result of `read`. Repeat if the connection breaks or a checksum differs."""
         for further in reversed(range(_DOWNLOADS)):
             try:
                 with self._explained(f"read: {name}"):
@@ -309,12 +313,16 @@ class Bucket:
             yield from pages.paginate(Bucket=self.address.bucket, Prefix=self._prefix + prefix, **options)
 
     def _holds(self, name: str, body: bytes) -> bool:
-        """Whether the server refused because this client's own earlier write succeeded and only its answer was lost."""
+        """Return True if the object has the content `body`.
+
+        If the server has just refused a write, an earlier attempt may have succeeded although the server's answer was
+        lost.
+        """
         there = self.get(name)
         return there is not None and there.body == body
 
     def _put_if(self, name: str, body: bytes, **condition: str) -> bool:
-        """Whether the server wrote the object under a condition."""
+        """Return True if the server wrote the object under a condition."""
         from botocore.exceptions import ClientError
 
         for attempt in range(_TRIES):
@@ -332,7 +340,7 @@ class Bucket:
 
     @contextmanager
     def _explained(self, doing: str, *, passing: tuple[str, ...] = ()) -> Iterator[None]:
-        """Explain the failure of a request. Errors whose code or status is in `passing` are left as they are."""
+        """Explain the failure of a request. Errors with a code or status in `passing` are raised unchanged."""
         from botocore import exceptions as errors
 
         try:

@@ -221,8 +221,8 @@ def crossed_interval(
     lengths = _lengths(*first, *second, groups)
     if not first or not second or len(lengths) != 1 or not lengths[0]:
         raise InvalidInputError(
-            f"the two sides have {len(first)} and {len(second)} trainings, tested on {lengths} rows; give each side at "
-            "least one training, and test all trainings on the same rows"
+            f"the two sides have {len(first)} and {len(second)} training runs, tested on {lengths} rows; give each "
+            "side at least one training run, and test all runs on the same rows"
         )
     codes = group_codes(groups, lengths[0])
     sizes = np.bincount(codes)
@@ -267,8 +267,8 @@ def chosen_interval(
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
         raise InvalidInputError(
-            f"there are {len(trained)} trainings tested on {lengths} rows, and {int(chosen.sum())} rows are chosen; "
-            "give at least one training and one chosen row, and arrays of equal length"
+            f"there are {len(trained)} training runs tested on {lengths} rows, and {int(chosen.sum())} rows are "
+            "chosen; give at least one training run and one chosen row, and arrays of equal length"
         )
     codes = group_codes(groups, len(chosen))
     sizes, chosen_sizes = np.bincount(codes), np.bincount(codes, weights=chosen)
@@ -301,8 +301,8 @@ def contrast_interval(
     fits = counts[0] == counts[1] and counts[2] == counts[3] and all(len(each) == 1 and each[0] for each in lengths)
     if not fits or not min(counts):
         raise InvalidInputError(
-            f"the sides have {counts} trainings on the two test sets, tested on {lengths} rows; give each side at "
-            "least one training, and test all trainings on the same rows of both test sets"
+            f"the sides have {counts} training runs on the two test sets, tested on {lengths} rows; give each "
+            "side at least one training run, and test all runs on the same rows of both test sets"
         )
     codes = [group_codes(some, rows) for some, (rows,) in zip(groups, lengths, strict=True)]
     sizes = [np.bincount(some) for some in codes]
@@ -414,8 +414,8 @@ def separate_interval(
         sizes = np.bincount(codes)
         if not trained or len(lengths) != 1 or len(sizes) < 2:
             raise InvalidInputError(
-                f"one side has {len(trained)} trainings, tested on {lengths} rows in {len(sizes)} groups; give each "
-                "side at least one training and two groups of rows"
+                f"one side has {len(trained)} training runs, tested on {lengths} rows in {len(sizes)} groups; give "
+                "each side at least one training run and two groups of rows"
             )
         found = side(_right_by_group(trained, codes), sizes)
         still = Side(np.zeros_like(found.accuracies), np.zeros_like(found.shifts))

@@ -132,7 +132,7 @@ def forget(result: PublishedResult) -> None:
 def size_problem(name: str, now: int | None, size: int) -> str | None:
     """Return the problem of a file with the size `now` (None for a missing file), or None if the size is right."""
     if now is None:
-        return f"{name} is gone"
+        return f"{name} is missing"
     return None if now == size else f"{name} has {now:,} bytes instead of {size:,}"
 
 
@@ -173,7 +173,7 @@ def _examined(folder: str, name: str, digest: str, size: int, known: Any) -> tup
             _log.info("hashing %s (%.1f GB), which is new or has a new modification time", path, status.st_size / 1e9)
         return (mark, None) if file_sha256(Path(path)) == digest else (wrong, other_content)
     except (FileNotFoundError, NotADirectoryError):
-        return [], f"{name} is gone"
+        return [], f"{name} is missing"
     except OSError as error:
         return [], f"{name} cannot be read ({error.strerror})"
 

@@ -138,7 +138,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice[:100]!r} stands twice in one JSON object")
+        raise ValueError(f"the name {twice[:100]!r} occurs twice in one JSON object")
     return fields
 
 

@@ -69,7 +69,7 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
     try:
         manifest: dict[str, Any] = read_json(path)
     except FileNotFoundError:
-        raise ValueError("is gone") from None
+        raise ValueError("is missing") from None
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror})") from error
     except ValueError as error:

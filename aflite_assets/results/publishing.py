@@ -97,8 +97,9 @@ def explain_full_disk(result: str, home: Path) -> Iterator[None]:
 
 @contextmanager
 def explain_obstacle(home: Path) -> Iterator[None]:
-    """If a file has the path of one of the store's folders, convert the error to an error that names the file. Other
-    errors pass unchanged.
+    """Convert an error to an error that names the path if another file or folder has a path that the store needs.
+
+    Other errors pass unchanged.
     """
     try:
         yield
@@ -107,6 +108,6 @@ def explain_obstacle(home: Path) -> Iterator[None]:
         if error.errno not in _OBSTACLES or not str(named).startswith(f"{home}{os.sep}"):
             raise
         raise StoreError(
-            f"{home.parent.name} of {home.name!r} cannot be stored: {named} is in the way ({error.strerror}); move it "
-            "away and try again"
+            f"{home.parent.name} of {home.name!r} cannot be stored, because another file or folder has the path "
+            f"{named} ({error.strerror}); move it away and try again"
         ) from error

@@ -107,13 +107,16 @@ def _read(path: Path) -> Refresh:
         fields["made"] = tuple(fields["made"])
         refresh = Refresh(path, **fields)
         if refresh.ended.tzinfo is None or refresh.partition != path.parent.name:
-            raise ValueError(f"the record belongs to {refresh.partition!r:.100}, {refresh.ended}")
+            raise ValueError(
+                f"the record names dataset {refresh.partition!r:.100} and time {refresh.ended}; it needs this folder's "
+                "dataset and a time zone"
+            )
         if not all(_is_text_by_text(values) for values in (refresh.keys, refresh.data_versions)):
-            raise ValueError("the keys or data versions are not texts by asset")
+            raise ValueError("`keys` or `data_versions` does not map assets to texts")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
-            f"the record {path} cannot be read ({error}); nothing is pruned until you delete this record, and then its "
-            "results may be pruned"
+            f"the record {path} cannot be read ({error}); `aflite prune` removes nothing until you delete "
+            "this record, and then its results may be removed"
         ) from error
     return refresh
 

@@ -268,7 +268,7 @@ class ResultStore:
                 away = damage is not None and self._set_aside(damage, f"{reader} cannot be computed from it", log)
             if damage is not None:
                 raise StoreError(
-                    f"{reader} was not computed: {name}, which it reads, is damaged ({damage.files}) and was "
+                    f"{reader} was not computed: its input {name} is damaged ({damage.files}) and was "
                     f"{'set aside' if away else 'published again meanwhile'}; materialise {result.asset} again, or "
                     "the whole dataset"
                 )
@@ -405,9 +405,13 @@ class ResultStore:
     def _home(self, asset: str, partition: str) -> Path:
         for name in (asset, partition):
             if not NAME.fullmatch(name):
-                raise StoreError(f"{name!r} cannot name a result; use lower-case letters, digits and underscores")
+                raise StoreError(
+                    f"{name!r} cannot be the name of a result; use lower-case letters, digits and underscores"
+                )
         if asset in RESERVED:
-            raise StoreError(f"{asset!r} cannot name an asset: the store keeps its own records there")
+            raise StoreError(
+                f"{asset!r} cannot be the name of an asset, because the store uses this name for its records"
+            )
         return self.root / asset / partition
 
     def _name(self, path: Path) -> str:
@@ -443,7 +447,7 @@ class ResultStore:
         how = self.backend.set_aside(result)
         place = f"{self.place}/{self._name(result.folder)}"
         if how is None:
-            _log.info("%s was mended or published again meanwhile, so it is kept", place)
+            _log.info("%s was repaired or published again meanwhile, so it is kept", place)
             return False
         line = f"{place} is damaged ({damage.files}): {how}; {then}"
         _log.warning("%s", line)

@@ -91,7 +91,7 @@ class FolderBackend:
         """
         if look is not Look.LISTED:
             return find_damage(result)
-        return None if (result.folder / MANIFEST).is_file() else Damage(result, (f"{MANIFEST} is gone",))
+        return None if (result.folder / MANIFEST).is_file() else Damage(result, (f"{MANIFEST} is missing",))
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
         """Return the function `find_damage`. `deep`: also hash files that look unchanged."""

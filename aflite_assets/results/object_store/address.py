@@ -55,9 +55,13 @@ def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> 
     """
     example = "write s3://bucket/prefix"
     if "@" in text:  # what stands before it may be a password, so it is not repeated
-        raise InvalidInputError(f"{named} has a user; {example}, and give credentials in the way of AWS's tools")
+        raise InvalidInputError(
+            f"{named} contains a user; {example}, and give credentials as AWS's own tools expect them"
+        )
     if "?" in text or "#" in text:
-        raise InvalidInputError(f"{named} has a query or a fragment; {example}, and end the address with the prefix")
+        raise InvalidInputError(
+            f"{named} contains a query or a fragment; {example}, and end the address with the prefix"
+        )
     if not text.startswith(SCHEME):
         raise InvalidInputError(
             f"{named} is {shown_value(text)}, which is not an address of an object store; {example}"

@@ -121,9 +121,9 @@ class Bucket:
                 f"{address} cannot be used: {error}; correct the settings for AWS's tools (AWS_PROFILE, AWS_REGION)"
             ) from error
         except ValueError:  # names the server's address, which may hold a password
-            raise StoreAccessError(_bad_server(address, "cannot be one")) from None
+            raise StoreAccessError(_bad_server(address, "is not valid")) from None
         if "@" in self.server:
-            raise StoreAccessError(_bad_server(address, "has a user"))
+            raise StoreAccessError(_bad_server(address, "contains a user"))
         self._transfer = TransferConfig(
             multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=4
         )
@@ -391,14 +391,14 @@ class Bucket:
                 f"{failed}; use a server that supports conditional writes, as S3 does, or a folder"
             )
         return StoreError(
-            f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 does not answer this"
+            f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 never gives this answer"
         )
 
 
 def _bad_server(address: StoreAddress, why: str) -> str:
     return (
         f"{address} cannot be used: the server's address in AWS's settings (endpoint_url of the profile) {why}; "
-        "give the plain start of an address, and credentials in the way of AWS's tools"
+        "give only scheme, host and port, and give credentials as AWS's own tools expect them"
     )
 
 

@@ -69,8 +69,8 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
     wrong = lost_files(bucket, place, manifest)
     if wrong:
         raise StoreError(
-            f"{bucket.address}/{place} was not published: some files did not arrive whole ({'; '.join(wrong)}); try "
-            "again"
+            f"{bucket.address}/{place} was not published: some files were not uploaded completely "
+            f"({'; '.join(wrong)}); try again"
         )
     if bucket.put_new(f"{place}/{MANIFEST}", body):
         return body

@@ -59,7 +59,7 @@ class FilterRow(IterationRow):
 
 def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     """Return the iterations of one filtering, in order."""
-    stored = ITERATIONS.schema.names[1:-2]  # without what is computed here
+    stored = ITERATIONS.schema.names[1:-2]  # without the columns that are computed here
     rows = filtered.iterations.select(stored).sort_by("iteration").to_pylist()
     shares = _class_shares(filtered, [row["iteration"] for row in rows], 1).max(axis=1, initial=0)
     deviations = guessing_deviation(shares, np.array([row["rows_in"] for row in rows]))
@@ -102,13 +102,15 @@ def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) ->
     labels = pool["label"].to_numpy()
     removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
     counts = np.zeros((len(iterations) + 1, max(classes, int(labels.max(initial=0)) + 1)), np.int64)
-    np.add.at(counts, (np.searchsorted(iterations, removed_in, side="right"), labels), 1)  # of how many it entered
+    np.add.at(
+        counts, (np.searchsorted(iterations, removed_in, side="right"), labels), 1
+    )  # counted up to the iteration of its removal
     entered = counts[::-1].cumsum(axis=0)[::-1][1:]
     return entered / np.maximum(entered.sum(axis=1, keepdims=True), 1)
 
 
 BINS = 20
-"""Bins of width 0.05; the last one includes 1."""
+"""Number of bins of predictability, each of width 0.05; the last bin includes 1."""
 
 
 def bin_edges(bins: int = BINS) -> np.ndarray:

@@ -21,22 +21,20 @@ import numpy as np
 from aflite_assets.errors import InvalidInputError
 
 LOWER_QUARTILE = 0.25
-"""Quantile at which an estimated variance between trainings is assumed to lie in its distribution, for the degrees of
-freedom.
-
-With few degrees of freedom, the estimates in Satterthwaite's formula are often far too small by chance. At the worst
-ratio of variances, 13 % of null effects are then reported as effects with two trainings per side, and 8 % with three
-(normal data). With the variance at its upper bound, in this formula alone, the rate is 6 %.
+"""Quantile at which an estimated variance between training runs is assumed to lie, for the degrees of freedom. With few
+degrees of freedom, the estimates in Satterthwaite's formula are often far too small by chance. At the worst ratio of
+variances, 13 % of null effects are then reported as effects with two training runs per side, and 8 % with three (normal
+data). If the formula uses the variance's upper bound instead, the rate is 6 %.
 """
 
 CONFIDENCE = 0.95
 _NORMAL_QUANTILE_975 = 1.959963984540054
 LEAST_DEGREES = 1e-3
-"""Least degrees of freedom, used if groups are so unequal that one holds nearly all rows."""
+"""Least degrees of freedom, used if group sizes are so unequal that one group holds nearly all rows."""
 
 Trainings = Sequence[np.ndarray]
-"""One array per training, over the same test rows: bool for right or wrong, or the share of several trainings that were
-right, in [0, 1].
+"""One array per training run, over the same test rows: bool (correct or wrong), or the share of several runs that were
+correct, in [0, 1].
 """
 
 
@@ -70,7 +68,7 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
     centre = accuracy + z2 / (2 * rows)
     half = z * math.sqrt(accuracy * (1 - accuracy) / rows + z2 / (4 * rows**2))
     scale = 1 + z2 / rows
-    # rounding must not push a bound past the share itself at 0 and 1
+    # At 0 and 1, rounding must not move a bound past the share itself.
     return Interval(min(accuracy, max(0.0, (centre - half) / scale)), max(accuracy, min(1.0, (centre + half) / scale)))
 
 
@@ -346,9 +344,9 @@ def _from_spread(
 
     error, degrees = float(np.sqrt(spread.variance)), float(spread.degrees_of_freedom)
     half = upper_quantile(degrees, confidence) * error
-    if error == 0:  # in no group do the sides differ: a share of up to this may still differ (the rule of three)
+    if error == 0:  # the sides agree in all groups, but may differ in up to this share (rule of three)
         half = -math.log((1 - confidence) / 2) / effective
-    # sums over trainings in another order would tell equal differences apart
+    # sums in another order would make equal differences unequal
     difference = round(float(first.accuracies.mean() - second.accuracies.mean()), 12)
     p_value = 2 * float(stdtr(degrees, -abs(difference) / error)) if error > 0 else float(difference == 0)
     low, high = (100 * min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))

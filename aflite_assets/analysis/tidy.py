@@ -18,7 +18,7 @@ from pydantic_core import to_jsonable_python
 from aflite_assets.errors import DataError, InvalidInputError
 
 SCHEMA_VERSION = 1
-"""Version that increases when a column changes its meaning or type or is deleted; new columns and tables do not change
+"""Version that increases if a column is deleted or changes its meaning or type. New columns and tables do not change
 it.
 """
 

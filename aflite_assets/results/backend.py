@@ -37,9 +37,9 @@ class Backend(Protocol):
     """
 
     keeps_copies: ClassVar[bool]
-    """Whether files on this machine are copies of what lies elsewhere."""
+    """True if files on this machine are copies of objects in another location."""
     format_seconds: ClassVar[float]
-    """So long a format that was right is not looked at again."""
+    """Seconds for which a store's format is not checked again after it was found correct."""
 
     @property
     def root(self) -> Path:

@@ -28,13 +28,17 @@ from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _SEEN = ".seen"
 _WRONG = "other content"
-"""Stands at the end of a note of a file that was hashed and is damaged, so that it is not hashed at every look."""
+"""Last value in the `.seen` record of a file that was hashed and found damaged, so that the file is not hashed in every
+check.
+"""
 _READ_SUFFIXES = frozenset({".csv", ".json", ".npy", ".parquet", ".safetensors"})
-"""Kinds of files that stages read; hidden files are none, such as those that other systems put beside each file."""
+"""Suffixes of files that stages read. Hidden files are excluded, such as those that other systems put next to each
+file.
+"""
 _LARGE = 1 << 30
-"""Hashing a file of so many bytes takes seconds, so it is logged."""
+"""Size in bytes from which hashing a file takes seconds and is therefore logged."""
 _unwritten: dict[Path, dict[str, Any]] = {}
-"""Notes that could not be written, by their paths."""
+"""Contents of `.seen` files that could not be written, by path."""
 _log = logging.getLogger(__name__)
 Own = Callable[[PublishedResult], tuple[str, ...] | None]
 
@@ -125,7 +129,9 @@ def forget(result: PublishedResult) -> None:
     """Remove the record of the last check of a folder that no longer exists."""
     path = _seen_file(result)
     _unwritten.pop(path, None)
-    with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):  # one that is no file counts as none
+    with suppress(
+        FileNotFoundError, NotADirectoryError, IsADirectoryError
+    ):  # a folder at this path counts as no record
         path.unlink()
 
 
@@ -206,7 +212,7 @@ def _read_seen(result: PublishedResult) -> dict[str, Any]:
         return _unwritten[path]
     try:
         seen = read_json(path)
-    except (OSError, ValueError):  # an unreadable note counts as none: the files are hashed
+    except (OSError, ValueError):  # an unreadable record counts as missing, so the files are hashed
         return {}
     return seen if isinstance(seen, dict) else {}
 
@@ -217,6 +223,6 @@ def _write_seen(result: PublishedResult, marks: dict[str, Any]) -> None:
         path.parent.mkdir(exist_ok=True)
         write_json(path, marks)
         _unwritten.pop(path, None)
-    except OSError as error:  # a full disk or a store that may only be read
+    except OSError as error:  # a full disk or a read-only store
         _unwritten[path] = marks
         _log.debug("%s was not written: %s", path, error)

@@ -58,7 +58,7 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
             else:
                 busy.add(home)
         yield from _half_fetched(home, fix)
-    # What is damaged in an object store is found by every run until it is withdrawn.
+    # In an object store, every run finds a damaged result until the doctor removes it.
     first = f"run `aflite doctor{' --deep' if deep else ''} --fix`, then " if store.keeps_copies and not fix else ""
     for asset, partition, home in store.partitions():
         if home in busy:

@@ -20,22 +20,24 @@ from aflite_assets.paths import cache_folder
 
 _BLOCK = 1 << 20
 _RACY_NS = 2_000_000_000
-"""A file changed this shortly before it was looked at may change again and show the same times."""
+"""Nanoseconds. A file that changed less than this before a check may change again and have the same times."""
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS hashes (path BLOB PRIMARY KEY, mark TEXT NOT NULL, sha256 TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS looks (path BLOB PRIMARY KEY, mark TEXT NOT NULL, since REAL NOT NULL)",
 )
 _AT_ONCE = 500
-"""SQLite takes so many values in one statement whatever its version."""
+"""Number of values in one statement that every version of SQLite accepts."""
 
 _Answer = TypeVar("_Answer")
 _log = logging.getLogger(__name__)
 _unusable: set[Path] = set()
-"""Databases that were complained about."""
+"""Databases for which a warning was already logged."""
 
 _begun: dict[tuple[Path, "FileMark"], tuple[Any, int]] = {}
-"""Progress of hashing files larger than a budget: the hash and how many bytes are in it."""
+"""Progress of hashing files that are larger than `most_bytes`: the hash object, and the number of bytes hashed so
+far.
+"""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 MOST_JSON = 64 << 20
-"""Bytes of the largest JSON file of a store that is read or written."""
+"""Largest size in bytes of a store's JSON file that is read or written."""
 _BLOCK = 1 << 20
 
 

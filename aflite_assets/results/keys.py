@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DIGEST = re.compile(r"[0-9a-f]{20}")
-"""Digest that names a result's folder."""
+"""Pattern of the digest that is the name of a result's folder."""
 
 
 @dataclass(frozen=True)

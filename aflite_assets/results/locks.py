@@ -207,7 +207,7 @@ def _shared(result: PublishedResult) -> Iterator[None]:
         raise StoreError(gone) from None
     try:
         fcntl.flock(opened, fcntl.LOCK_SH)
-        # Prune may have moved it away after it was opened and before it was marked.
+        # Prune may have moved the folder away between opening and marking it.
         if not result.path.is_dir() or os.fstat(opened).st_ino != result.path.stat().st_ino:
             raise StoreError(gone)
         yield

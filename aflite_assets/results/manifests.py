@@ -25,7 +25,7 @@ from aflite_assets.results.keys import ResultKey, is_digest
 HASH = "manifest_sha256"
 """Field of a manifest with the hash of all its other fields."""
 _HASH_BYTES = 200
-"""At least what the hash and its name add to a manifest."""
+"""Upper limit of the bytes that the hash and its name add to a manifest."""
 _CONTRADICTION = "contradicts itself"
 _LIBRARIES = (
     "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
@@ -106,7 +106,7 @@ def _seal_problem(manifest: Any) -> str | None:
         return "has no hash"
     try:
         own_hash = manifest_hash(manifest)
-    except (ValueError, RecursionError):  # an infinite number, which no manifest that was published holds
+    except (ValueError, RecursionError):  # an infinite number, which no published manifest contains
         return "was changed after it was published"
     return None if manifest[HASH] == own_hash else "was changed after it was published"
 

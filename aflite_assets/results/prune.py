@@ -25,15 +25,17 @@ from aflite_assets.results.refresh_records import newest_distinct, read_refreshe
 from aflite_assets.results.store import ResultStore
 
 KEEP = 3
-"""Refreshes of a dataset that are kept by default."""
+"""Number of refreshes of a dataset that are kept by default."""
 LEFTOVERS = timedelta(days=7)
-"""So long an unfinished writer may come back, and a damaged folder is kept to be looked at."""
+"""Time for which unfinished work is kept because its writer may resume, and for which a damaged folder is kept for
+examination.
+"""
 TRASH = ".trash"
 CURRENT, REFRESHED, MADE_FROM = "current", "used by refreshes that are kept", "needed by these"
 PINNED, READ, WRITTEN = "pinned", "being read", "being written"
 YOUNG, PARTS = "newer than the given age", "parts of these"
 REASONS = (CURRENT, REFRESHED, MADE_FROM, PINNED, READ, WRITTEN, YOUNG, PARTS)
-"""Why results stay, in words, most important first."""
+"""Reasons why results are kept, in words, the most important reason first."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +261,7 @@ class _Dataset:
             for result in each.values():
                 versions[asset, result.data_version].append(result)
         waiting = []
-        # Refreshes and current results first: an input that is one of them needs no second result with its content.
+        # Refreshes and current results come first: an input among them needs no second result with the same content.
         for asset, key, reason in self._roots(results):
             if key in results.get(asset, {}):
                 waiting.append(results[asset][key])
@@ -268,7 +270,7 @@ class _Dataset:
             for asset, version in waiting.pop().manifest["made_from"]["inputs"].items():
                 made = versions.get((asset, version), [])
                 if made and not any(result.key in needed[asset] for result in made):
-                    # Of several with this content, the one whose own inputs add least.
+                    # Of several results with this content, keep the one that needs the fewest further inputs.
                     chosen = min(made, key=lambda result: len(_missing(result, needed, versions)))
                     needed[asset][chosen.key] = MADE_FROM
                     waiting.append(chosen)
@@ -322,13 +324,13 @@ class _Dataset:
 
     def _prune_parts(self, asset: str, pruned: Pruned) -> None:
         lost = self._lost(asset)
-        if lost is not None:  # made again, it is put together from its parts
+        if lost is not None:  # it will be computed again from its parts
             pruned.damaged.append(f"parts of {asset} of {self.partition}: {lost}; materialise it again, then prune")
             return
         gone = {folder.path for folder in pruned.removed}
         stay = [result for result in self._readable(asset, parts=False).values() if result.path not in gone]
         named = {part["key"] for result in stay for part in result.manifest["parts"].values()}
-        # A learning curve's samples are parts that no data version may depend on; the result that used them says so.
+        # A learning curve's samples are parts that only the result's provenance names, not its data version.
         named |= {
             key for result in stay for key in result.manifest.get("provenance", {}).get("learning_curve", {}).values()
         }

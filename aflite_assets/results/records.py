@@ -11,7 +11,9 @@ from aflite_assets.results.manifests import load_manifest
 
 MANIFEST = "manifest.json"
 DAMAGED, WORK = ".damaged", ".work"
-"""Folders beside results: those that no longer held what was published, and what unfinished writers left."""
+"""Folders next to results: results with content that differs from what was published, and files of unfinished
+writers.
+"""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def _read(path: Path, data_version: str) -> str | None:
         content = read_json(path)
         text, digest = content["value"], content["sha256"]
         sound = content["data_version"] == data_version and _sha256(text) == digest
-        json.loads(text)  # may hold NaN, which a record of the store may not
+        json.loads(text)  # may contain NaN, unlike other JSON files of the store
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return str(text) if sound else None

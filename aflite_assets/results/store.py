@@ -43,16 +43,16 @@ from aflite_assets.results.records import DAMAGED as DAMAGED
 from aflite_assets.results.records import MANIFEST, WORK, PublishedResult
 
 FORMAT = 2
-"""Version of folders, manifests and keys; a store of another one is refused."""
+"""Version of folders, manifests and keys. A store of another version is refused."""
 CURRENT, FORMAT_FILE = "current.json", "format.json"
 RESERVED = ("refreshes", "pins")
 NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 _FORMAT_BODY = (json.dumps({"format": FORMAT}) + "\n").encode()
 _MOST_SHOWN = 100
-"""Characters of a damaged file's content in a message."""
+"""Largest number of characters of a damaged file's content in a message."""
 _log = logging.getLogger(__name__)
 _format_seen: dict["ResultStore", float] = {}
-"""When the format of a store was last right, by the clock of this process."""
+"""Time, by this process's clock, at which a store's format was last found correct."""
 
 
 Summary = Mapping[str, Any]
@@ -230,7 +230,7 @@ class ResultStore:
             existing, damage = self._reusable(asset, partition, home / key.digest, then, log)
             result = existing or self._publish(asset, partition, key, home / key.digest, write, log)
             self._make_current(result, asked, log)
-            shutil.rmtree(home / WORK, ignore_errors=True)  # what writers of other keys left unfinished
+            shutil.rmtree(home / WORK, ignore_errors=True)  # unfinished work of writers of other keys
         return StoredResult(result, cached=existing is not None, damage=damage)
 
     def get_or_create_part(
@@ -264,7 +264,7 @@ class ResultStore:
                 continue
             name = f"{result.asset} of {result.partition!r}"
             with self._locked(self._home(result.asset, result.partition)):
-                damage = self.backend.damage(result, Look.READ)  # another process may have mended it while we waited
+                damage = self.backend.damage(result, Look.READ)  # another process may have repaired it meanwhile
                 away = damage is not None and self._set_aside(damage, f"{reader} cannot be computed from it", log)
             if damage is not None:
                 raise StoreError(
@@ -322,10 +322,9 @@ class ResultStore:
         return self.root / ".locks"
 
     def check_format(self) -> None:
-        """Raise an error if the store has another format than this version's, or if its format cannot be read.
+        """Raise StoreError if the store's format cannot be read or differs from this version's format.
 
-        Raises:
-            StoreError: the message names both versions, or the content of `format.json`.
+        The message names both versions, or the content of `format.json`.
         """
         if time.monotonic() - _format_seen.get(self, -math.inf) < self.backend.format_seconds:
             return
@@ -360,10 +359,7 @@ class ResultStore:
         return {partition for _, partition, _ in self.partitions()}
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
-        """Yield every result, or every part, of an asset's partition.
-
-        Damaged results are included if their manifest can be read.
-        """
+        """Yield every result, or every part, of an asset's partition. Results without a manifest are left out."""
         home = self._home(asset, partition)
         place = home / "parts" if parts else home
         for key in self.backend.folders(f"{self._name(place)}/"):
@@ -458,7 +454,7 @@ class ResultStore:
         self, asset: str, partition: str, key: ResultKey, target: Path, write: Write, log: Log
     ) -> PublishedResult:
         work = self._home(asset, partition) / WORK / key.digest
-        # It stays where publishing fails, so that the work is not done again.
+        # If publishing fails, the folder remains, so that the work is not repeated.
         ready = work / "ready" / key.digest
         if self._can_be_published(asset, partition, ready):
             log(f"{asset} of {partition!r} was computed before but not published: {ready} is published now")

@@ -143,7 +143,7 @@ def test_what_is_in_the_way_of_the_store_is_named(store: ResultStore, place: str
         obstacle.write_text("in the way")
     with pytest.raises(
         StoreError,
-        match=rf"raw_dataset of 'digits' cannot be stored, because .* has the path {obstacle}.* \(.*\); move it away and",
+        match=rf"raw_dataset of 'digits' cannot be stored, because .* has the path {obstacle}.* \(.*\); move it away",
     ):
         store.get_or_create("raw_dataset", "digits", key(a=1), with_part)
 

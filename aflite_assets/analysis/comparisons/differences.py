@@ -214,7 +214,7 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
                 "took part in the filter": test_set.pooled,
                 "collected adversarially": test_set.collected == "adversarially",
                 "few filter runs": 0 < len(set(data.filter_runs.values())) < FEWEST_RUNS,
-                # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
+                # the filter chose these test rows and the train rows, so a gain only shows that both are alike
                 "chosen by the filter": place.tested_on == "filtered",
             }
             bar = barred or next((name for name, holds in bars.items() if holds), None)

@@ -21,7 +21,7 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
 _CHANGES: Mapping[str, Change] = {"random": "fewer train rows", "filtered": "which train rows"}
-"""Names of changes by the train set that they lead to; the change to random_matched is "class sizes"."""
+"""Name of a change in a fall, by the train set after the change; the change to `random_matched` is "class sizes"."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,9 @@ class FallTerm:
 
 FALLS = TidyTable("falls", FallTerm)
 Fall = tuple[FallTerm, ...]
-"""The terms of one evaluator on one test set, from full on all rows to filtered on its own filtered test rows."""
+"""The terms of one fall of one evaluator on one test set, from `full` on all rows to `filtered` on its filtered test
+rows.
+"""
 
 
 def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
@@ -94,7 +96,7 @@ def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: Te
     trained = {name: trained_right(data, evaluator, name, representation, test_set) for name in path}
     kept = {name: [right[rows] for right in each] for name, each in trained.items()}
     groups = None if test_set.groups is None else test_set.groups[rows]
-    confidence = 1 - (1 - CONFIDENCE) / (len(path) - (not chosen))  # of as many changes as there are
+    confidence = 1 - (1 - CONFIDENCE) / (len(path) - (not chosen))  # Bonferroni, for the number of changes
     yield FallTerm(**where, change="start", after="full", accuracy=_mean(trained["full"]))
     if chosen:
         full = trained["full"] if rows.any() else []
@@ -113,8 +115,8 @@ def _mean(trained: list[np.ndarray]) -> float | None:
 
 
 ALIKE = 0.99
-"""Two paired sets count as alike for an evaluator if at least this share of their rows is right on both or wrong on
-both.
+"""Least share of rows on which an evaluator must be correct on both or wrong on both of two paired sets, so that the
+sets count as alike.
 """
 
 
@@ -195,7 +197,7 @@ def _is_alike(one: TestSet, other: TestSet, first: Sequence[np.ndarray], second:
 
 
 Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]
-"""Correct answers of each training on the rows of a test set, with the gold labels and the groups."""
+"""Correct predictions of each training run on the rows of a test set, with the gold labels and the groups."""
 
 
 def fall_interval(natural: Asked, challenge: Asked) -> CrossedInterval:

@@ -27,13 +27,13 @@ from aflite_assets.analysis.tidy import record_of
 from aflite_assets.scan.cues import ALL_TOGETHER, UNSEEN, ScanFacts
 
 _GIVES_AWAY = 0.9
-"""A cue may be a shortcut if at least this share of its rows has one class."""
+"""Least share of a cue's rows with the same class, so that the cue may be a shortcut."""
 
 _SEEN = 0.05
-"""Difference in points below which the mean over rows and the mean over gold labels are printed alike."""
+"""Difference in points below which the mean over rows and the mean over gold labels are printed as the same number."""
 
 _LEAST_MOVE = 0.05
-"""A class whose share of the train rows changes by less than this is not named."""
+"""Least change in a class's share of the train rows, so that the class is named."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class _Trained:
         if test is None or not len(test.row_ids) or not all(sides := self.sides(against, test)):
             return None
         claim, lacks = claim_on(*sides, test, whole_set(test)), lacking(*sides, test.groups)
-        assert claim.interval is not None  # there are trainings and rows
+        assert claim.interval is not None  # there are training runs and rows
         assert claim.estimate is not None
         by_label = abs(claim.estimate.difference - claim.interval.difference) >= _SEEN
         return StatedDifference(self.evaluator, against, test.name, claim.estimate, lacks, by_label)

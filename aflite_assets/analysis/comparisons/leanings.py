@@ -93,13 +93,13 @@ def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
     )
     own: dict[str, Any] = {"carriers": found.carriers, "evaluator": evaluator, "p_value": None, "why": why}
     if own_p is not None and own_p <= p_value:
-        assert found.pull is not None  # or there would be no p-value
+        assert found.pull is not None  # there is a p-value
         assert found.untied is not None
         own |= {"evaluator": of.evaluator, "p_value": min(1.0, tests * own_p), "why": None}
         own |= {"pull": found.pull.difference, "untied": found.untied.difference}
         return record_of(PropertyLeaning, of.of, found.pull, **own)
     if elsewhere:
-        assert lost is not None  # a set gave the p-value
+        assert lost is not None  # the p-value is from a constructed set
         own |= {"fallen_on": test_set, "fall": lost.points, "fall_of": lost.of, "why": None}
         own |= {"p_value": min(1.0, tests * p_value)}
     return record_of(PropertyLeaning, of.of, **own)

@@ -17,13 +17,13 @@ from aflite_assets.analysis.scores.accuracy import gold_margins, trained_right
 from aflite_assets.analysis.scores.subsets import headline_set
 
 BINS = 10
-"""Bins of difficulty per class; each holds the same number of challenge rows."""
+"""Number of bins of difficulty per class. Each bin holds the same number of challenge rows."""
 
 FEWEST_IN_STRATUM = 5
-"""Fewest natural rows with which a stratum (a class and bin of difficulty) is compared."""
+"""Least number of natural rows in a stratum (a class and a bin of difficulty), so that the stratum is compared."""
 
 LEAST_OVERLAP = 0.8
-"""Least share of the challenge set in strata with enough natural rows; each gold label weighs the same."""
+"""Least share of the challenge set in strata with enough natural rows, if each gold label has the same weight."""
 
 
 def natural_contrast(data: BenchmarkData, place: Place, against: str, here: TestSet) -> CrossedInterval | None:

@@ -16,7 +16,7 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.p_values import holm
 
 LEAST_SHARE = 0.01
-"""A cue is named if at least this share of the removed rows carries it."""
+"""Least share of the removed rows that must carry a cue, so that the cue is named."""
 
 OF_ITS_QUESTION = "of its question"
 """Suffix in the value of a length if the length is an answer's rank among the answers of its question."""

@@ -88,7 +88,9 @@ class SampleCurve:
 
 
 NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
-"""Number of samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
+"""Number of samples larger than the chosen sample after which growth ends. With two, a single bad training run does not
+end the growth.
+"""
 
 
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:

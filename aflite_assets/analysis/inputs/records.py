@@ -265,8 +265,8 @@ class RankingPair:
 
 
 LeaningSet = Literal["tied", "independent"]
-"""Random rows, which keep the tie, or as many rows of each class among which the property is not associated with any
-class.
+""""tied": random rows. "independent": as many rows of each class, chosen so that the property is not associated with
+any class.
 """
 
 DRAWN = pa.schema([("candidate", pa.int64()), ("name", pa.string()), ("training", pa.int64()), ("row_id", pa.int64())])
@@ -374,7 +374,7 @@ class Forgettables:
 
 
 NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
-"""The empty record for a report whose file names no weak model."""
+"""The empty record for a report without weak models."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

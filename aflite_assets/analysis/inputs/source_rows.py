@@ -21,8 +21,8 @@ SOURCE_PLACES = pa.schema(
     }
 )
 ANSWER_PLACES = pa.schema([*SOURCE_PLACES, ("source_question", pa.string()), ("source_answer", pa.int64())])
-"""Further columns for rows that are answers: the source's id of the question (or its number) and the answer's number,
-from 1.
+"""Further columns for rows that are answers: the question's id or number in the source, and the answer's number from
+1.
 """
 
 

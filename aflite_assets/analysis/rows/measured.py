@@ -16,12 +16,12 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import word_counts
 
 DRAWS = 10
-"""Number of random sets of rows whose lengths are compared."""
+"""Number of random sets of rows for the comparison of text lengths."""
 
 _MOST_PLACES = 40
 
 _SHOWN = 0.995
-"""Share of the texts that have a bin for their length; longer texts share the last bin."""
+"""Share of the texts that have a bin for their length; all longer texts share the last bin."""
 
 _Side = Literal["kept", "removed"]
 _TestedOn = Literal["full", "filtered"]

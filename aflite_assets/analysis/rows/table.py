@@ -20,10 +20,14 @@ from aflite_assets.data.synthetic.circles import list_column
 ROWS_FILE = "rows.parquet"
 
 PVI_FILE = "pvi.parquet"
-"""File of the PVI of rows of every natural test set; it exists if an evaluator gives probabilities."""
+"""File with the pointwise V-information of rows of every natural test set; it exists if an evaluator gives
+probabilities.
+"""
 
 DATA_MAPS_FOLDER = "data_maps"
-"""Folder of data maps, `<representation>.<evaluator>.parquet`; it exists if an evaluator records its training."""
+"""Folder of the files `<representation>.<evaluator>.parquet` with data maps, for evaluators that record their
+training.
+"""
 
 ROW_FACTS = pa.schema(
     [
@@ -38,12 +42,11 @@ ROW_FACTS = pa.schema(
     ]
 )
 """Facts about the rows of one filtering beyond its outcome; all but the first are null if nothing is stored.
-
 `predictability_by_iteration`: a value in [0, 1] per iteration that the row entered, null before it was first held out.
 `predicted_instead`: the wrong classes that classifiers predicted most often, with their shares of the row's held-out
 predictions. `nearest_kept`: the row id of the most similar kept row of another class, with the similarity in [-1, 1].
-`suggested_label`: the likely right class of a suspected label error; `suggested_probability`: its probability in [0, 1]
-by models that had not seen the row.
+`suggested_label`: the likely correct class of a row with a suspected label error; `suggested_probability`: the
+probability of this class, in [0, 1], by models that were not trained on the row.
 """
 
 INFORMATION = pa.schema(
@@ -56,7 +59,9 @@ INFORMATION = pa.schema(
         ("seeds", pa.int64()),
     ]
 )
-"""Pointwise V-information of natural test rows in bits, averaged over `seeds`; null for a class without train rows."""
+"""Columns of the pointwise V-information of natural test rows in bits, averaged over `seeds`; null for a class without
+train rows.
+"""
 
 _OUTCOME = {
     "kept": pa.bool_(),
@@ -65,10 +70,10 @@ _OUTCOME = {
     "label_probability": pa.float32(),
 }
 _LEARNT = {"forgotten": "forgetting_events", "right": "right", "presentations": "presentations"}
-"""Columns about trainings of weak models, from the columns of `LearntRows.counts` that they hold."""
+"""Columns on training runs of weak models, by the columns of `LearntRows.counts` with the same content."""
 
 _CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
-"""Columns of class numbers, or of lists of them, that are published as names."""
+"""Columns of class numbers, or of lists of class numbers, that are published as class names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +227,8 @@ PREDICTIONS = pa.schema(
         ("correct", pa.float64()),
     ]
 )
-"""Every finished training on every `test_row`; `correct` is 0 or 1 for a row, and for a question its credit in [0,
-1].
+"""Every finished training run on every `test_row`; `correct` is 0 or 1 for a row, and the credit in [0, 1] for a
+question.
 """
 
 
@@ -233,7 +238,7 @@ def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folde
     `tested` has the rows of each test set. Raises DataError if predictions do not match the rows of their test set.
     """
     keys = {one.name: pa.array([f"{one.name}/{row}" for row in one.row_ids], pa.string()) for one in data.test_sets}
-    trained = chain(data.forgettables.cells, data.cells)  # a training of a second phase may be in both
+    trained = chain(data.forgettables.cells, data.cells)  # a training run of a second phase may be in both
     cells = {(one.evaluator, one.train_set, one.representation, one.seed): one for one in trained}
     with pq.ParquetWriter(folder / TEST_ROWS_FILE, TEST_ROWS, compression="zstd") as writer:
         for test_set in data.test_sets:

@@ -16,12 +16,12 @@ from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, Verdict
 
 WIDEST = 5.0
-"""Widest interval of the starting bias over chance, in points: nothing is concluded from a wider one that begins near
-chance.
+"""Widest interval of the starting bias minus chance, in points. A wider interval that begins near chance allows no
+conclusion.
 """
 
 LEAST = 2.0
-"""Least starting bias over chance, in points: one that is significantly smaller counts as none."""
+"""Least starting bias minus chance, in points. A bias that is significantly smaller counts as none."""
 
 Code = Literal[
     "shortcut_found_helps",
@@ -37,19 +37,19 @@ Code = Literal[
     "nothing_found",
     "cannot_tell",
 ]
-"""Codes of verdicts, the most informative one first."""
+"""Codes of verdicts, the most informative code first."""
 
 LEAST_SKILL = 0.2
-"""For an easy task, the least lower end of the best evaluator's skill."""
+"""Least lower bound of the best evaluator's skill, so that a task counts as easy."""
 
 MOST_BY_PROPERTY = 0.8
-"""For an easy task, the largest share of that skill that one property may reach by itself."""
+"""Largest share of the best evaluator's skill that a single property may reach, so that a task counts as easy."""
 
 Effect = Literal["helps", "mixed", "harms"]
 
 _SETTLED = -1.0
-"""Lower limit in points: a challenge set with a simultaneous interval that reaches below it is not settled, whatever
-the other sets show.
+"""Limit in points. A challenge set is not settled if its simultaneous interval begins below the limit, whatever the
+other sets show.
 """
 
 

@@ -20,16 +20,20 @@ import numpy as np
 from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, group_codes
 
 FEWEST_CARRIERS = 30
-"""Fewest test rows of other classes than their value points to (carriers) for which a pull is computed."""
+"""Least number of carriers (test rows with a value that points to another class than their own), so that a pull is
+computed.
+"""
 
 FEWEST_IN_CLASS = 5
-"""A gold class with fewer carriers, or fewer other rows, is left out of the pull towards a class."""
+"""Least number of carriers, and of other rows, in a gold class, so that the class counts in the pull towards another
+class.
+"""
 
 LEAST_NAMED = 5.0
-"""Least fall or loss on a challenge set that is named, in points."""
+"""Least fall or loss on a challenge set, in points, that is named."""
 
 NOWHERE = -1
-"""The code, in place of a class, of a value without a tie."""
+"""Code, instead of a class number, for a value that is not associated with any class."""
 
 WhyUntold = Literal["few carriers", "few rows without the tie", "not trained", "no test set"]
 
@@ -37,7 +41,7 @@ Pointed = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 """Gold labels of a test set, the class that each row's value points to (or `NOWHERE`), and groups."""
 
 Predictions = Sequence[np.ndarray]
-"""Predicted classes of the same test rows, one int64 array per training."""
+"""Predicted classes of the same test rows, one int64 array per training run."""
 
 
 @dataclass(frozen=True)
@@ -168,8 +172,9 @@ def broken_tie(test_set: str, natural: Pointed, challenge: Pointed, right: Seque
 
 
 LossOf = Literal["set", "contradicting rows"]
-"""Rows that lose accuracy: a whole challenge set compared with natural rows, or the rows of the set whose value points
-to a class other than their own, compared with rows of the same class whose value points to it.
+"""Rows that lose accuracy. "set": a whole challenge set, compared with natural rows. "contradicting rows": rows of the
+set with a value that points to another class, compared with rows of the same class with a value that points to their
+own class.
 """
 
 

@@ -18,28 +18,33 @@ from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crosse
 from aflite_assets.p_values import holm
 
 FEWEST_ROWS = 20
-"""With fewer test rows there is no verdict, because accuracies then move in steps of over 5 points."""
+"""Least number of test rows for a verdict. With fewer rows, an accuracy changes in steps of over 5 points."""
 
 FEWEST_GROUPS = 10
-"""With fewer groups of test rows (counted in equal-sized groups, `intervals.effective_groups`) there is no verdict."""
+"""Least number of groups of test rows for a verdict, counted in equal-sized groups (`intervals.effective_groups`)."""
 
 FEWEST_RUNS = 8
-"""Fewest filter runs for which a difference describes the procedure; with one run it describes only the set that it
-made.
-
-By a t-test, three runs find a true effect as large as the spread between runs in 18 % of cases, and eight in 68 %.
+"""Least number of filter runs for a statement about the procedure. With one run, a difference describes only the
+filtered set that this run made. By a t-test, three runs find a true effect as large as the spread between runs in 18 %
+of cases, and eight runs in 68 %.
 """
 
 WIDEST_SAID = 20.0
-"""Widest interval in points: a wider one that includes zero is uninformative, and only tables show it."""
+"""Largest width of an interval in points. A wider interval that includes zero is uninformative and is only shown in
+tables.
+"""
 
 _MOST_SEEDS = 100
 
 NOT_BY_LABEL = "not surely in the mean over gold labels"
-"""Reason for "open" if the difference on all rows is significant but the one averaged over gold labels is not."""
+"""Reason for "open" if the difference on all rows is significant but the difference averaged over gold labels is
+not.
+"""
 
 NOT_COMPARABLE = "too few natural rows of the same class and difficulty"
-"""Reason for "open" if a gain on a challenge set cannot be compared with that on natural rows (`Claim.contrast`)."""
+"""Reason for "open" if a gain on a challenge set cannot be compared with the gain on natural rows
+(`Claim.contrast`).
+"""
 
 NOT_BEYOND_NATURAL = "no more than on natural rows of the same class and difficulty"
 """Reason for "open" if a gain on a challenge set does not exceed the gain on natural rows."""
@@ -150,7 +155,7 @@ def _bar(claim: Claim) -> str | None:
 
 def _verdict(claim: Claim, adjusted_p: float, smallest_effect: float, family_size: int) -> Verdict:
     judged = claim.judged
-    assert judged is not None  # without a result there is a bar
+    assert judged is not None  # a claim without a result gets no verdict
     significant = judged.p_value <= 1 - CONFIDENCE
     why = _objection(claim, judged, adjusted_p, smallest_effect) if significant else None
     found: Side = "above" if judged.difference > 0 else "below"

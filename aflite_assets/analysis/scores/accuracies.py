@@ -16,7 +16,7 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 TestedOn = Literal["full", "filtered", "own", "all"]
 
 OVERLAP = "overlap"
-"""The column that splits rows by overlap of both texts."""
+"""Name of the column that splits rows by the word overlap of their two texts."""
 
 
 class Place(NamedTuple):

@@ -24,19 +24,19 @@ RANK = "gold_rank"
 """Column of a predictions table that holds ranks instead of probabilities, int64, null without probabilities."""
 
 MARGIN = "gold_margin"
-"""Column of a predictions table: the probability of the row's own class minus the highest other one, float64, or null.
-
-The margin lies in [-1, 1] and is positive if the row was predicted right. Only trainings on full have the margin.
+"""Column of a predictions table: the probability of the row's own class minus the highest other probability, float64,
+or null. The margin lies in [-1, 1] and is positive if the row was predicted correctly. Only models trained on `full`
+have the margin.
 """
 
 TOP = 5
-"""In top-5 accuracy, a row counts as right if its class is among this many likeliest classes."""
+"""Number of likeliest classes that count in top-5 accuracy: a row counts as correct if its class is one of them."""
 
 FEWEST_CLASSES = 10
-"""With fewer classes, top-5 accuracy is uninformative."""
+"""Least number of classes for top-5 accuracy, which is uninformative with fewer classes."""
 
 BLOCK_ROWS = 2_048
-"""Number of rows whose probabilities are ranked together: 16 MB as float64 at 1,000 classes."""
+"""Number of rows for which probabilities are ranked together: 16 MB as float64 at 1,000 classes."""
 
 
 @dataclass(frozen=True)
@@ -184,15 +184,15 @@ def _class_scores(probabilities: np.ndarray, labels: np.ndarray, test_set: TestS
     if class_map is None:
         return probabilities, labels
     if test_set.adds_probabilities:
-        # A class that nothing counts as must not win even if all sums are zero.
+        # A class to which no dataset class is mapped must not win, even if all sums are zero.
         sums = np.full((len(probabilities), len(test_set.label_names)), -np.inf)
         for target in np.unique(class_map[class_map >= 0]):
             sums[:, target] = probabilities[:, class_map == target].sum(axis=1, dtype=np.float64)
         return sums, labels
     own = np.where(class_map[None, :] == labels[:, None], probabilities, -np.inf)
     likeliest = own.argmax(axis=1)
-    # other classes of the dataset that count as the row's own are no rivals of the likeliest one, nor is one its own
-    # if none counts as the row's
+    # Of the dataset classes that are mapped to the row's own class, only the likeliest is ranked. If there is no such
+    # class, the score of the own class is -inf.
     rivals = np.where(class_map[None, :] == labels[:, None], -np.inf, probabilities)
     rivals[np.arange(len(labels)), likeliest] = own.max(axis=1)
     return rivals, likeliest

@@ -18,7 +18,7 @@ from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
 ONE_ANSWER = 0.95
-"""A model that predicts one class on at least this share of a test set is named in the cautions."""
+"""Least share of a test set for which a model predicts the same class, so that the cautions name the model."""
 
 
 @dataclass(frozen=True)

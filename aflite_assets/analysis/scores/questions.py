@@ -17,7 +17,9 @@ from aflite_assets.data.questions import credit_by_question, guessing_credit, is
 from aflite_assets.errors import InvalidInputError
 
 PICKED = "picked"
-"""The row id of the likeliest answer, the first of several; null without probabilities."""
+"""Column with the row id of the likeliest answer, or of the first of several likeliest answers; null without
+probabilities.
+"""
 
 
 def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -71,7 +73,7 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
         notes=(*test_set.notes, note) if left_out else test_set.notes,
         groups=None if test_set.questions is None or test_set.groups is None else test_set.groups[chosen],
         questions=None,
-        class_map=None,  # the right answer is one, by whatever name
+        class_map=None,  # a question has no class, only a correct answer
         unit="question",
         chance=float(guessing_credit(is_right[whole], groups[whole]).mean()),
     )
@@ -93,10 +95,10 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
     }
     if not probabilities.null_count:
         is_right, groups = test_set.labels == right, test_set.question_codes
-        assert groups is not None  # question_set refuses a set without
+        assert groups is not None  # question_set raises an error without groups
         probability = probabilities.flatten().to_numpy().reshape(len(probabilities), -1)[:, right]
         whole = np.flatnonzero(whole_questions(is_right, groups))
-        # by question, then the likeliest first, then in the set's order
+        # sorted by question, then by falling probability, then in the set's order
         ordered = whole[np.lexsort((whole, -probability[whole], groups[whole]))]
         firsts = ordered[np.unique(groups[ordered], return_index=True)[1]]
         credit = answer_credit(probability[whole], is_right[whole], groups[whole])

@@ -10,13 +10,17 @@ import numpy as np
 from aflite_assets.analysis.inputs.records import TestSet
 
 MAX_LABELS_APART = 4
-"""Most gold labels by which a challenge set is split; with more, it is split by category alone."""
+"""Largest number of gold labels by which a challenge set is split. With more labels, the set is split only by
+category.
+"""
 
 MAX_CLASSES_APART = 20
-"""Most gold labels by which a natural test set is split; with more, it is scored only as a whole."""
+"""Largest number of gold labels by which a natural test set is split. With more labels, only the whole set is
+scored.
+"""
 
 PartName = tuple[str | None, str | None, str | None]
-"""The category column, category and gold label of a part of a challenge set; None stands for any."""
+"""The category column, category and gold label of a part of a challenge set; None means any value."""
 
 
 class Part:
@@ -94,7 +98,7 @@ def subsets_of(test_set: TestSet) -> list[Subset]:
         for category, inside in categories.items():
             halves = [Subset(column, category, each.label, inside & each.mask) for each in labels]
             halves = [half for half in halves if half.mask.any()]
-            # a category with one gold label is that half already
+            # a category with only one gold label is not split
             subsets += halves if len(halves) == 1 else [Subset(column, category, None, inside), *halves]
     return subsets
 
@@ -126,7 +130,7 @@ def category_parts(test_set: TestSet) -> list[Subset]:
     first: dict[tuple[str, str | None], Subset] = {}
     for part in zero_shot_subsets(test_set) if test_set.challenge else ():
         if part.column is not None:
-            # the whole category comes before its gold labels; with one label alone there is only that half
+            # The whole category comes before its gold labels. With only one gold label, it is not split.
             first.setdefault((part.column, part.category), part)
     return list(first.values())
 

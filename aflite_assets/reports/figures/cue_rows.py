@@ -21,13 +21,13 @@ from aflite_assets.text import one_line, printable, short
 from aflite_assets.wording import truncate
 
 MOST_ROWS = 3
-"""Most shown rows that agree with the cue; one row that contradicts it follows, if there is one."""
+"""Largest number of shown rows that agree with the cue. One row that contradicts the cue follows, if there is one."""
 
 _ATTRIBUTE = "attribute."
 _WINDOW, _SIDE = 110, 96
 
 Corners = tuple[tuple[str, bool], ...]
-"""Corners of an image, and whether the thing that a cue names is present or absent there."""
+"""Corners of an image, each with True if the feature that a cue names is present there, or False if it is absent."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 VERMILION, SKY, GREY, INK = "#D55E00", "#56B4E9", "#5F6B76", "#17212b"
 SERIES_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY)
 SERIES_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-THOUSANDS = "{x:,.0f}"  # of tick labels
+THOUSANDS = "{x:,.0f}"  # format of tick labels
 DPI = 110
 _PAD = 7  # pixels around panels
 
@@ -129,7 +129,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
         axes.grid(alpha=0.25, linewidth=0.6)
         axes.set_axisbelow(True)
     with warnings.catch_warnings():
-        # a letter that no font has is drawn as a box, which says enough
+        # a letter that no font has is drawn as a box, so no warning is needed
         warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
         if figure.get_layout_engine() is None:
             _fit_panels(figure)
@@ -146,7 +146,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 def _fit_panels(figure: "Figure") -> None:
     """Fit the panels of a figure with one grid into the space left by texts and legend."""
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
-    beside = np.zeros((4, max(rows, columns)))  # left and right of columns, under and over rows, in pixels
+    beside = np.zeros((4, max(rows, columns)))  # pixels left and right of columns, and below and above rows
     for axes in figure.axes:
         place, texts = axes.get_subplotspec(), axes.get_tightbbox(for_layout_only=True)
         if place is not None and texts is not None:

@@ -21,7 +21,7 @@ from aflite_assets.wording import truncate
 if TYPE_CHECKING:
     from PIL import Image
 
-_SHOWN = {"text": 8, "features": 8, "image": 24}  # rows of either side, by kind of input
+_SHOWN = {"text": 8, "features": 8, "image": 24}  # number of rows per side, by kind of input
 _MAX_PIXELS = 50_000_000  # larger images are not decoded: a few kilobytes can claim gigabytes of pixels
 _MAX_VALUES = 8
 
@@ -162,7 +162,7 @@ def square_pixels(encoded: bytes, side: int) -> np.ndarray | None:
 
     if (image := _decoded(encoded)) is None:
         return None
-    # of an odd number of pixels beside it, the larger half is on the right or below
+    # if the margin has an odd number of pixels, its larger half is on the right or below
     return np.asarray(ImageOps.pad(image, (side, side), color="white", centering=(0.499, 0.499)))
 
 
@@ -178,7 +178,7 @@ def _decoded(encoded: bytes) -> "Image.Image | None":
             coloured = image.convert("RGBA")
     except MemoryError:
         raise
-    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+    except Exception:  # for hostile bytes, readers raise any exception; each means that this is no image
         return None
     # transparent pixels turn white, not black
     return Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured).convert("RGB")

@@ -22,10 +22,10 @@ from aflite_assets.text import count, listed, percent, short
 from aflite_assets.wording import counted
 
 _DEVIATIONS = 2.0
-"""Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
+"""Half the height of the band around the largest class's share, in standard deviations of guessing this class."""
 
 _MOST_CLASSES, _MOST_ITERATIONS = 6, 8
-"""Most classes with drawn shares (those that moved most), and most iterations with drawn scores."""
+"""Largest number of classes with drawn shares (those that changed most), and of iterations with drawn scores."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 

@@ -21,7 +21,7 @@ from aflite_assets.wording import counted
 _EVENTS = ("0", "1", "2", "3", "never_learnt")
 
 KINDS = ("forgetting_events", "second_phases", "categories.", "loss_ranked.", "thresholds.")
-"""Beginnings of the names of the pictures."""
+"""Prefixes of the names of the pictures."""
 
 
 def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:

@@ -36,7 +36,7 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
     for name in analysis.facts.representations:
         if any(one.accuracy is not None for one in analysis.of(ACCURACIES)):
             pictures[f"overview.{name}"] = _overview(analysis, name, most_across)
-        # on a challenge set where there is one: there filtering shows what it is for
+        # on a challenge set if there is one, because filtering matters most there
         if drawn := _complete(analysis.falls(name, challenge=True)) or _complete(analysis.falls(name)):
             unit = analysis.facts.test_set[drawn[0][0].test_set].unit
             pictures[f"falls.{name}"] = _waterfalls(drawn, unit, most_across)
@@ -65,7 +65,7 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     for place, (panel, test_set) in enumerate(zip(panels.flat, test_sets, strict=False)):
         _draw_accuracies(panel, [one for one in found if one.test_set == test_set.name], evaluators, train_sets)
         panel.set_title(short(test_set.name, 30), fontsize=10)
-        panel.tick_params(labelbottom=True)  # sharing an axis leaves the numbers to the lowest panels alone
+        panel.tick_params(labelbottom=True)  # with shared axes, only the lowest panels would have numbers
         if test_set.chance is not None:
             panel.axvline(100 * test_set.chance, **_CHANCE)
         if place + across >= number:

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
 
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
-"""Most rows of all classes in a scatter plot, and of both sides on a data map; with more, points overlap too much."""
+"""Largest number of rows of all classes in a scatter plot, and of kept and removed rows on a data map. With more rows,
+points overlap too much.
+"""
 
-_LAYERS = 8  # of a data map, each of which holds some rows of both sides
+_LAYERS = 8  # layers of a data map, each with some kept and some removed rows
 _ACROSS, _SIDE = 6, 72
-"""Images per row of the grid, number of images drawn per side (with more, each would have too few colours), and pixels
-of one.
+"""Images per row of the grid, number of images drawn per side (with more, each would have too few colours), and the
+size of one image in pixels.
 """
 
 _COLOURS = "cividis"  # looks alike with and without red-green blindness (Nuñez et al. 2018)
@@ -47,8 +49,8 @@ _REGIONS = (
 )
 
 Compared = tuple[Accuracy, ...]
-"""Accuracies of one evaluator: trained and tested on full; trained on random, tested on full; trained and tested on
-filtered.
+"""Accuracies of one evaluator: trained and tested on `full`; trained on `random`, tested on `full`; trained and tested
+on `filtered`.
 """
 
 

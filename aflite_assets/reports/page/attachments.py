@@ -21,12 +21,12 @@ from aflite_assets.text import printable, short
 from aflite_assets.wording import counted
 
 MOST_ROWS = 500
-"""Most rows of a table on the page; its file has all of them."""
+"""Largest number of rows of a table on the page. The file of the table has all rows."""
 
 FIGURES_FOLDER = "figures"
 
 _LONGEST = 200
-"""Most characters of the line about an attachment."""
+"""Largest number of characters in the line about an attachment."""
 
 _FILTERING, _MODELS, _PAPERS = "What filtering removed", "What models learnt", "What the papers print"
 
@@ -46,7 +46,9 @@ _PAPERS_BESIDE: Mapping[str, tuple[Kind, ...]] = {
     "top_5": ("top_k",),
     "zero_shot": ("zero_shot",),
 }
-"""The papers' tables that are shown next to attached ones; the others are in the sections of their studies."""
+"""The papers' tables that are shown next to attached tables; the papers' other tables are in the sections of their
+studies.
+"""
 
 
 class _About(NamedTuple):
@@ -100,7 +102,7 @@ _SIMILARITY = (
 )
 
 _SIDES = 2
-"""Blocks of a class for which images are shown: kept and removed."""
+"""Kinds of rows of a class for which images are shown: kept and removed."""
 
 
 @dataclass(frozen=True)

@@ -44,15 +44,15 @@ from aflite_assets.scan.sentences import cue_sentence
 from aflite_assets.wording import counted, truncate
 
 MOST_BYTES = 2_000_000
-"""Most bytes of a page; the browser of rows shows as many rows as fit."""
+"""Largest size of a page in bytes. The row browser shows as many rows as fit."""
 
 MOST_CUES = 6
-"""Most cues whose rows are shown on the page."""
+"""Largest number of cues for which rows are shown on the page."""
 
 _ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
-"""Placeholders that are replaced once the size of the rest is known; escaped text cannot contain them."""
+"""Placeholders that are replaced once the size of the rest of the page is known. Escaped text cannot contain them."""
 
-_SEED = 0  # of the draws of example rows and of the browser's rows
+_SEED = 0  # seed for drawing example rows and rows of the row browser
 
 
 def render_report(

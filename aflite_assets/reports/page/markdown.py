@@ -18,14 +18,14 @@ from aflite_assets.reports.sentences.first_screen import FirstScreen
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.text import count, listed, one_line, percent, short, value_text
 
-_MOST_NAMED = 20  # columns of the source
+_MOST_NAMED = 20  # largest number of named columns of the source
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!])")
-# What GitHub's Markdown makes links of (GFM, "Autolinks (extension)"): addresses, names of hosts, e-mail, mailto, xmpp.
+# Texts that GitHub converts to links (GFM, "Autolinks (extension)"): addresses, host names, e-mail, mailto, xmpp.
 _LINK = re.compile(r":(?=//)|www(?=\.)|@(?=[\w-]+\.)", re.IGNORECASE)
-# An invisible space breaks what would become a link; renderers look for addresses when backslashes are gone.
+# An invisible space prevents a link. A backslash would not, because renderers look for addresses after removing it.
 _BREAK = "\u200b"
-_BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash goes behind it
+_BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash is inserted after the match
 
 
 def template_environment(safe: Callable[[str], str]) -> Environment:
@@ -34,7 +34,7 @@ def template_environment(safe: Callable[[str], str]) -> Environment:
         loader=PackageLoader("aflite_assets.reports.page"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: safe(value) if type(value) is str else value,  # Markup is no plain str
+        finalize=lambda value: safe(value) if type(value) is str else value,  # Markup is a subclass of str
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

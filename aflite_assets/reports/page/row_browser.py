@@ -31,21 +31,21 @@ from aflite_assets.text import printable, signed_points
 from aflite_assets.wording import counted
 
 MOST_ROWS = 2_000
-"""Most rows shown of each side of each filtering: kept, removed, and never in the pool."""
+"""Largest number of shown rows per filtering and side: kept, removed, and not filtered."""
 
 MOST_SUSPECTS = 200
-"""Most suspected label errors of each filtering that are always shown; the most certain ones come first."""
+"""Largest number of suspected label errors per filtering that are always shown; the most certain errors come first."""
 
 _OUTSIDE = "not filtered"
-"""The side of rows in splits that were not filtered; the other sides are kept and removed."""
+"""The side of rows in splits that were not filtered; the other sides are "kept" and "removed"."""
 
-_AT_ONCE = 200  # rows whose values are Python's objects at one time
+_AT_ONCE = 200  # rows that are converted to Python objects at a time
 _MOST_CHARACTERS = 2_000
 _THUMBNAIL = 64
-_MOST_VALUES = 100  # features of a row that are listed by name; `rows.parquet` has all
+_MOST_VALUES = 100  # features of a row that are listed by name; `rows.parquet` has all features
 _ATTRIBUTE, _FEATURE = "attribute.", "feature."
 _MOST_SCORES = 100
-_FRAME_BYTES = 64_000  # of the budget, left for all but the rows
+_FRAME_BYTES = 64_000  # of the budget, for everything except the rows
 _DRAWN_BY = ["row_id", "status", "label_probability", "suggested_label", "nearest_kept"]
 _FACTS = [
     "row_id", "removed_in_iteration", "predictability", "label_probability", "predictability_by_iteration",
@@ -88,12 +88,12 @@ def row_browser(
     """
     facts = analysis.facts
     sides = _draw({name: inputs.rows.read(name).select(_DRAWN_BY) for name in facts.representations}, seed, most)
-    # filterings and sides in turn, so that each has its part of the room there is
+    # filterings and sides take turns, so that each gets a share of the budget
     entries = [entry for turn in zip_longest(*sides.values()) for entry in turn if entry is not None]
     page = _Page(analysis, inputs, entries)
     pieces = ((entry, page.add(entry)) for entry in entries)
     chosen = list(takewhile(lambda _: page.size <= budget - _FRAME_BYTES, pieces))
-    # as drawn, so that suspects do not come first
+    # in the order of `shown_at`, so that suspects do not come first
     chosen.sort(key=lambda each: each[0].shown_at)
     content: dict[str, Any] = {
         "labels": list(map(printable, facts.label_names)),
@@ -122,7 +122,7 @@ def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, l
     """
     ids = [table["row_id"].to_numpy().max(initial=-1) for table in tables.values()]
     ranks = np.random.default_rng(seed).permutation(1 + int(max(ids)))
-    # the likeliest label errors of each filtering, the surest first
+    # the likeliest label errors of each filtering, the most certain first
     suspected = (table.filter(pc.is_valid(table["suggested_label"])) for table in tables.values())
     surest = (table.sort_by("label_probability")["row_id"].to_pylist()[:MOST_SUSPECTS] for table in suspected)
     suspects = np.array(list(dict.fromkeys(chain.from_iterable(surest))), np.int64)
@@ -180,7 +180,7 @@ class _Page:
                 "threshold": threshold_of(one.settings),
                 "cutoffs": to_json(one.cutoffs),
                 "groups": one.settings.get("remove") == "groups",
-                "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),  # of iterations whose scores are shown
+                "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),  # step between iterations with shown scores
             }
             for one in analysis.facts.filterings
         }
@@ -391,7 +391,7 @@ def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -
     for row in tables.information.filter(known).to_pylist():
         bits = signed_points(row["pvi"])
         yield row["row_id"], f"{row['evaluator']}: the input told it {bits} bits of the label (PVI)"
-    # the values are the same beside every filtering
+    # the values are the same for every filtering
     maps: dict[str, pa.Table] = {}
     for one in analysis.of(DATA_MAPS):
         maps.setdefault(one.evaluator, tables.data_maps[one.representation, one.evaluator])

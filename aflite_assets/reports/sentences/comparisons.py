@@ -97,7 +97,7 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
     for one in changes:
         if one.difference is None or one.low is None or one.high is None:
             return f"{text} Without a result for {one.after} the causes cannot be separated."
-        turned = replace(one, low=-one.high, high=-one.low)  # a fall is under zero
+        turned = replace(one, low=-one.high, high=-one.low)  # a fall is shown as a negative number
         made_by = _CHANGES[one.change].format(after=one.after)
         steps.append(f"{signed_points(-one.difference)} ({bounds_text(turned)}) {made_by}")
     return f"{text} Step by step, in points: {'. Then '.join(steps)}."

@@ -7,7 +7,7 @@ from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.text import listed, percent, short, signed_points
 
 MOST_NAMED, LONGEST = 2, 40
-"""Most names in a list, and most characters of a name."""
+"""Largest number of names in a list, and largest number of characters in a name."""
 
 
 def alike_text(falls: Sequence[ChallengeFall]) -> str:

@@ -109,7 +109,7 @@ def numbered_cue(cue: Cue, label_names: Sequence[str]) -> str:
     """
     shares = zip(cue.class_shares, label_names, strict=False)
     share, name = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
-    most = share >= 0.5 and cue.kind != "partial input"  # a text that is right alone is so whatever the class
+    most = share >= 0.5 and cue.kind != "partial input"  # accuracy from one text alone refers to no class
     of_class = f", {percent(share)} % {_brief(name)}" if most else ""
     numbers = f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept"
     for number, (name, part) in enumerate(cue.elsewhere[:_MOST_SETS]):

@@ -45,7 +45,7 @@ SET_STATES: Mapping[State, str] = {
     "gone": "the cue is unrelated to the label there",
     "reversed": "the cue comes with other labels there",
 }
-"""Words for how a cue is associated with its class in a test set; "cannot tell" has none."""
+"""Words for how a cue is associated with its class in a test set. The state "cannot tell" has no words."""
 
 _LONGEST, _LONGEST_CUE = 40, 160
 

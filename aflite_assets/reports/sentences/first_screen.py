@@ -21,13 +21,13 @@ SIGNS: Mapping[Tone, str] = {
 }  # fmt: skip
 
 MOST_SETS = 4
-"""Most test sets on the first screen."""
+"""Largest number of test sets on the first screen."""
 
 FEWEST_SUSPECTS = 10
-"""Fewest suspected label errors that the first screen names."""
+"""Least number of suspected label errors, so that the first screen names them."""
 
 _FINDINGS = frozenset({"no_artefact_tells", "question_is_needed"})
-"""Checks whose failure is a finding rather than a doubt about one."""
+"""Names of checks: if such a check fails, this is itself a finding and not a doubt about another finding."""
 
 _CONSEQUENCES: Mapping[str, str] = {
     "no_repeats_across_splits": "Accuracies may be too high, because train rows are repeated in other splits",
@@ -37,7 +37,7 @@ _CONSEQUENCES: Mapping[str, str] = {
     "texts_fit_encoders": "Encoders do not see whole texts",
     "all_cells_done": "Some trainings have no result",
 }
-"""The consequence of a check's failure, by the check's name, if it is the same for every finding."""
+"""The consequence of a failed check, by the check's name, if the consequence is the same for every finding."""
 
 _ABOUT: Mapping[str, str] = {
     "data": "On the data",
@@ -47,7 +47,7 @@ _ABOUT: Mapping[str, str] = {
     "evaluators": "On the evaluator",
 }
 _ABOUT_SETS = {"not_at_chance": "On the challenge set"}
-"""Beginnings for checks, by name, whose subjects are test sets."""
+"""Beginnings of the sentences on checks of test sets, by the check's name."""
 
 _MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
 

@@ -17,7 +17,7 @@ NOT_SHOWN = "Models are not shown to lean on it."
 NOT_TESTED = "It was not tested whether models lean on it."
 
 _LONGEST = 40
-"""Most characters of a name."""
+"""Largest number of characters in a name."""
 
 _UNTOLD: dict[WhyUntold, str] = {
     "few rows without the tie": "too few train rows remain once its tie to the classes is removed. Add train rows that "

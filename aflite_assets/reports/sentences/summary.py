@@ -21,7 +21,9 @@ from aflite_assets.text import count, listed, one_line
 from aflite_assets.wording import counted
 
 SMALL_TEST_SET = 300
-"""Test sets with fewer rows are named in the cautions: their 95 % interval is over 5 points to either side."""
+"""Least number of rows of a test set without a caution. With fewer rows, the 95 % interval of accuracy extends over 5
+points to either side.
+"""
 
 _MOST_NAMED = 4
 

@@ -141,7 +141,7 @@ class VerdictWords:
         kept = ((test.filtered_rows.get(one.representation, 0), test.rows) for test in self.facts.test_sets)
         self.has_filtered_test_rows = any(0 < left < rows for left, rows in kept)
         bias, untold = one.verdict.evidence.bias, one.verdict.code == "cannot_tell" and not one.verdict.shortfalls
-        self.is_unlearnt = untold and bias is not None and bias.labels_moved  # nothing beyond class shares
+        self.is_unlearnt = untold and bias is not None and bias.labels_moved  # learnt nothing beyond class shares
 
     def text(self) -> VerdictText:
         """Return the verdict and its details."""
@@ -345,7 +345,9 @@ class VerdictWords:
             return "; none of the tested words, lengths, attributes and inputs goes with removal"
         named = telling(cues)
         first = named[:MOST_NAMED]
-        if not any(cue.kind == "word" for cue in first):  # a word says why a length or a text alone tells the class
+        if not any(
+            cue.kind == "word" for cue in first
+        ):  # a word explains why a length or a text alone predicts the class
             first += [cue for cue in named if cue.kind == "word"][:1]
         shown, left = listed([numbered_cue(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
         others = f". {count(left)} more {'cue is' if left == 1 else 'cues are'} in the table" if left else ""

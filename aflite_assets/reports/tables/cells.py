@@ -15,7 +15,7 @@ from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, percent, short
 from aflite_assets.wording import counted, truncate
 
 MINUS = ("{train_set} minus {against}, points",)
-"""The prefix of a row with the difference between two train sets."""
+"""Prefix of the name of a row that shows the difference between two train sets."""
 
 CellMaker = Callable[[DatasetFacts, Any], TableCell]
 _LONGEST_VALUE = 2_000

@@ -7,7 +7,7 @@ from aflite_assets.scan.sentences import elsewhere_sentences, reach_sentence, su
 from aflite_assets.text import DASH, count, one_line, percent, short
 
 MOST_SHOWN = 12
-"""Most cues in the page's table; `surface_cues` of the stage `cue_scan` has all of them."""
+"""Largest number of cues in the page's table; the table `surface_cues` of the stage `cue_scan` has all cues."""
 
 _LONGEST = 80
 

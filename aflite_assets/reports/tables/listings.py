@@ -78,11 +78,13 @@ _IN_WORDS = {
     "share_expected": "share of random rows", "share_kept": "share kept", "adjusted_p": "p (Holm)",
     "classes": "of which classes", "shown": "beyond chance", "row_id": "row", "majority_share": "largest class",
 }  # fmt: skip
-"""Headings of the evidence's columns; other columns have their name with spaces."""
+"""Headings of columns of the evidence. The heading of any other column is its name with spaces."""
 
 _CUE_COLUMNS = {"share_removed", "share_expected", "adjusted_p"}
 _LEFT_OUT = {"p_value", "class_share"}
-"""Columns of cues that repeat the adjusted p and the shares of all classes; the JSON file has them."""
+"""Columns of cues that repeat the adjusted p-value and the shares of all classes. The JSON file contains these
+columns.
+"""
 
 
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:

@@ -18,7 +18,7 @@ Kind = Literal[
 
 
 NO_GAIN = "no improvement"
-"""Text of a comparison of which a paper prints no number, but says in words that there was no gain."""
+"""Text for a comparison for which a paper prints no number but states that there was no gain."""
 
 
 class Printed(NamedTuple):
@@ -67,7 +67,7 @@ class PublishedTable(BaseModel, frozen=True, extra="forbid"):
 def every_table() -> dict[str, tuple[PublishedTable, ...]]:
     """Return the tables by dataset, grouped by paper."""
     text = (files("aflite_assets.reports.tables") / "papers.yaml").read_text(encoding="utf-8")
-    content = yaml.load(text, yaml.BaseLoader)  # which leaves numbers texts, as printed
+    content = yaml.load(text, yaml.BaseLoader)  # keeps numbers as texts, as printed
     return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)
 
 

@@ -135,7 +135,9 @@ _Key = TypeVar("_Key")
 _Head = str | Heading | Column
 _Order = Callable[[DatasetFacts, Any], Any] | None
 _RowKey = tuple[bool, tuple[str, ...], Hashable]
-"""Whether a row is apart, the texts before it, and what distinguishes it from other rows with these texts."""
+"""Key of a row: whether it is apart, the texts before it, and a value that distinguishes it from other rows with these
+texts.
+"""
 
 
 def always(_facts: DatasetFacts, _one: object) -> bool:
@@ -226,7 +228,7 @@ class TableSpec:
             self.of.format_map(values),
             self.title.format_map(values),
             tuple(self.headings),
-            # with a line where a shared heading begins
+            # a line on the left of the first column of each group
             tuple(replace(one, line=one.line or one.group != last) for one, last in zip(columns, lasts, strict=True)),
             tuple(
                 Row(row[1], tuple(_cell(facts, places.get((row, column), ())) for column in columns), row[0])

@@ -9,7 +9,7 @@ from aflite_assets.reports.tables.table import Table, TableCell
 from aflite_assets.text import DASH, percent, short, signed_points
 
 MOST_ROWS = 20
-"""Most rows that changed sides in the table; `aflite compare --json` has all of them."""
+"""Largest number of rows in the table of rows that only one result kept. `aflite compare --json` lists all of them."""
 
 _NUMBER_HEADS = ("evaluator", "trained on", "tested on", "rows", "before (%)", "now (%)", "difference (points)")
 _NOTE = (

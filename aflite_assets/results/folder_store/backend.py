@@ -109,7 +109,7 @@ class FolderBackend:
             # Its files may be hard links to scratch files.
             shutil.rmtree(home / WORK / result.key, ignore_errors=True)
             result.path.rename(target)
-            os.utime(target)  # prune keeps it for a while from now on
+            os.utime(target)  # so that prune keeps it for some time from now on
             forget(result)
         return f"set aside as {target}"
 

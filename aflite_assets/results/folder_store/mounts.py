@@ -16,9 +16,9 @@ _LOCAL_ONLY = {
     "smb3": {"nobrl"},
     "lustre": {"localflock", "noflock"},
 }
-"""Options with which a lock of one machine is not seen by another, by kind of file system."""
+"""Mount options with which a lock on one machine has no effect on other machines, by kind of file system."""
 _NO_LOCKS = re.compile(r"fuse\.(s3fs|mount-?s3|mountpoint-s3|gcsfuse|goofys|geesefs|rclone|sshfs|blobfuse2?)")
-"""File systems that have no locks between machines at all."""
+"""Kinds of file systems without any locks between machines."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def _mount_of(folder: Path, mounts: Path) -> Mount | None:
         if len(fields) < 4:
             continue
         mount = Mount(Path(_unescaped(fields[1])), fields[2], frozenset(fields[3].split(",")))
-        # Of mounts on one point the last one is what is seen.
+        # If several file systems are mounted on one point, only the last is visible.
         if resolved.is_relative_to(mount.point) and (found is None or len(mount.point.parts) >= len(found.point.parts)):
             found = mount
     return found

@@ -54,7 +54,7 @@ def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> 
         InvalidInputError: the text is not such an address, or contains a user or a password.
     """
     example = "write s3://bucket/prefix"
-    if "@" in text:  # what stands before it may be a password, so it is not repeated
+    if "@" in text:  # the text before it may be a password, so it is not repeated
         raise InvalidInputError(
             f"{named} contains a user; {example}, and give credentials as AWS's own tools expect them"
         )

@@ -35,11 +35,11 @@ from aflite_assets.results.object_store.transfer import (
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _TRIES = 20
-"""Tries to make a result current while others make theirs so."""
+"""Number of attempts to make a result current while other machines make their results current."""
 _UNUSABLE = f"{MANIFEST} cannot be used"
 _log = logging.getLogger(__name__)
 _writable: set[StoreAddress] = set()
-"""Addresses that this process has written to, so that the server is tried once."""
+"""Addresses to which this process has written, so that each server is tested only once."""
 
 
 @dataclass(frozen=True)

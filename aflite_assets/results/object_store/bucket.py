@@ -25,12 +25,12 @@ from aflite_assets.errors import (
 from aflite_assets.results.object_store.address import StoreAddress
 
 PART_BYTES = 16 << 20
-"""Files of more bytes travel in parts of this size."""
+"""Size in bytes of the parts in which larger files are transferred."""
 _BLOCK = 1 << 20
 _TRIES = 8
-"""Tries of a conditional write that collides with another one."""
+"""Number of attempts of a conditional write that collides with another write."""
 _DOWNLOADS = 3
-"""Tries to read content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
+"""Number of attempts to read content, if the connection breaks or the content contradicts the server's checksum."""
 _RIGHTS = (
     "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and for `aflite doctor` "
     "s3:ListBucketMultipartUploads"
@@ -105,7 +105,7 @@ class Bucket:
                 f"the results are in {address}, which needs boto3 ({error}); run pip install -c constraints.txt -e "
                 "'.[s3]'"
             ) from error
-        # Servers of one's own seldom have a host name for each bucket.
+        # Self-hosted servers rarely have a host name for each bucket.
         style = {"addressing_style": "path"} if address.endpoint_url else None
         try:
             session = boto3.session.Session()
@@ -120,7 +120,7 @@ class Bucket:
             raise StoreAccessError(
                 f"{address} cannot be used: {error}; correct the settings for AWS's tools (AWS_PROFILE, AWS_REGION)"
             ) from error
-        except ValueError:  # names the server's address, which may hold a password
+        except ValueError:  # the message contains the server's address, which may contain a password
             raise StoreAccessError(_bad_server(address, "is not valid")) from None
         if "@" in self.server:
             raise StoreAccessError(_bad_server(address, "contains a user"))

@@ -14,7 +14,9 @@ from aflite_assets.results.object_store.transfer import ATTEMPT, read_manifest
 from aflite_assets.results.records import MANIFEST
 
 LEFT_AFTER = timedelta(days=1)
-"""So long nothing new may arrive of a try to publish before it counts as given up: its machine may still work on it."""
+"""Time without new objects after which an upload attempt counts as abandoned. Before that, its machine may still be
+working on it.
+"""
 _ATTEMPTS = re.compile(
     rf"(?P<place>[a-z0-9_]+/[a-z0-9_]+/(?:parts/)?{DIGEST.pattern})/(?P<attempt>[^/]+)/.+", re.DOTALL
 )

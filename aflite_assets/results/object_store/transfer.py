@@ -30,11 +30,11 @@ from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 ATTEMPT = "attempt"
-"""Field that a manifest in a bucket has beside those of others: the prefix of the files."""
+"""Field that only manifests in a bucket have: the prefix of the result's files."""
 FETCHING = ".fetching"
 _ATTEMPT = re.compile(r"[0-9a-f]{12}")
 _AT_ONCE = 4
-"""Files that travel at the same time."""
+"""Number of files that are transferred at the same time."""
 _log = logging.getLogger(__name__)
 
 

@@ -1,7 +1,7 @@
-"""The numbers of one report: facts, tidy tables, evidence and verdicts. They are computed once, written to files and
-read back.
+"""The numbers of one report: facts, tidy tables, evidence and verdicts. The numbers are computed once, written to files
+and read back.
 
-Each table has a module of its own, which computes the rows and defines the dataclass of one row.
+Each table has a module of its own, which computes the rows and defines the dataclass of a row.
 """
 
 import json
@@ -97,7 +97,7 @@ class Analysis:
     scan: ScanFacts | None
 
     def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
-        """Return all records of a table, or only those of one filtering if `representation` is given."""
+        """Return the records of a table, or only the records of one filtering if `representation` is given."""
         records: tuple[Any, ...] = self.tables.get(table.name, ())
         return records if representation is None else tuple(r for r in records if r.representation == representation)
 

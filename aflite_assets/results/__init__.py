@@ -1,6 +1,6 @@
 """The result store: keys, atomic publishing, manifests, locks, and the current version of each asset.
 
-This package does not depend on the rest of the project.
+The result store contains no code about AFLite.
 """
 
 from aflite_assets.results.keys import ResultKey

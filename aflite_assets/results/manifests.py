@@ -1,8 +1,8 @@
 """Manifests: the hash that a manifest contains of itself, and checks whether a manifest belongs to its folder.
 
 The hash covers everything in a manifest, in order: key, inputs, files, parts, summary, provenance, environment and
-time. It finds damage, edits by hand and manifests copied over other manifests. It does not stop a person who can write
-to the store and computes the hash again. A manifest without a hash counts as damaged.
+time. The hash reveals damage, edits by hand and manifests copied over other manifests. The hash does not stop a person
+who can write to the store and computes the hash again. A manifest without a hash counts as damaged.
 """
 
 import hashlib

@@ -86,14 +86,14 @@ def prune(
 ) -> Pruned:
     """Remove the results that are no longer needed.
 
-    Results of five kinds are needed: current results; results that the `keep` newest refreshes used (refreshes that
-    used the same results count once); pinned results; results that a process reads, and all results of an asset that a
-    process writes; and results published within `older_than`. The inputs of needed results are needed too, except that
-    a pin protects only the pinned folder and its parts.
+    Current results and pinned results are needed. The results of the `keep` newest refreshes are needed; refreshes that
+    used the same results count once. Results that a process reads are needed, and all results of an asset that a
+    process writes. Results published within `older_than` are needed. The inputs of needed results are needed too,
+    except that a pin protects only the pinned folder and its parts.
 
     `caches`: folders outside the store that can be computed again. Caches that were not used for `older_than` are
-    removed too. `deleted`: datasets with a deleted dataset file. Of their results, only those are kept that are pinned,
-    in use or younger than `older_than`.
+    removed too. `deleted`: datasets with a deleted dataset file. A result of a deleted dataset is kept only if it is
+    pinned, in use or younger than `older_than`.
 
     Raises:
         StoreError: a refresh or a pin cannot be read, or the store has another format. Nothing was removed.
@@ -252,7 +252,7 @@ class _Dataset:
     def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
         """Return the reason why each key is needed, by asset.
 
-        Needed are the keys of current results, of results that refreshes used, and of results that are being read, with
+        The keys of current results, of results that refreshes used and of results that are being read are needed, with
         the keys of all their inputs. The keys of pinned results are needed without their inputs.
         """
         needed: dict[str, dict[str, str]] = {asset: {} for asset in results}

@@ -92,7 +92,8 @@ def recorded_partitions(store: ResultStore) -> list[str]:
 def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[list[Refresh]]:
     """Group the records by the results that they used, and return the `most` newest groups.
 
-    Without groups, a month without changes would fill all places, and the results of earlier records would be pruned.
+    Without groups, the records of a month without changes would be the newest records, and the results of earlier
+    records would be pruned.
     """
     groups: dict[tuple[tuple[str, str], ...], list[Refresh]] = {}
     for refresh in refreshes:

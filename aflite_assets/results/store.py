@@ -257,7 +257,8 @@ class ResultStore:
         """Compare the files of results, and of their parts, with their hashes before they are used as inputs.
 
         Raises:
-            StoreError: a result is damaged. It was set aside, so that its stage computes it again in the next run.
+            StoreError: a result is damaged. The result was set aside, so that its stage computes it again in the next
+                run.
         """
         for result in inputs:
             if self.backend.damage(result, Look.READ) is None:
@@ -283,7 +284,7 @@ class ResultStore:
             return self._set_aside(damage, "it is computed again when its stage runs", log)
 
     def bring_current(self, asset: str) -> None:
-        """Fetch the current results of an asset into `root`, from where files are served.
+        """Fetch the current results of an asset into `root`, from which files are served.
 
         Other `current.json` files are removed. A lost result is left out, with a warning.
 

@@ -190,9 +190,9 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     set.
 
     Natural test sets are compared on all rows and on the filtered rows. Challenge sets are compared as a whole and by
-    `compared_parts`. Two kinds of comparison use only whole test sets and get no verdict: `filtered` with `random`,
-    because the class shares differ, and `weighted` with the same rows unweighted or with the control. The verdicts of
-    all representations are computed together (`verdicts.judge`).
+    `compared_parts`. Two kinds of comparison use only whole test sets and get no verdict. The first compares `filtered`
+    with `random`, because the class shares differ. The second compares `weighted` with the same rows unweighted or with
+    the control. The verdicts of all representations are computed together (`verdicts.judge`).
     """
     found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
@@ -355,7 +355,7 @@ def _means(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
-    """Yield the pairs of places whose means are compared.
+    """Yield pairs of a table's places with means that are compared.
 
     The pairs on natural sets compare all rows, filtered rows, and all rows with filtered rows. Pairs on challenge sets
     come last.

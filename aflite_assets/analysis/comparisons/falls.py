@@ -74,10 +74,10 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
 
 
 def challenge_steps(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
-    """Return one fall per evaluator on all rows of the first challenge set, without a choice of test rows.
+    """Return one fall per evaluator on all rows of the first challenge set.
 
-    The other steps are those of `falls`. Return an empty list if there is no challenge set. A model that relies on a
-    shortcut fails on challenge sets.
+    The steps are the same as in `falls`, but without the choice of test rows. Return an empty list if there is no
+    challenge set. A model that relies on a shortcut fails on challenge sets.
     """
     return _falls_on(data, representation, next((one for one in data.test_sets if one.challenge), None))
 

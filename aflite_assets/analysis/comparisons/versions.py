@@ -1,5 +1,7 @@
-"""Comparison of two published results of `analysis`. It lists changed numbers, rows that were kept in one result and
-removed in the other, and changed settings and data.
+"""Comparison of two published results of `analysis`.
+
+A comparison lists changed numbers, rows that were kept in one result and removed in the other, and changed settings and
+data.
 """
 
 from collections import Counter

@@ -31,8 +31,8 @@ class Cue:
     the rows with the cue. `class_shares`: the shares of all classes among the rows with the cue, in the dataset's
     order. `share_removed`, `share_expected`: shares of the removed and of the random rows that carry the cue and have a
     class that the cue is associated with. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's method over all
-    cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the words whose
-    `same_rows_as` is this cue. `elsewhere`: the share of rows with the cue in each challenge set.
+    cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the words that name this
+    cue in `same_rows_as`. `elsewhere`: the share of rows with the cue in each challenge set.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]

@@ -78,8 +78,8 @@ class SecondPhase:
 
     The evaluator `start` was trained on `full`. `rows`: the rows that each stage trains on, in words. `weak_model`,
     `set_name`: the weak model and the row set of the first stage that trains on a weak model's rows. `training`: how
-    each stage trains, in words; empty if unknown. `as_many_as`: another weak model whose number of rows is used, or
-    None for the number of rows of `weak_model`.
+    each stage trains, in words; empty if unknown. `as_many_as`: another weak model that determines the number of rows,
+    or None if `weak_model` determines it.
     """
 
     start: str

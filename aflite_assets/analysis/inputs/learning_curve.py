@@ -2,8 +2,8 @@
 
 There are curves of encoders over the number of warm-up rows, and curves of one model over the size of a growing sample.
 Le Bras et al. (ICML 2020, section 2) choose the warm-up rows "based on the learning curve in low-data regime" but do
-not explain how; the rule here is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP),
-Algorithm 1.
+not explain how. The rule in this module is therefore this project's own. The growing sample is from Mishra and Sachdeva
+2020 (SustaiNLP), Algorithm 1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -159,7 +159,7 @@ class LengthShare:
     The length is the number of words of the text in `column`; `column_name` is the source's name of this column. The
     bin holds lengths from `start` up to the next bin's `start`; the last bin holds all longer texts. `random_*`: mean,
     minimum and maximum over random sets with as many rows as were kept. `kept_rows`, `removed_rows`: numbers of kept
-    and removed rows that have the text. A share is None if none of its rows has the text.
+    and removed rows that have the text. A share is None if no row of its kind has the text.
     """
 
     representation: str

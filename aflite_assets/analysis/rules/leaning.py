@@ -48,11 +48,11 @@ Predictions = Sequence[np.ndarray]
 class Leaning:
     """The pull of predictions towards the class that a property's value points to; intervals are in points.
 
-    `pull` is computed from models trained on rows in which property and label are associated. The pull is computed on
-    rows of each class A, for each other class B. It is the share predicted as B among rows with a value that points to
-    B (`carriers`), minus the share predicted as B among the remaining rows. `untied`: the pull of models trained on
-    rows without the association; `halved`: half of `pull`, minus `untied`. `within`: by how much the accuracy on rows
-    of a class is higher if their value points to the class. All intervals are None with fewer than `FEWEST_CARRIERS`
+    `pull` is computed from models trained on rows in which property and label are associated, on the test rows of each
+    class A and for each other class B. The pull is the share predicted as B among rows with a value that points to B
+    (`carriers`), minus the share predicted as B among the remaining rows. `untied`: the pull of models trained on rows
+    without the association; `halved`: half of `pull`, minus `untied`. `within`: by how much the accuracy on rows of a
+    class is higher if their value points to the class. All intervals are None with fewer than `FEWEST_CARRIERS`
     carriers.
     """
 
@@ -66,8 +66,8 @@ class Leaning:
     def p_value(self) -> float | None:
         """p-value, in [0, 1], of the hypothesis that models do not rely on the property; None if unknown.
 
-        Models rely on a property if three conditions hold: there is a pull towards the class, at least half of the pull
-        comes from the association in the train rows, and the value does not make predictions for rows of its own class
+        Three conditions must hold if models rely on a property. There is a pull towards the class. At least half of the
+        pull comes from the association in the train rows. The value does not make predictions for rows of its own class
         worse.
         """
         if self.pull is None or self.halved is None or self.within is None:
@@ -257,8 +257,8 @@ def _weighted(predicted: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def property_skill(pointed: np.ndarray, labels: np.ndarray, classes: int) -> float:
     """Return the skill of predicting, for each row, the class that the row's value points to.
 
-    A random class is predicted for a row whose value points to no class. Skill is (a - 1/K) / (1 - 1/K) for K `classes`
-    and an accuracy a averaged over gold labels.
+    If the value points to no class, a random class is predicted. Skill is (a - 1/K) / (1 - 1/K) for K `classes` and an
+    accuracy a averaged over gold labels.
     """
     right = np.where(pointed == NOWHERE, 1 / classes, pointed == labels)
     mean = float(np.mean([right[labels == label].mean() for label in np.unique(labels)]))

@@ -1,10 +1,10 @@
 """Rules for reporting differences: when a difference gets no verdict, how many comparisons are judged together, and how
 much data is missing.
 
-One family of comparisons decides whether filtering helps; the dataset's file fixes this family before the run. It
-consists of all challenge sets, all representations, and all evaluators that learnt something and belong to another
-model family than the filter. All other comparisons on whole test sets are a second family, and comparisons on parts of
-test sets are a third. P-values are adjusted within each family (`p_values.holm`).
+One family of comparisons decides whether filtering helps; the dataset's file fixes this family before the run. The
+decisive family consists of all challenge sets, all representations, and all evaluators that learnt something and belong
+to another model family than the filter. All other comparisons on whole test sets are a second family, and comparisons
+on parts of test sets are a third. P-values are adjusted within each family (`p_values.holm`).
 """
 
 import math

@@ -124,9 +124,9 @@ def gold_margins(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 def _by_own_class(
     cell: Cell, test_set: TestSet, column: str, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> np.ndarray | MissingScore:
-    """Return the stored column, or compute it.
+    """Return the stored column, or compute the column from the classes' scores (rows x classes).
 
-    It is computed from the scores of classes (rows x classes) and the number of each row's own class.
+    The own class of each row is given by its number.
     """
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
@@ -201,8 +201,8 @@ def _class_scores(probabilities: np.ndarray, labels: np.ndarray, test_set: TestS
 def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Count the classes that come before the chosen class.
 
-    These are classes with a higher score, or with an equal score and a lower number. Count all classes if the row has
-    no chosen class.
+    A class comes before the chosen class if it has a higher score, or an equal score and a lower number. Count all
+    classes if the row has no chosen class.
     """
     own = scores[np.arange(len(scores)), chosen][:, None]
     before = (scores > own) | ((scores == own) & (np.arange(scores.shape[1]) < chosen[:, None]))

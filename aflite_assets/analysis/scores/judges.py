@@ -1,5 +1,6 @@
-"""Evaluators that can judge a filter. They learnt something and belong to another model family than the filter's
-model.
+"""Evaluators that can judge a filter.
+
+An evaluator can judge a filter if it learnt something and belongs to another model family than the filter's model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,8 +27,9 @@ class OverLargestClass:
     """Accuracy of an evaluator trained on `full` minus the accuracy of always predicting a test set's largest class, in
     points.
 
-    For questions, whose labels do not vary, the baseline is guessing one of the answers. `largest`: the accuracy of the
-    baseline, in [0, 1]. `lacks`: the quantity that is too small for a decision (`verdicts.lacking`), or None.
+    The labels of questions do not vary, so for questions the baseline is guessing one of the answers. `largest`: the
+    accuracy of the baseline, in [0, 1]. `lacks`: the quantity that is too small for a decision (`verdicts.lacking`), or
+    None.
     """
 
     evaluator: str
@@ -152,9 +154,9 @@ def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[
     """Return the evaluators and train sets with a training run that predicts almost only one class on a natural test
     set.
 
-    A training run that is significantly better than always predicting this class is left out. Test sets are skipped if
-    they have fewer than 20 rows or a class that is itself nearly as frequent, because a good model may then predict
-    this class almost as often.
+    A training run that is significantly better than always predicting this class is left out. Test sets with fewer than
+    20 rows are skipped. Test sets with one class that is nearly as frequent are skipped too, because a good model may
+    then predict this class almost as often.
     """
     natural = [one for one in test_sets if not one.challenge and len(one.row_ids) >= FEWEST_ROWS]
     varied = [one for one in natural if np.bincount(one.labels).max() / len(one.labels) < ONE_ANSWER]

@@ -55,8 +55,9 @@ on `filtered`.
 
 
 def compared_accuracies(analysis: Analysis, representation: str) -> list[Compared]:
-    """Return the accuracies shown with the scatter plots: for every evaluator, those on the test set of its drop in
-    accuracy.
+    """Return the accuracies shown with the scatter plots.
+
+    Each evaluator's accuracies are on the test set of the evaluator's drop in accuracy.
     """
     whole = (one for one in analysis.of(ACCURACIES, representation) if one.whole and one.top == 1)
     found = {(one.evaluator, one.test_set, one.train_set, one.tested_on): one for one in whole}
@@ -118,7 +119,7 @@ def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
 def scatter_caption(analysis: Analysis, representation: str) -> str:
     """Return a caption with the accuracies at the two scatter plots, or an empty string without accuracies.
 
-    The accuracies are compared with those of as many random rows.
+    The caption also gives the accuracies of models trained on as many random rows.
     """
     if not (compared := compared_accuracies(analysis, representation)):
         return ""

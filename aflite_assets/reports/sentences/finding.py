@@ -53,7 +53,7 @@ _LONGEST, _LONGEST_CUE = 40, 160
 def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: bool = False) -> tuple[Tone, Badge]:
     """Return the tone and the badge of a verdict.
 
-    The badge "No shortcut shown" is never shown above a cue that predicts a class. `without_question`: whether right
+    The badge "No shortcut shown" is never shown above a cue that predicts a class. `without_question`: whether correct
     answers are found without the question.
     """
     tone, badge = BADGES[one.verdict.code]
@@ -77,7 +77,7 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
 
 
 def tells_without_question(analysis: Analysis) -> bool:
-    """Return True if the scan reports a rule or model that finds right answers without the question."""
+    """Return True if the scan reports a rule or model that finds correct answers without the question."""
     return analysis.scan is not None and analysis.scan.tells_without_question
 
 

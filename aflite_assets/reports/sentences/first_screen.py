@@ -141,7 +141,9 @@ def _about(analysis: Analysis) -> str:
 
 
 def _without_question(analysis: Analysis) -> str:
-    """Return a sentence on right answers found without the question, or "" without questions or significant results."""
+    """Return a sentence on correct answers found without the question, or "" without questions or significant
+    results.
+    """
     blind = None if analysis.scan is None else analysis.scan.blind
     return "" if blind is None or not blind.named else blind_sentence(blind)
 

@@ -211,10 +211,7 @@ class VerdictWords:
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
-        """Return the scan's strongest single cues that the verdict does not name.
-
-        It is undecided whether the cues belong to the task.
-        """
+        """Return the scan's strongest single cues that the verdict does not name, for a person to judge."""
         if (scan := self.analysis.scan) is None:
             return None
         leanings, first = self.verdict.evidence.leanings, self.verdict.evidence.artefacts[:1]
@@ -460,9 +457,7 @@ class VerdictWords:
         )
 
     def leant_on(self) -> str:
-        """Return a name for the property that filtered test rows show. It is called a shortcut only if it was found to
-        be one.
-        """
+        """Return a name for the property that filtered test rows show. Only a proven shortcut is called a shortcut."""
         if self.verdict.shortcut:
             return "the shortcut"
         return "what was removed" if self.leaning is None else property_name(self.leaning)

@@ -61,7 +61,7 @@ def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    """Return the column of a part, with a line at its left if the part is the first one of its category."""
+    """Return the column of a part, with a line at its left if the part begins a new category."""
     if one.whole:
         return Column(cells.rows_heading("overall", one.test_rows), line=True)
     name, names = cells.part_name(one), [part.name for part in facts.test_set[one.test_set].parts]
@@ -72,7 +72,7 @@ def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
 
 
 def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
-    """Return the notes of the test set. They stand only above the set's first table."""
+    """Return the notes of the test set, which are shown only above the set's first table."""
     is_further = {one.column for one in records} & {*_columns_apart(facts, records[0])}
     return () if is_further else set_notes(facts.test_set[records[0].test_set], facts.label_names)
 

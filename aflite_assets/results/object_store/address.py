@@ -1,4 +1,4 @@
-"""The address of an object store, `s3://bucket/prefix`, which is checked before any request. It never contains
+"""The address of an object store, `s3://bucket/prefix`, which is checked before any request. An address never contains
 credentials.
 
 Credentials are found as in AWS's own tools: from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role.

@@ -1,4 +1,4 @@
-"""`ObjectResult`: a result in a bucket, whose manifest and files are fetched only when needed."""
+"""`ObjectResult`: a result in a bucket. Its manifest and files are fetched only when needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -46,8 +46,8 @@ class WeakModelAccuracy:
 class ForgettableClass:
     """Numbers of rows of one class, for one weak model.
 
-    `rows`: rows that the weak model was trained on. `forgettable`: rows that it forgot or never learnt. `taken`: rows
-    in the weak model's forgettable set.
+    `rows`: rows that the weak model was trained on. `forgettable`: rows that the weak model forgot or never learnt.
+    `taken`: rows in the weak model's forgettable set.
     """
 
     weak_model: str

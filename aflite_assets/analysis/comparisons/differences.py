@@ -355,7 +355,7 @@ def _means(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
-    """Yield pairs of a table's places with means that are compared.
+    """Yield the pairs of table entries that are compared by their means.
 
     The pairs on natural sets compare all rows, filtered rows, and all rows with filtered rows. Pairs on challenge sets
     come last.

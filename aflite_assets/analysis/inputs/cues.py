@@ -149,7 +149,8 @@ PLANTED = TidyTable(
 class MeanSimilarity:
     """Mean cosine similarity over all pairs of rows of one class and one `side` (kept, removed or random).
 
-    `rows`: number of rows of the class on this side. `used_rows`: number of rows drawn from them to compute the mean.
+    `rows`: number of rows of the class on this side. `used_rows`: number of rows in the sample that the mean is
+    computed on.
     """
 
     representation: str

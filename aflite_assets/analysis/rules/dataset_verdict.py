@@ -155,9 +155,10 @@ class VerdictEvidence:
 
     @property
     def effect(self) -> Effect | None:
-        """The effect of filtering.
+        """The effect of filtering: "helps", "harms", "mixed", or None if there is neither a proven gain nor a loss.
 
-        "helps": proven gains and no loss. "harms": losses and no proven gain. "mixed": both. None: neither.
+        Filtering "helps" if there are proven gains and no loss, and "harms" if there are losses and no proven gain. The
+        effect is "mixed" if there are both.
         """
         if self.proven_gains:
             return "mixed" if self.losses else "helps"

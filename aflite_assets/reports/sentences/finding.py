@@ -61,10 +61,10 @@ def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: b
 
 
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
-    """Return the scan's cues that the finding is about, in the scan's order, or else the scan's first candidate.
+    """Return the scan's cues that the finding is about, in the scan's order.
 
-    Artefacts are the last choice if the finding is not about an artefact, because models cannot see such artefacts in a
-    row.
+    If the finding is not about any cue, return the scan's first candidate. Artefacts are then the last choice, because
+    models cannot see such artefacts in a row.
     """
     if analysis.scan is None:
         return ()
@@ -252,8 +252,9 @@ class FindingWords:
         )
 
     def _first_ask(self) -> str:
-        """Return advice on a question to examine first if nearly all rows with a cue have one class; "" for other
-        cues.
+        """Return advice to find out how the rows of a cue were made, if nearly all of these rows have one class.
+
+        Return "" for other cues.
         """
         if not self.cues or not purity_sentence(self.cues[0]):
             return ""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD, CONVERSION
+from aflite_assets.scan.columns import columns_of
 from aflite_assets.scan.cues import Cue, CueProperty, ScanFacts
 
 Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
@@ -119,4 +120,5 @@ def candidate_advice(result: ScanFacts, candidates: Sequence[Cue], command: str)
     if not candidates or result.blind is not None:
         return ""
     by = "; --by drop leaves out its column" if any("drop" in remedies_of(cue)[1:] for cue in candidates) else ""
-    return f"If one of them is no part of the task: {command} --cue N --to NEW_FOLDER{by}"
+    late = ", or was not known before the label" if any(map(columns_of, candidates)) else ""
+    return f"If one of them is no part of the task{late}: {command} --cue N --to NEW_FOLDER{by}"

@@ -79,8 +79,8 @@ def cue_headline(result: ScanFacts) -> str:
     if candidates:
         whose = "is" if len(candidates) == 1 else "are"
         return (
-            f"Found {_counted(candidates, 'candidate', f' and {whose} yours to judge')}; {chance}. No artefact was found "
-            f"among {tested}."
+            f"Found {_counted(candidates, 'candidate', f' and {whose} yours to judge')}; {chance}. No artefact was "
+            f"found among {tested}."
         )
     looked = f" Tested: {_kinds_text(result.kinds)}." if result.kinds else ""
     return f"Nothing found: none of {tested} tells a class by itself.{looked}"

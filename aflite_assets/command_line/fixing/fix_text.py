@@ -107,12 +107,11 @@ def _column_sentence(cue: Cue, fixed: Fixed) -> str:
     """Return a sentence on the cues that were removed because they are of the same column, or ""."""
     by_change: dict[str, list[int]] = {}
     for one in fixed.compared:
-        if one.is_chosen and one.before is not None and one.before.number not in fixed.asked:
-            if columns_of(one.before) == columns_of(cue):
-                by_change.setdefault(one.change, []).append(one.before.number + 1)
-    told = [
-        f"{_numbered(numbers)} {change}{' too' if change == 'gone' else ''}" for change, numbers in by_change.items()
-    ]
+        own = one.before is not None and columns_of(one.before) == columns_of(cue)
+        if own and one.is_chosen and one.named.number not in fixed.asked:
+            state = "gone too" if one.change == "gone" else one.change
+            by_change.setdefault(state, []).append(one.named.number + 1)
+    told = [f"{_numbered(numbers)} {state}" for state, numbers in by_change.items()]
     named = " and ".join(f"“{name}”" for name in columns_of(cue))
     return f"All cues of {named} were mended together: {', '.join(told)}." if told else ""
 

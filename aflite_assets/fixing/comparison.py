@@ -60,7 +60,7 @@ def left_artefacts(after: ScanFacts) -> list[Cue]:
 
 def _same(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
     matches = [other for other in others if (any_class or other.label == cue.label) and _shares_properties(cue, other)]
-    return max(matches, key=lambda other: other.balanced, default=None)
+    return max(matches, key=lambda other: (other.label == cue.label, other.balanced), default=None)
 
 
 def _shares_properties(cue: Cue, other: Cue) -> bool:

@@ -10,12 +10,17 @@ COLUMN_KINDS = frozenset({"attribute", "column", "date", "identifier", "missing 
 """Kinds of properties of a table column; texts and images have other kinds."""
 
 
+_Place = tuple[tuple[str, ...] | int, str]
+"""The columns of a cue, or its number if it is not of columns, and its class if classes have separate lines."""
+
+
 @dataclass(frozen=True)
 class CueLine:
     """One line of a list of cues: the first cue of a column for a class, and the column's other cues.
 
-    With two classes, cues of both classes share a line. Artefacts and candidates have separate lines, so `beside` is
-    the column's first cue of the other nature, or None. A cue of a text or an image has a line of its own.
+    With two classes, cues of both classes share a line. Artefacts and candidates have separate lines, unless a stronger
+    cue explains the candidate; `beside` is the first cue of the column's other line, or None. A cue of a text or an
+    image has a line of its own.
     """
 
     lead: Cue
@@ -38,19 +43,20 @@ def columns_of(cue: Cue) -> tuple[str, ...]:
 def cue_lines(result: ScanFacts) -> list[CueLine]:
     """Return the lines of all cues in the scan's order, which lists artefacts before candidates."""
     is_binary = sum(one.rows > 0 for one in result.classes) == 2
-    groups: dict[tuple[object, ...], list[Cue]] = {}
+    groups: dict[tuple[_Place, bool], list[Cue]] = {}
     for cue in result.cues:
-        groups.setdefault((*_place(cue, is_binary), cue.is_artefact), []).append(cue)
-    beside = {key: groups.get((*key[:-1], not key[-1])) for key in groups}
+        place = _place(cue, is_binary=is_binary)
+        joins_artefact = cue.explained_by is not None and (place, False) not in groups and (place, True) in groups
+        groups.setdefault((place, cue.is_artefact or joins_artefact), []).append(cue)
+    firsts = {key: own[0] for key, own in groups.items()}
     return [
-        CueLine(lead, tuple(others), None if (other := beside[key]) is None else other[0])
-        for key, (lead, *others) in groups.items()
+        CueLine(lead, tuple(others), firsts.get((place, not of_artefacts)))
+        for (place, of_artefacts), (lead, *others) in groups.items()
     ]
 
 
-def _place(cue: Cue, is_binary: bool) -> tuple[object, ...]:
-    columns = columns_of(cue)
-    return (columns, None if is_binary else cue.label) if columns else (cue.number, None)
+def _place(cue: Cue, *, is_binary: bool) -> _Place:
+    return columns_of(cue) or cue.number, "" if is_binary else cue.label
 
 
 def listed_cues(result: ScanFacts) -> list[Cue]:

@@ -190,7 +190,8 @@ def column_sentence(line: CueLine) -> str:
 
 def _of_column(cue: Cue, lead: Cue) -> str:
     whose = "" if cue.label == lead.label else f" for class “{cue.label}”"
-    return f"“{cue.name}”{whose} (cue {cue.number + 1}, {percent(cue.balanced)})"
+    pure = f"; {percent(cue.tested_precision)} of the tested carriers are of this class" if purity_sentence(cue) else ""
+    return f"“{cue.name}”{whose} (cue {cue.number + 1}, {percent(cue.balanced)}{pure})"
 
 
 PURE_COLUMN, PURE = 0.90, 0.95

@@ -28,6 +28,11 @@ class CueLine:
     beside: Cue | None = None
 
     @property
+    def cues(self) -> tuple[Cue, ...]:
+        """The cues of the line, the lead first."""
+        return (self.lead, *self.others)
+
+    @property
     def is_by_itself(self) -> bool:
         """Whether no stronger cue explains the line's first cue."""
         return self.lead.explained_by is None

@@ -121,7 +121,7 @@ def _section(
         details = [*_details(one), questions.get(number, "")]
         printed += [line, *(line for text in details if text for line in indented(f"   {escaped(text)}"))]
         printed += [f"     {escaped(text)}" for text in examples.get(number, ())]
-        told = (advices[cue.number] for cue in (one.lead, *one.others) if cue.number in advices)
+        told = (advices[cue.number] for cue in one.cues if cue.number in advices)
         printed += [f"     {escaped(text)}" for text in islice(told, 1)]
     if len(section.lines) > MOST_SHOWN:
         printed.append(f"  and {len(section.lines) - MOST_SHOWN} more, in --json and --html")
@@ -165,7 +165,7 @@ def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mappi
     `scanned`: the file, the options and a hash of the content, for `aflite fix --scan`.
     """
     cues, said = surface_cues(result.cues).to_pylist(), remarks(result)
-    listed_at = {cue.number: line.lead.number for line in cue_lines(result) for cue in (line.lead, *line.others)}
+    listed_at = {cue.number: line.lead.number for line in cue_lines(result) for cue in line.cues}
     for record, cue in zip(cues, result.cues, strict=True):
         record["remark"] = said[cue.number]
         record["columns"] = list(columns_of(cue))

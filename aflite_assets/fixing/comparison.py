@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from aflite_assets.scan.columns import listed_cues
 from aflite_assets.scan.cues import Cue, ScanFacts, ScanResult
 
 Change = Literal["gone", "weaker", "still there", "new"]
@@ -53,13 +54,13 @@ def is_mended(compared: Sequence[ComparedCue], after: ScanFacts) -> bool:
 
 
 def left_artefacts(after: ScanFacts) -> list[Cue]:
-    """Return the artefacts of the copy that no stronger cue explains."""
-    return [cue for cue in after.artefacts if cue.explained_by is None]
+    """Return the artefacts of the copy that no stronger cue explains, one per column and class."""
+    return [cue for cue in listed_cues(after) if cue.is_artefact]
 
 
 def _same(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
     matches = [other for other in others if (any_class or other.label == cue.label) and _shares_properties(cue, other)]
-    return max(matches, key=lambda other: other.balanced, default=None)
+    return max(matches, key=lambda other: (other.label == cue.label, other.balanced), default=None)
 
 
 def _shares_properties(cue: Cue, other: Cue) -> bool:

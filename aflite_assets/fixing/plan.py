@@ -17,6 +17,7 @@ from aflite_assets.fixing.images import ImageChanges, plan_images
 from aflite_assets.fixing.rebalancing import rebalanced_rows
 from aflite_assets.fixing.texts import TextChange, text_change
 from aflite_assets.fixing.weighting import WEIGHT_COLUMN, balancing_weights, effective_rows
+from aflite_assets.scan.columns import columns_of
 from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
 from aflite_assets.scan.remedies import Remedy, Way, is_editable, remedies_of
 from aflite_assets.scan.rows import ScanRows
@@ -87,7 +88,7 @@ def plan_changes(
         result: the scan of `rows`.
         rows: the scanned rows.
         origin: the origin of the rows.
-        cues: the cues to remove.
+        cues: the cues to remove; all cues of a column are removed by the remedy of the first of them.
         by: the remedy, or `weights` instead of a subset of the rows; None for the default of each cue.
         seed: seed for the kept rows and their order.
 
@@ -100,7 +101,7 @@ def plan_changes(
         return _answers_alike(result, rows, origin, cues)
     if by == "weights":
         return _weighting(result, rows, origin, [cue.number for cue in cues])
-    chosen = {cue.number: _remedy(cue, by) for cue in cues}
+    chosen = _remedies(cues, by)
     normalised = _with_followers(result, [cue for cue in cues if chosen[cue.number] == "normalise"])
     texts = _texts(normalised, result, rows, origin)
     images, image_phrases = _images(normalised, result, rows, origin)
@@ -156,6 +157,18 @@ def _remedy(cue: Cue, by: Remedy | None) -> Remedy:
             f"{' or '.join(f'`--by {one}`' for one in possible)}"
         )
     return possible[0] if by is None else by
+
+
+def _remedies(cues: Sequence[Cue], by: Remedy | None) -> dict[int, Remedy]:
+    """Return the remedy of each cue, by cue number; cues of one column have the same remedy."""
+    chosen: dict[int, Remedy] = {}
+    of_columns: dict[tuple[str, ...], Remedy] = {}
+    for cue in cues:
+        columns = columns_of(cue)
+        chosen[cue.number] = of_columns[columns] if columns in of_columns else _remedy(cue, by)
+        if columns:
+            of_columns[columns] = chosen[cue.number]
+    return chosen
 
 
 def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD, CONVERSION
+from aflite_assets.scan.columns import columns_of
 from aflite_assets.scan.cues import Cue, CueProperty, ScanFacts
 
 Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
@@ -112,3 +113,12 @@ def advice(result: ScanFacts, cue: Cue, command: str) -> str:
     first, *others = remedies_in(result, cue)
     more = "".join(f"; --by {other} {_SENTENCES[other]}" for other in others)
     return f"mend it: {command} --cue {cue.number + 1} --to NEW_FOLDER ({_SENTENCES[first]}{more})"
+
+
+def candidate_advice(result: ScanFacts, candidates: Sequence[Cue], command: str) -> str:
+    """Return the command that fixes a candidate, or "" if there are none or if they are cues of answers."""
+    if not candidates or result.blind is not None:
+        return ""
+    by = "; --by drop leaves out its column" if any("drop" in remedies_of(cue)[1:] for cue in candidates) else ""
+    late = ", or was not known before the label" if any(map(columns_of, candidates)) else ""
+    return f"If one of them is no part of the task{late}: {command} --cue N --to NEW_FOLDER{by}"

@@ -8,7 +8,7 @@ from aflite_assets.scan.columns import listed_cues
 from aflite_assets.scan.cues import Cue, ScanFacts, ScanResult
 
 Change = Literal["gone", "weaker", "still there", "new"]
-"""Fate of a cue. Weaker: it tells less than half of what it told, counted from chance."""
+"""Change of a cue in the copy. A cue is "weaker" if less than half of its gain over chance is left."""
 
 
 @dataclass(frozen=True)

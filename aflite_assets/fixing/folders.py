@@ -17,7 +17,7 @@ from aflite_assets.processors import available_cores
 from aflite_assets.specs.sources import LabelledFolder, TableFormat
 
 FILE_NAME = "file_name"
-"""The column of a metadata file that names the images, relative to its folder."""
+"""The column of a metadata file with the image paths, relative to the folder of the metadata file."""
 
 LABELS = "labels.txt"
 

@@ -20,16 +20,16 @@ _LOWEST_QUALITY, _USUAL_QUALITY, _HIGHEST_QUALITY = 50, 90, 95
 _SIZES = frozenset({"width in pixels", "height in pixels", "width : height"})
 _NAMES = ("file name is written like ", "folder = ", NUMBER_IN_NAME)
 _FLAT = 6.0
-"""Standard deviation, in levels, up to which an area is of one colour, as in the scan."""
+"""Maximum standard deviation of an area that has one colour, in levels from 0 to 255, as in the scan."""
 
 _MOST_MEASURED = 1_000
-"""Images of which patches and borders are measured."""
+"""Maximum number of images in which patches and borders are measured."""
 
 _ORIENTATION, _ON_ITS_SIDE = 274, (5, 6, 7, 8)
-"""EXIF's tag of how a camera was held, and its values by which width and height change places."""
+"""The EXIF tag for the orientation of an image, and the values that swap width and height."""
 
 _MARGIN = 8
-"""Pixels around a patch that are covered too: JPEG spreads it over blocks of 8 x 8."""
+"""Width, in pixels, of a margin covered around a patch, because JPEG spreads the patch over blocks of 8 x 8."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ _TEXT_KINDS = ("typography", "blanks")
 _LONGEST, _SHORT = 80, 30
 _MOST_CLASSES = 8
 ID = "id"
-"""The name by which a scan calls the ids of a dataset's rows."""
+"""Name of the row ids in a scan."""
 
 
 @dataclass(frozen=True, eq=False)

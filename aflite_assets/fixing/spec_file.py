@@ -16,7 +16,7 @@ from aflite_assets.specs.yaml.paths import absolute_paths
 from aflite_assets.specs.yaml.reading import read_yaml
 
 FIXED = "_fixed"
-"""End of a cleaned dataset's name, after the name of the original."""
+"""Suffix of the name of a cleaned dataset."""
 
 _WIDTH = 110
 _NO_NAME = re.compile(r"[^a-z0-9_]+")
@@ -148,7 +148,7 @@ def first_content(
 QUESTION_FILTER: Mapping[str, object] = {
     "rank": "label_probability", "target_size": 0.5, "train_size": 0.3, "slice_size": 0.04
 }  # fmt: skip
-"""The filter that is advised for preferences and questions; its threshold depends on the number of answers."""
+"""Default filter for preferences and questions; the threshold depends on the number of answers."""
 
 
 def question_content(

@@ -147,7 +147,7 @@ STEPS: Mapping[str, Step] = {
     "final sign": Step("one full stop as the last sign of every text", _final_stop),
     "blanks": Step("single blanks, none at the ends; no breaks, tabs or invisible characters", _spaces),
 }
-"""The steps in the order in which they are done."""
+"""The normalisation steps, in the order in which they are applied."""
 
 STEP_OF: Mapping[str, str] = {
     "ends without a full stop": "final sign",
@@ -184,7 +184,7 @@ STEP_OF: Mapping[str, str] = {
     **dict.fromkeys(("non-breaking blank", "invisible character"), "blanks"),
     **dict.fromkeys(("blank before a punctuation sign", "no blank after a punctuation sign"), "blanks"),
 }
-"""The step for each property of kind typography and blanks, by the property's name without its text."""
+"""The step for each property of kind typography or blanks; keys are names of properties without the text's name."""
 
 _FOLLOWED_BY: Mapping[str, tuple[str, ...]] = {
     "damage": ("quotes", "apostrophes", "dashes", "ellipses"),  # which the repaired characters mostly are
@@ -195,10 +195,10 @@ _FOLLOWED_BY: Mapping[str, tuple[str, ...]] = {
     "backslashes": ("blanks",),
     "back quotes": ("apostrophes",),
 }
-"""Steps that tidy up after another one."""
+"""Steps that are also applied, after a given step."""
 
 LEAST_APART = 0.08
-"""Difference between the shares of a class and of all others from which a unified family of signs still tells."""
+"""A unified family of characters is deleted if its shares in a class and in the rest differ by at least this much."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.scan import LEAST_BALANCED
 
 WEIGHT_COLUMN = "cue_weight"
-"""The column of weights in a cleaned copy."""
+"""Name of the weight column in a cleaned copy."""
 
 _DIGITS = 6
 

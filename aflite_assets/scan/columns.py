@@ -11,7 +11,7 @@ COLUMN_KINDS = frozenset({"attribute", "column", "date", "identifier", "missing 
 
 
 _Place = tuple[tuple[str, ...] | int, str]
-"""The columns of a cue, or its number if it is not of columns, and its class if classes have separate lines."""
+"""The columns of a cue, or the cue's number if it has no columns; and the cue's class, or "" with two classes."""
 
 
 @dataclass(frozen=True)

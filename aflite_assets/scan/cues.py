@@ -13,14 +13,14 @@ from aflite_assets.scan.blind.records import BlindScores
 from aflite_assets.scan.surface import SurfaceAccuracy
 
 State = Literal["holds", "weaker", "gone", "reversed", "cannot tell"]
-"""How a cue goes with its class in another set: as in the scanned rows, less, not at all, or the other way round."""
+"""Strength of a cue in another set, relative to the scanned rows: equal, weaker, absent, or opposite."""
 
 
 UNSEEN = frozenset({"order", "copies"})
-"""Kinds of properties that no model sees in a row."""
+"""Kinds of properties that a model cannot compute from a single row."""
 
 ALL_TOGETHER = "all artefacts together"
-"""Named in place of an artefact where no single one tells the label, but all of them in one model do."""
+"""Name shown instead of an artefact if no single artefact predicts the label, but one model on all artefacts does."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class ClassSize:
 
 
 Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
-"""Strongest finding of a scan."""
+"""The strongest finding of a scan."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ SURFACE_CUES = pa.schema(
         "explained_by": pa.int64(),
     }
 )
-"""One row per cue and class; names, labels and synonyms are dataset text."""
+"""One row per cue and class; names, labels and synonyms contain text from the dataset."""
 
 CUE_SETS = pa.schema(
     {
@@ -234,7 +234,7 @@ CUE_SETS = pa.schema(
         "high": pa.float64(),
     }
 )
-"""One row per cue and set other than the scanned one."""
+"""One row per cue and set, for all sets except the scanned set."""
 
 
 def cue_sets(cues: Sequence[Cue]) -> pa.Table:
@@ -243,10 +243,10 @@ def cue_sets(cues: Sequence[Cue]) -> pa.Table:
 
 
 CUE_ROWS = pa.schema({"cue": pa.int64(), "set": pa.string(), "row_id": pa.int64()})
-"""One row per cue and row that carries it."""
+"""One row per pair of a cue and a row that has the cue."""
 
 CUES_WITH_ROWS = 50
-"""Cues whose rows are published, the first."""
+"""Maximum number of cues whose rows are published; the first cues are chosen."""
 
 
 def surface_cues(cues: Sequence[Cue]) -> pa.Table:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 Z_95 = 1.959964
-"""Standard deviations on either side of a 95 % interval."""
+"""Half the width of a 95 % interval of the normal distribution, in standard deviations."""
 
 
 @dataclass(frozen=True, eq=False)

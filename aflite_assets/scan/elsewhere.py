@@ -7,7 +7,7 @@ from aflite_assets.scan.effects import measure_effects
 from aflite_assets.scan.rows import NO_CLASS, ScanRows
 
 FEWEST_ROWS = 30
-"""Rows of the class and of all others that a set needs for an answer."""
+"""Minimum number of rows with the class, and of rows without the class, for a set to be measured."""
 
 
 def measure_elsewhere(

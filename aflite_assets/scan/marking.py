@@ -15,20 +15,20 @@ from aflite_assets.scan.properties.words import GROUPS
 from aflite_assets.text import MAX_SHOWN_CHARACTERS, printable
 
 Span = tuple[int, int]
-"""Where a part begins and ends in its text."""
+"""Start and end of a part of a text."""
 
 _SIGNS = {**TYPOGRAPHY, **BLANKS, **SIGNS}
 _WORDS = re.compile(r"the words? '(.+)'", re.DOTALL)
 _EDGE = re.compile(r"(begins|ends) with '(.+)'", re.DOTALL)
 _LAST_WORD = re.compile(r"\w+$")
 _LONGEST_SIGN = 6
-"""Characters of the longest part that is looked for by a predicate."""
+"""Maximum length, in characters, of the parts of a text that are tested by a function."""
 
 _MOST_PARTS = 20
-"""A property that more parts of one text have is one of the whole text."""
+"""If more parts of a text have a property, no part is highlighted."""
 
 _BEFORE = 80
-"""Characters of a long text that are shown before its first marked part."""
+"""Number of characters of a long text shown before its first highlighted part."""
 
 
 def carrying_parts(text: str, properties: Iterable[CueProperty], source: str) -> list[Span]:

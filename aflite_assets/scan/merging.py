@@ -11,16 +11,16 @@ from aflite_assets.scan.cues import UNSEEN
 from aflite_assets.scan.rules import Rule
 
 SAME_ROWS = 0.8
-"""Jaccard similarity of the rows from which two cues of one class are one."""
+"""Two cues of one class are merged if the Jaccard similarity of their rows is at least this value."""
 
 ABOUT_AS_MUCH = 0.03
-"""Difference in balanced accuracy of two cues that decides nothing about which of them is named first."""
+"""Two cues are about equally strong if their balanced accuracies differ by less than this value."""
 
 STILL_TELLS = 3.0
-"""z among the rows with and without a stronger cue, below which a cue tells nothing more."""
+"""Minimum z statistic, stratified by a stronger cue, at which a cue is not explained by the stronger cue."""
 
 MOST_EXPLAINING = 10
-"""Stronger cues that may explain a weaker one, the strongest."""
+"""Maximum number of cues that can explain weaker cues; the strongest cues are chosen."""
 
 
 @dataclass(frozen=True, eq=False)

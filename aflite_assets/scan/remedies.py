@@ -9,16 +9,16 @@ from aflite_assets.scan.columns import columns_of
 from aflite_assets.scan.cues import Cue, CueProperty, ScanFacts
 
 Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
-"""Ways to mend a cue.
+"""Ways to remove a cue.
 
 normalise: rewrite texts or images so that all rows are alike; drop: leave out the column; rebalance: keep a subset of
-the rows in which the cue tells nothing; shuffle: draw a new order of the rows.
+the rows in which the cue predicts nothing; shuffle: put the rows in a new random order.
 """
 
 REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
 
 Way = Remedy | Literal["weights"]
-"""How a person may ask for a cue to be mended: a remedy, or weights of all rows in place of a subset of them."""
+"""A remedy that a user can choose, or `weights`: weights for all rows instead of a subset of the rows."""
 
 REMEDIES_BY_KIND: Mapping[str, tuple[Remedy, ...]] = {
     "typography": ("normalise", "rebalance"),
@@ -34,12 +34,12 @@ REMEDIES_BY_KIND: Mapping[str, tuple[Remedy, ...]] = {
     # What is measured may be the task, whatever the unit that it was recorded in.
     CONVERSION: ("rebalance", "drop"),
 }
-"""Remedies by the kind of a property, the default first. All other kinds are rebalanced."""
+"""Remedies by the kind of a property, the default first. Properties of other kinds are rebalanced."""
 
 BORDER = "border of one colour"
 NUMBER_IN_NAME = "number in the file name"
 UNDECODABLE = "cannot be decoded"
-"""Names of properties of images whose remedy is not that of their kind."""
+"""Names of image properties that have other remedies than the rest of their kind."""
 
 _BY_NAME: Mapping[str, tuple[Remedy, ...]] = {
     BORDER: ("normalise", "rebalance"),
@@ -51,7 +51,7 @@ CORNER = re.compile(
     "(?:(?:bright|dark) patch of one colour in|red of|green of|blue of) the "
     "(top left|top right|bottom left|bottom right) corner"
 )
-"""Names of properties of a corner of images. Its colour may belong to the task, a patch does not."""
+"""Names of properties of an image corner. The colour of a corner may belong to the task; a patch does not."""
 
 _SENTENCES: Mapping[Remedy, str] = {
     "normalise": "makes it the same in all rows",

@@ -14,16 +14,16 @@ from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.values import as_texts
 
 Role = Literal["attribute", "column"]
-"""An attribute says something about a row; a column is the row's own input."""
+"""Role of a table column: an attribute describes a row, and a column is part of the row's input."""
 
 ALL_ROWS = "all rows"
-"""The set of a dataset that has no split named train."""
+"""Name of the set of all rows, for a dataset without a split named train."""
 
 _DIGITS = 6
-"""Digits of a number that float32 keeps."""
+"""Number of significant decimal digits that float32 preserves."""
 
 NO_CLASS = -1
-"""The label of a row of another set whose class the scanned rows lack."""
+"""Label of a row in another set if the scanned rows have no class of this name."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,26 +10,26 @@ from aflite_assets.scan.properties.records import MISSING_BIN, Categories, Numbe
 from aflite_assets.wording import counted
 
 LEAST_CHOSEN = 0.08
-"""Difference between the shares of the class and of the rest that carry a property, from which a rule is tested."""
+"""A rule is tested if the shares of the class and of the rest that meet the rule differ by at least this much."""
 
 MOST_CHOSEN = 1_500
-"""Rules of one family that are tested on the other half, those that tell the most."""
+"""Maximum number of rules per family tested on the other half of the rows; the strongest rules are chosen."""
 
 PAIRED = 20
-"""Rules, the strongest, whose pairs are tried."""
+"""Number of rules that are combined in pairs; the strongest rules are chosen."""
 
 PAIR_GAIN = 0.10
-"""Difference in shares that a pair must add to each of its rules: 5 points of balanced accuracy."""
+"""Minimum gain in the difference of shares of a pair over each of its rules: 5 points of balanced accuracy."""
 
 
 VALUES_GAIN = 0.04
-"""Difference in shares that several values of a column must add to one of them: 2 points of balanced accuracy."""
+"""Minimum gain in the difference of shares of several values over one value: 2 points of balanced accuracy."""
 
 VALUE_STANDS_OUT = 2.0
-"""Standard deviations by which a value's share of the class exceeds that of all rows, from which it is chosen."""
+"""A value is chosen if its share of the class exceeds the overall share by this many standard deviations."""
 
 MOST_NAMED = 5
-"""Values of a column that its name lists."""
+"""Maximum number of values listed in the name of a rule."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _number_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, 
 
 
 NEARLY_ALL = 0.95
-"""Share of the rows with a number from which a range says no more than that the number is given."""
+"""A range or a set of values is discarded if it covers more than this share of the rows with a value."""
 
 
 def best_ranges(

@@ -36,26 +36,26 @@ from aflite_assets.scan.surface import SurfaceAccuracy, surface_accuracy
 from aflite_assets.scan.testing import false_discovery_set, over_cuts, permutation_p_values, score_p_values
 
 MOST_ROWS = 60_000
-"""Rows of a set that are scanned unless more are asked for; of a larger set a random sample is."""
+"""Default for the maximum number of scanned rows per set; larger sets are sampled at random."""
 
 CUTS = 5
 FAMILY_ERROR = 0.01
-"""Chance of one false artefact or more among all of them."""
+"""Family-wise error rate of the artefacts: probability of at least one false artefact."""
 
 FALSE_CANDIDATES = 0.05
-"""Share of false ones among the candidates, on average."""
+"""False discovery rate of the candidates: expected share of false cues among the candidates."""
 
 LEAST_BALANCED = 0.55
-"""The lower end of a cue's balanced accuracy must reach this."""
+"""Minimum lower bound of the balanced accuracy of a cue."""
 
 NAMED_BY_LACK = 2 / 3
-"""Share of the rows that have a property, above which a cue of two classes is named by the lack of it."""
+"""With two classes, a cue is named by its negation if more than this share of the rows have the property."""
 
 FEWEST_CARRIERS = 30
-"""Rows of the tested half that must carry a cue."""
+"""Minimum number of rows of the tested half that have a cue."""
 
 FEWEST_ROWS = 60
-"""Rows that a class and all others need to be tested, and as many units of rows."""
+"""Minimum number of rows of a class, and of all other rows; the minimum number of units is half as large."""
 
 
 @dataclass(frozen=True, kw_only=True)

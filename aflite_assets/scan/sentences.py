@@ -107,7 +107,7 @@ _KINDS = {
     "word group": "words",
     "words": "words",
 }
-"""Names of the kinds of properties, in the plural."""
+"""Readable names of the kinds of properties, in the plural."""
 
 
 def _kinds_text(kinds: Sequence[str]) -> str:
@@ -149,7 +149,7 @@ def remarks(result: ScanFacts) -> dict[int, str]:
 
 
 _KNOWN_COLUMNS = frozenset({"identifier", CONVERSION})
-"""Kinds of artefacts that were certainly known before the label."""
+"""Kinds of artefacts whose values existed before the label."""
 
 
 def column_questions(result: ScanFacts) -> dict[int, str]:
@@ -175,7 +175,7 @@ def _known_before(columns: Sequence[str]) -> str:
 
 
 MOST_OTHERS = 4
-"""Other cues of a column that a line names."""
+"""Maximum number of a column's other cues named in one line."""
 
 
 def column_sentence(line: CueLine) -> str:
@@ -195,13 +195,13 @@ def _of_column(cue: Cue, lead: Cue) -> str:
 
 
 PURE_COLUMN, PURE = 0.90, 0.95
-"""Shares of a cue's tested rows that have its class, from which nearly every carrier is of one class.
+"""Minimum share of a cue's tested rows that have its class, at which a remark is printed.
 
-The lower one is for columns, whose values are often written after the label was known.
+The minimum is lower for columns, because values of columns are often written after the label was known.
 """
 
 _PURER = 4
-"""Times that the share of other classes among all rows is larger than among the carriers of a pure cue."""
+"""Other classes must be this many times rarer among rows with the cue than among all rows."""
 
 
 def purity_sentence(cue: Cue) -> str:

@@ -11,13 +11,13 @@ from aflite_assets.scan.properties.records import Properties
 from aflite_assets.scan.rules import Rule, carriers
 
 MOST_COLUMNS = 1_500
-"""Columns of the model; of more properties, those that the most rows carry."""
+"""Maximum number of columns that the model reads; properties of the most rows are chosen."""
 
 MOST_RULES = 200
-"""Chosen rules that are columns of the model, the strongest."""
+"""Maximum number of chosen rules that the model reads; the strongest rules are chosen."""
 
 FEWEST_ROWS = 20
-"""Rows with and without a property that it needs to be read as a representation."""
+"""Minimum number of rows with a property, and of rows without it, for features of kind `surface`."""
 
 _NUMBER_BINS = 8
 

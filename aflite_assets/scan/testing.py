@@ -8,11 +8,11 @@ import numpy as np
 from aflite_assets.diagnostics.score_tests import score_test
 
 PERMUTATIONS = 999
-"""Permutations of the labels between units; the smallest p-value of a cut is then 0.001."""
+"""Number of permutations of the labels between units, so the smallest p-value of a cut is 0.001."""
 
 _AT_ONCE = 250
 _RATIO = 1.25
-"""Units exchange their labels with units of at most about this many times their size."""
+"""Maximum ratio of the sizes of two units that exchange their labels."""
 
 
 def permutation_p_values(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from aflite_assets.scan.blind.records import BlindRule, BlindScores
 
 FILTER_FILE = "with_filter.yaml"
-"""Name that the advice gives the dataset's file to filter with."""
+"""File name that the advice proposes for a dataset file with a filter."""
 
 _REWRITE = "rewrite wrong answers (or right ones) until the scan names nothing; it takes seconds"
 _BY_RULE = {

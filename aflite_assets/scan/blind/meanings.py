@@ -10,7 +10,7 @@ NAMES: Mapping[str, str] = {
     FIRST_SENTENCE: "the words of the first sentences",
     BEGINNING: "the first three words of the answers",
 }
-"""Names of the models by their kind."""
+"""Readable names of the models, by kind."""
 
 _HELD_OUT = "learned on four fifths of the questions and tested on the rest"
 

@@ -14,7 +14,7 @@ from aflite_assets.scan.properties.words import GROUPS
 _MARKUP = re.compile(
     r"\*\*|__|`+|^#{1,6} |^[ \t]*(?:[-*\u2022]|\d+[.)]) |\|[^|\n]+\||</?[A-Za-z][^<>]{0,200}>", re.MULTILINE
 )
-"""Bold, code, headings, list marks, cells of tables, and tags."""
+"""Bold text, code, headings, list markers, table cells and tags."""
 
 # fmt: off
 HEDGES = GROUPS["vague word"] | frozenset([
@@ -22,7 +22,7 @@ HEDGES = GROUPS["vague word"] | frozenset([
     "roughly", "seem", "seems", "tend", "tends", "typically", "uncertain", "unclear", "unlikely",
 ])
 # fmt: on
-"""Words that say that something is not certain."""
+"""English words that express uncertainty."""
 
 _NOT = r"(?:can(?:'|\u2019)t|cannot|can not|won(?:'|\u2019)t|will not|don(?:'|\u2019)t|do not)"
 _REFUSALS = re.compile(

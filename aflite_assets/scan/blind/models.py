@@ -13,18 +13,18 @@ from aflite_assets.scan.properties.records import Properties
 
 FOLDS = 5
 _PENALTY = 0.02
-"""Weight of the ridge penalty, as a share of the number of rows."""
+"""Weight of the ridge penalty, divided by the number of training rows."""
 
 SURFACE_KINDS = frozenset({"typography", "blanks", "signs", "word group", "length"})
-"""Kinds of properties of an answer that are surface: no words and no beginnings or ends."""
+"""Kinds of properties that count as surface properties of an answer: neither words nor beginnings or ends."""
 
 _FEWEST = 20
-"""Answers that a property needs."""
+"""Minimum number of answers with a property, and of answers without the property."""
 
 _SENTENCE = re.compile(r"\s*(.+?[.!?\u2026\u3002](?=\s|$)|[^\n]+)")
 _WORD = re.compile(r"\S+")
 BEGINNING_WORDS = 3
-"""Words of an answer that are its beginning."""
+"""Number of words in the beginning of an answer."""
 
 _MOST_CHARACTERS = 2_000
 

@@ -6,13 +6,13 @@ from aflite_assets.diagnostics.data_checks.partial_input import StrongTerm
 from aflite_assets.diagnostics.properties.artefacts import Reason
 
 SURE = 0.01
-"""Chance of one false rule or more among all subsets and rules."""
+"""Family-wise error rate: probability of at least one false rule among all subsets and rules."""
 
 LEAST_GAIN = 0.05
-"""The lower end of a rule's share must be at least so much above chance for the rule to be named."""
+"""A rule is reported if the lower bound of its share of right answers is at least this far above chance."""
 
 ALL_SUBSETS = ""
-"""The subset that holds all questions."""
+"""The subset that contains all questions."""
 
 SURFACE, WORDS, FIRST_SENTENCE, BEGINNING = "surface", "words of the answers", "first sentence", "beginning"
 """Kinds of the models: all surface properties, and the words of whole answers, of first sentences, of beginnings."""

@@ -21,16 +21,16 @@ from aflite_assets.text import one_line
 from aflite_assets.wording import truncate
 
 FEWEST_QUESTIONS = 30
-"""Questions that all data need to be scored, and every subset."""
+"""Minimum number of questions in the data, and in each subset that is scored separately."""
 
 MOST_SUBSETS = 50
-"""Subsets that are scored, the largest."""
+"""Maximum number of subsets that are scored; the largest subsets are chosen."""
 
 REPEATS = 3
-"""Draws of folds over which a model's shares are averaged."""
+"""Number of random assignments to folds; a model's results are averaged over these assignments."""
 
 MOST_TERMS, MOST_EXAMPLES = 10, 5
-"""Words that are shown of a model, and questions that are shown of a rule."""
+"""Maximum number of words shown for a model, and of example questions shown for a rule."""
 
 _MOST_CHARACTERS = 160
 

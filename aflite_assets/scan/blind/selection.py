@@ -21,7 +21,7 @@ RULES: Mapping[AnswerMeasure, str] = {
     "negations": "the most negations",
     "overlap": "the most words of the question",
 }
-"""By the name of a measure in a dataset's file, the rule that picks its largest value."""
+"""For each measure, by its name in a dataset file, the rule that picks the answer with the largest value."""
 
 _LEAST: Mapping[str, AnswerMeasure] = {
     "the shortest answer": "length",

@@ -11,7 +11,7 @@ from aflite_assets.scan.properties.tables import as_numbers, pattern_flags, trai
 from aflite_assets.scan.rows import ScanRows
 
 _STEPS = (2, 3, 4, 5, 10)
-"""Files that take turns between classes, or between sources, repeat after so many rows."""
+"""Periods, in rows, of files in which classes or sources alternate."""
 
 
 def order_properties(rows: ScanRows) -> tuple[list[Flags], list[Number]]:

@@ -9,13 +9,13 @@ from aflite_assets.scan.properties.tables import are_dates, as_numbers, is_blank
 from aflite_assets.scan.rows import TableColumn
 
 MOST_CATEGORIES = 1_000
-"""Values of one column of names that are told apart, the most frequent ones."""
+"""Maximum number of distinct values of one column that are tested; the most frequent values are chosen."""
 
 MOST_NUMBERS = 60
-"""Different numbers of a column that may be codes of something without an order."""
+"""Maximum number of distinct whole numbers in a column whose numbers are also treated as unordered codes."""
 
 FEWEST_ROWS = 10
-"""Rows that a value needs to be told apart."""
+"""Minimum number of rows with a value for the value to be tested."""
 
 
 def column_categories(columns: Mapping[str, TableColumn], *, declared: frozenset[str]) -> Iterator[Categories]:

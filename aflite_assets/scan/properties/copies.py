@@ -16,15 +16,15 @@ from aflite_assets.scan.properties.tokens import Tokens
 from aflite_assets.scan.rows import ScanRows
 
 FEWEST_WORDS = 6
-"""Texts of fewer words are equal by chance, so that equality makes no copies of them."""
+"""Minimum length of near copies, in words; shorter texts are often equal by chance."""
 
 _HASHES = 16
 _ALIKE = 13
-"""Number of `_HASHES` smallest hashes that near copies share: a Jaccard similarity of about 0.8."""
+"""Minimum number of equal min-hashes, out of `_HASHES`, for near copies: a Jaccard similarity of about 0.8."""
 
 _BANDS = 4
 _LARGEST = 0.2
-"""Share of the rows from which a chain of near copies is no family of copies; then equal rows alone are copies."""
+"""If a chain of near copies contains more than this share of the rows, only equal rows count as copies."""
 
 
 def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[bytes] | None) -> np.ndarray:

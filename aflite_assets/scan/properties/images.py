@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from PIL import Image
 
 PATCH = 8
-"""Side of the corners that are measured, in pixels."""
+"""Side of the square that is measured in each corner, in pixels."""
 
 _SET_OFF = 25.0
-"""Levels (of 255) by which a corner of one colour differs from the pixels beside it to be a patch."""
+"""Minimum difference between a patch and the nearby pixels, in levels from 0 to 255."""
 
 _SIDES, _SMALL_SIDES = (4, 6, 8, 16), (2, 3)
-"""Sides of the patches that are looked for, in pixels; those of small images are smaller."""
+"""Sides of the corner patches that are searched for in usual and in small images, in pixels."""
 
 _FLAT = 6.0
-"""Standard deviation, in levels, up to which a corner is of one colour."""
+"""Maximum standard deviation of an area that has one colour, in levels from 0 to 255."""
 
 _SMALL, _SHRUNK = 32, 64
-"""Sides in pixels below which an image is small, and to which colours of a large one are measured."""
+"""An image is small if its shorter side is below the first value; large images are shrunk to the second. Pixels."""
 
 _CORNERS = ("top left", "top right", "bottom left", "bottom right")
 _COLOURS = ("red", "green", "blue")
@@ -43,7 +43,7 @@ _LUMINANCE = np.array(
      121, 112, 100, 120, 92, 101, 103, 99],
     dtype=np.float64,
 )  # fmt: skip
-"""The luminance table of the JPEG standard (ITU T.81, Annex K), in zigzag order as files hold it."""
+"""The luminance table of the JPEG standard (ITU T.81, Annex K), in zigzag order as in JPEG files."""
 
 _EXIF_TAGS = {271: "camera maker", 272: "camera model", 305: "software"}
 

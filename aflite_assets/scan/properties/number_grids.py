@@ -18,19 +18,19 @@ UNITS: Mapping[tuple[str, str], float] = {
     ("kg", "pounds"): 1 / 0.45359237,
     ("km", "miles"): 1 / 1.609344,
 }
-"""Units that are converted, with how much one of the first is in the second."""
+"""Conversions between units: the number of second units in one first unit."""
 
 _WHOLE = "a whole number of "
 
 _MULTIPLES = (5, 10, 100)
-"""Unit of the last digit that is written."""
+"""Multiples of the place value of the last decimal."""
 
 _MOST_DIGITS = 4
 _BY_CHANCE = 0.1
-"""Share of numbers that lie on a grid by chance, above which it is not asked for."""
+"""A grid is tested only if at most this share of numbers lies on it by chance."""
 
 _FEWEST_VALUES, _FEWEST_ON_GRID = 100, 10
-"""Different numbers that a column needs, and that must lie on the grid: else it is about single values."""
+"""Minimum number of distinct numbers in a column, and of distinct numbers on a grid."""
 
 
 def is_conversion(grid: str) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 from aflite_assets.diagnostics.properties.artefacts import Reason, reason_of
 
 MOST_BINS = 512
-"""Bins of a number, at its quantiles; ranges begin and end at their edges."""
+"""Maximum number of bins of a number, cut at its quantiles; ranges begin and end at the edges of bins."""
 
 MISSING_BIN = -1
-"""The bin of a row that lacks the number."""
+"""The bin of a row without the number."""
 
 
 @dataclass(frozen=True)

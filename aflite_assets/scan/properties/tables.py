@@ -12,15 +12,15 @@ from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, f
 from aflite_assets.scan.rows import TableColumn
 
 MOST_VALUES = 60
-"""Values of one column that are properties, the most frequent ones."""
+"""Maximum number of values of one column that become properties; the most frequent values are chosen."""
 
 _NUMERIC = 0.95
-"""Share of the known values from which a column of texts is one of numbers or dates."""
+"""A text column holds numbers or dates if at least this share of its present values can be parsed."""
 
 _BLANK = frozenset({"", "na", "n/a", "nan", "null", "?", "-"})
 
 _STAND_INS = frozenset({-1.0, 99.0, 999.0, 9_999.0, 99_999.0, -9.0, -99.0, -999.0, -9_999.0, -99_999.0})
-"""Numbers that stand for a missing value in files without empty cells."""
+"""Numbers that mean a missing value in files without empty cells."""
 
 _LAST_NUMBER = re.compile(r"(\d{1,15})\D*$")
 _DIGITS = re.compile(r"\d+")

@@ -45,7 +45,7 @@ SIGNS: Mapping[str, Callable[[str], bool]] = {
     "word in capitals": lambda text: _CAPITAL_WORD.search(text) is not None,
     "letter beyond ASCII": lambda text: not text.isascii() and any(ord(sign) > 127 and sign.isalpha() for sign in text),
 }
-"""Signs that may mean something, so that they are candidates and no artefacts by nature."""
+"""Punctuation marks and other signs that may carry meaning, so that they are candidates instead of artefacts."""
 
 
 def text_flags(texts: Sequence[str | None], source: str, *, declared: bool = False) -> Flags:

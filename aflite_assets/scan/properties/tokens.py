@@ -8,7 +8,7 @@ import numpy as np
 from aflite_assets.data.words import WORD
 
 MOST_CHARACTERS = 20_000
-"""Characters of a text whose words are read."""
+"""Number of characters at the start of each text from which words are read."""
 
 
 @dataclass(frozen=True, eq=False)

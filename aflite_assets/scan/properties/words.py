@@ -9,10 +9,10 @@ from aflite_assets.scan.properties.records import Flags, PropertyInfo, flags_of,
 from aflite_assets.scan.properties.tokens import Tokens
 
 MOST_SHOWN = 40
-"""Characters of a word or an ending that are printed."""
+"""Maximum number of characters of a word or an ending that are shown."""
 
 _ENDS = (3, 4, 5)
-"""Characters of the beginnings and ends of texts."""
+"""Lengths, in characters, of the tested beginnings and ends of texts."""
 
 
 GROUPS: Mapping[str, frozenset[str]] = {
@@ -40,7 +40,7 @@ GROUPS: Mapping[str, frozenset[str]] = {
         ]
     ),
 }
-"""Groups of English words that are cues together though each of them is rare."""
+"""Groups of English words that are tested as one property, because each word alone is rare."""
 
 
 _SHOWN = {"negation": ("no", "not"), "word for all": ("all", "every"), "vague word": ("some", "may")}
@@ -60,7 +60,7 @@ def _groups(tokens: Tokens, source: str, declared: bool) -> Iterator[tuple[Prope
 
 
 _RARE, _KNOWN = 3, 3
-"""A part that stands in fewer places, and the whole word in as many, make a word that was broken."""
+"""A word is rare if it occurs less often than `_RARE`, and known if it occurs at least `_KNOWN` times."""
 
 
 def broken_word_flag(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:

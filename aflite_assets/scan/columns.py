@@ -1,4 +1,4 @@
-"""Cues of table columns: one line of a list per column, and the cues that are mended together."""
+"""Grouping of the cues of one table column: the columns share a line in a list of cues, and are fixed together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ _Place = tuple[tuple[str, ...] | int, str]
 
 @dataclass(frozen=True)
 class CueLine:
-    """One line of a list of cues: the first cue of a column for a class, and the column's other cues.
+    """One line in a list of cues: the first cue of a column for a class, and the other cues of the column.
 
-    With two classes, cues of both classes share a line. Artefacts and candidates have separate lines, unless a stronger
-    cue explains the candidate; `beside` is the first cue of the column's other line, or None. A cue of a text or an
-    image has a line of its own.
+    With two classes, cues of both classes share a line. Artefacts and candidates have separate lines, except for
+    candidates that a stronger cue explains. `beside`: the first cue of the column's other line, or None. A cue of a
+    text or an image has a separate line.
     """
 
     lead: Cue
@@ -29,7 +29,7 @@ class CueLine:
 
     @property
     def cues(self) -> tuple[Cue, ...]:
-        """The cues of the line, the lead first."""
+        """The cues of the line, starting with `lead`."""
         return (self.lead, *self.others)
 
     @property
@@ -39,14 +39,14 @@ class CueLine:
 
 
 def columns_of(cue: Cue) -> tuple[str, ...]:
-    """Return the names of the columns of a cue, or () if a property of the cue is not of a single column."""
+    """Return the columns that a cue reads, or () if the cue reads anything other than single columns."""
     if not cue.kinds <= COLUMN_KINDS or not all(one.source for one in cue.properties):
         return ()
     return tuple(sorted({one.source for one in cue.properties}))
 
 
 def cue_lines(result: ScanFacts) -> list[CueLine]:
-    """Return the lines of all cues in the scan's order, which lists artefacts before candidates."""
+    """Return the lines of all cues, in the order of the scan: artefacts before candidates."""
     is_binary = sum(one.rows > 0 for one in result.classes) == 2
     groups: dict[tuple[_Place, bool], list[Cue]] = {}
     for cue in result.cues:
@@ -65,11 +65,11 @@ def _place(cue: Cue, *, is_binary: bool) -> _Place:
 
 
 def listed_cues(result: ScanFacts) -> list[Cue]:
-    """Return the first cue of each line, without cues that a stronger cue explains."""
+    """Return the first cue of each line, except cues that a stronger cue explains."""
     return [line.lead for line in cue_lines(result) if line.is_by_itself]
 
 
 def with_columns(result: ScanFacts, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues, and then all other cues of their columns, for any class."""
+    """Return the given cues, followed by all other cues of the same columns, for any class."""
     columns, numbers = {columns_of(cue) for cue in cues} - {()}, {cue.number for cue in cues}
     return [*cues, *(cue for cue in result.cues if cue.number not in numbers and columns_of(cue) in columns)]

@@ -1,4 +1,4 @@
-"""Advice for questions whose right answer can be found without reading them: sentences and commands."""
+"""Advice for questions with right answers that can be found without reading the question."""
 
 from dataclasses import dataclass
 
@@ -20,16 +20,16 @@ _BY_RULE = {
 
 @dataclass(frozen=True)
 class Step:
-    """A recommended step: one sentence, and the commands for it."""
+    """A recommended step: one sentence, and the commands for the step."""
 
     text: str
     commands: tuple[str, ...] = ()
 
 
 def next_steps(scores: BlindScores, scan: str) -> list[Step]:
-    """Return the recommended steps; empty if no rule or model is reported for all questions together.
+    """Return the recommended steps, or an empty list if no rule or model is reported for the whole set of questions.
 
-    `scan`: the command line of this scan.
+    `scan`: the command line that started the scan.
     """
     named = scores.named_overall
     if not named:

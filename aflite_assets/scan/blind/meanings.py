@@ -47,5 +47,5 @@ _OF_RULES: Mapping[str, str] = {
 
 
 def meaning(rule: BlindRule) -> str:
-    """Return a clause that states which answer a rule or model picks."""
+    """Return a clause that describes which answer a rule or model picks."""
     return _OF_MODELS[rule.kind] if rule.is_model else _OF_RULES[rule.name]

@@ -46,14 +46,14 @@ class Measure:
 
     @property
     def reason(self) -> Reason | None:
-        """Reason why the measure cannot be part of the task, or None if it may be part of the task."""
+        """Reason why the measure cannot be part of the task, or None if the measure may be part of the task."""
         return reason_of(self.kind)
 
 
 def measures_of(answers: BlindAnswers, asked: Sequence[str], given: Sequence[str]) -> list[Measure]:
     """Return the measures of the answers.
 
-    `asked`, `given`: for each answer, the text of its question and the text of the answer.
+    `asked`, `given`: for each answer, the text of the question and the text of the answer.
     """
     known: dict[str, int] = {}
     question, answer = tokens_of(asked, known), tokens_of(given, known)
@@ -107,9 +107,9 @@ def _in_group(tokens: Tokens, words: frozenset[str]) -> np.ndarray:
 
 
 def oddness(tokens: Tokens, questions: np.ndarray) -> np.ndarray:
-    """Return the distance between each answer's words and the mean of the other answers to the same question, float64.
+    """Return the distance of each answer's words from the mean of the other answers to the same question, float64.
 
-    The distance is 1 minus the cosine of the two word vectors, weighted by inverse document frequency.
+    The distance is 1 minus the cosine similarity of two word vectors, weighted by inverse document frequency.
     """
     from scipy.sparse import csr_array
 

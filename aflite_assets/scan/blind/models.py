@@ -1,4 +1,4 @@
-"""Small models that never see the question and read only surface properties or words of the answers."""
+"""Small models that read only surface properties or words of the answers, and never read the question."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ _MOST_CHARACTERS = 2_000
 def read_parts(given: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Return the texts that each kind of word model reads: whole answers, first sentences, or beginnings.
 
-    First sentences are left out if most answers have one sentence. Beginnings are left out if most answers are as short
-    as a beginning.
+    First sentences are left out if most answers have only one sentence. Beginnings are left out if most answers are no
+    longer than `BEGINNING_WORDS` words.
     """
     parts = {
         FIRST_SENTENCE: [_first_sentence(text[:_MOST_CHARACTERS]) for text in given],
@@ -78,7 +78,7 @@ def surface_features(answers: BlindAnswers, measures: Sequence[Measure], propert
 
 
 def surface_scores(features: np.ndarray, answers: BlindAnswers, *, rng: np.random.Generator) -> np.ndarray | None:
-    """Return a score for each answer from ridge classifiers on `features` that were not trained on the answer's unit.
+    """Return a score per answer from ridge classifiers on `features`, trained on other units than the answer's unit.
 
     Returns None if there are fewer than five units, or if no property varies.
     """
@@ -102,9 +102,9 @@ def surface_scores(features: np.ndarray, answers: BlindAnswers, *, rng: np.rando
 def word_scores(
     texts: Sequence[str], answers: BlindAnswers, *, draws: Sequence[np.random.Generator]
 ) -> list[np.ndarray]:
-    """Return, for each draw of folds, the probability of each answer being right given its words, with units held out.
+    """Return, for each random assignment to folds, the held-out probability that each answer is right, given its words.
 
-    Returns an empty list if there are fewer than five units, or no words.
+    Folds keep units whole. Returns an empty list if there are fewer than five units, or no words.
     """
     _, units = np.unique(answers.units, return_inverse=True)
     return [] if units.max() + 1 < FOLDS else held_out_probabilities(texts, answers.right, units, draws=draws)
@@ -113,6 +113,9 @@ def word_scores(
 def telling_terms(
     texts: Sequence[str], answers: BlindAnswers, *, rng: np.random.Generator, most: int
 ) -> list[StrongTerm]:
-    """Return the words with the largest weights in a word model, chosen and counted on different questions."""
+    """Return the words with the largest weights in a word model.
+
+    The words are chosen on one part of the questions and counted on the other part.
+    """
     _, units = np.unique(answers.units, return_inverse=True)
     return strongest_terms(texts, answers.right, units, rng=rng, most=most)

@@ -1,4 +1,4 @@
-"""Table of the remedies for each kind of cue, used by `aflite scan` for advice and by `fixing`."""
+"""Remedies for each kind of cue: `aflite scan` recommends them, and the package `fixing` applies them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -71,12 +71,12 @@ def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
 
 
 def is_editable(cue: Cue) -> bool:
-    """Whether all answers can be rewritten to remove the cue, because the cue is typography or blanks."""
+    """Whether the cue is typography or blanks, so that rewriting all answers removes it."""
     return all(one.kind in ("typography", "blanks") and "normalise" in _remedies(one) for one in cue.properties)
 
 
 def remedies_in(result: ScanFacts, cue: Cue) -> tuple[Remedy, ...]:
-    """Return the remedies for a cue of this result; for answers to questions, rewriting is the only remedy."""
+    """Return the remedies for a cue of this result; for answers to questions, only rewriting is possible."""
     if result.blind is None:
         return remedies_of(cue)
     return ("normalise",) if is_editable(cue) else ()
@@ -96,27 +96,30 @@ def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
 
 
 def advised(result: ScanFacts) -> frozenset[int]:
-    """Return the numbers of the cues that need advice: artefacts that another artefact does not explain."""
+    """Return the numbers of the artefacts that need advice: those that no other artefact explains."""
     artefacts = {cue.number for cue in result.artefacts}
     told = (cue for cue in result.artefacts if cue.explained_by not in artefacts)
     return frozenset(cue.number for cue in told if remedies_in(result, cue))
 
 
 def effect_of(result: ScanFacts, cues: Sequence[Cue]) -> str:
-    """Return what `aflite fix` does for these cues by default, such as "leaves out the column", or ""."""
+    """Return the default effect of `aflite fix` on these cues, such as "leaves out the column"; "" if there is none."""
     first = [remedies_in(result, cue)[:1] for cue in cues]
     return "; ".join(dict.fromkeys(_SENTENCES[remedy] for remedies in first for remedy in remedies))
 
 
 def advice(result: ScanFacts, cue: Cue, command: str) -> str:
-    """Return the command that fixes a cue, and its effect; `command` is the start: `aflite fix` and the file."""
+    """Return the command that fixes a cue, and its effect; `command` is the beginning: `aflite fix` and the file."""
     first, *others = remedies_in(result, cue)
     more = "".join(f"; --by {other} {_SENTENCES[other]}" for other in others)
     return f"mend it: {command} --cue {cue.number + 1} --to NEW_FOLDER ({_SENTENCES[first]}{more})"
 
 
 def candidate_advice(result: ScanFacts, candidates: Sequence[Cue], command: str) -> str:
-    """Return the command that fixes a candidate, or "" if there are none or if they are cues of answers."""
+    """Return the command that fixes a candidate; "" if there is no candidate, or if the rows are answers to questions.
+
+    `command` is the beginning: `aflite fix` and the file.
+    """
     if not candidates or result.blind is not None:
         return ""
     by = "; --by drop leaves out its column" if any("drop" in remedies_of(cue)[1:] for cue in candidates) else ""

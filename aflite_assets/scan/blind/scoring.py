@@ -39,8 +39,8 @@ _MOST_CHARACTERS = 160
 class _Rule:
     """A rule before the test against chance.
 
-    `credit`: float64 of shape (questions,), mean over repeats. `decided`: bool per question, True if the rule picks some
-    but not all answers.
+    `credit`: float64 of shape (questions,), mean over repeats. `decided`: bool per question, True if the rule picks
+    some but not all answers.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Sentences on the result of a scan: the first line, and the meaning of a cue's numbers. Texts are not escaped."""
+"""Sentences that describe the results of a scan; texts are not escaped."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def _picker(rule: BlindRule) -> str:
 
 
 def cue_headline(result: ScanFacts) -> str:
-    """Return one sentence on which properties of rows predict the label."""
+    """Return a sentence on the properties of rows that predict the label."""
     if not result.can_tell:
         grouped = result.units < result.rows
         of = f"{counted(result.rows)} in {counted(result.units, 'group')}" if grouped else counted(result.rows)
@@ -131,7 +131,7 @@ def _described(cue: Cue) -> str:
 
 
 def cue_sentence(cue: Cue, remark: str) -> str:
-    """Return the meaning of a cue's numbers, followed by the cue's remark from `remarks`."""
+    """Return a sentence that explains a cue's numbers, followed by the cue's remark from `remarks`."""
     said = (
         f"{percent(cue.share_of_class)} of the rows of “{cue.label}” carry it, against {percent(cue.share_of_rest)} of "
         f"the others; {percent(cue.precision)} of its {counted(cue.rows)} are “{cue.label}”, against "
@@ -142,7 +142,10 @@ def cue_sentence(cue: Cue, remark: str) -> str:
 
 
 def remarks(result: ScanFacts) -> dict[int, str]:
-    """Return the remark on each cue, by cue number: `purity_sentence`, the question on its column, both, or ""."""
+    """Return the remark on each cue, by cue number.
+
+    A remark consists of `purity_sentence` and the question on the cue's column; it is "" if both are missing.
+    """
     questions = column_questions(result)
     parts = {cue.number: (purity_sentence(cue), questions.get(cue.number, "")) for cue in result.cues}
     return {number: ". ".join(filter(None, both)) for number, both in parts.items()}
@@ -153,9 +156,9 @@ _KNOWN_COLUMNS = frozenset({"identifier", CONVERSION})
 
 
 def column_questions(result: ScanFacts) -> dict[int, str]:
-    """Return a question for the first line of each column, by cue number: whether the values precede the label.
+    """Return a question per column, by number of the column's first cue, on whether the values precede the label.
 
-    Candidates come first, and then artefacts. There is no question on declared columns, identifiers and conversions.
+    Candidates come first, then artefacts. Declared columns, identifiers and unit conversions have no question.
     """
     asked: set[str] = set()
     questions = {}
@@ -179,7 +182,7 @@ MOST_OTHERS = 4
 
 
 def column_sentence(line: CueLine) -> str:
-    """Return a remark that names the other cues of a line's column, or "" if there are none."""
+    """Return a remark that names the other cues of the column, or "" if there are no other cues."""
     others = [_of_column(cue, line.lead) for cue in line.others[:MOST_OTHERS]]
     if (beside := line.beside) is not None:
         nature = "an artefact" if beside.is_artefact else "a candidate"
@@ -205,9 +208,9 @@ _PURER = 4
 
 
 def purity_sentence(cue: Cue) -> str:
-    """Return a remark if nearly all rows with a candidate cue have one class, or an empty string.
+    """Return a remark if nearly all rows with a candidate cue have one class; otherwise "".
 
-    The share is measured on held-out rows. There is no remark if the share only reflects a large class.
+    The share is measured on held-out rows. There is no remark if the share only reflects that the class is large.
     """
     others, of_column = 1 - cue.tested_precision, cue.kinds <= COLUMN_KINDS
     if (
@@ -225,7 +228,7 @@ def purity_sentence(cue: Cue) -> str:
 
 
 def surface_sentence(result: ScanFacts) -> str:
-    """Return a sentence on how well all artefacts together predict the label, or an empty string without artefacts."""
+    """Return a sentence on how well all artefacts together predict the label; "" if there is no artefact."""
     one = result.surface
     if one is None:
         return ""
@@ -236,7 +239,7 @@ def surface_sentence(result: ScanFacts) -> str:
 
 
 def reach_sentence(result: ScanFacts) -> str:
-    """Return a sentence on the weakest cue that these rows can show, or an empty string if they cannot show any."""
+    """Return a sentence on the weakest cue that can be found in these rows, or "" if no cue can be found."""
     reach = [one for one in result.classes if one.detectable is not None]
     if not reach:
         return ""
@@ -249,7 +252,7 @@ def reach_sentence(result: ScanFacts) -> str:
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:
-    """Return a sentence for each other set that can show whether the cue holds as in the scanned rows."""
+    """Return a sentence on the cue's strength in each other set, except sets that are too small to tell."""
     told = {
         "holds": "it holds on",
         "reversed": "it is reversed on",
@@ -264,5 +267,5 @@ def elsewhere_sentences(cue: Cue) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """Return a share in [0, 1] in whole per cent."""
+    """Return a share in [0, 1] as a whole percentage."""
     return f"{100 * share:.0f} %"

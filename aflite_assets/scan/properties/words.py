@@ -1,4 +1,7 @@
-"""Words, word pairs, beginnings and ends of texts. Typography and lengths are in `texts`."""
+"""Properties from words, word pairs, beginnings and ends of texts.
+
+Typography and lengths are in `texts`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -47,7 +50,7 @@ _SHOWN = {"negation": ("no", "not"), "word for all": ("all", "every"), "vague wo
 
 
 def group_flags(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
-    """Return, per group in `GROUPS`, which texts contain a word of the group."""
+    """Return, for each group in `GROUPS`, the property of containing a word of the group."""
     return flags_of(_groups(tokens, source, declared), rows=tokens.texts)
 
 
@@ -64,9 +67,9 @@ _RARE, _KNOWN = 3, 3
 
 
 def broken_word_flag(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
-    """Return which texts contain a word broken by a blank, such as "chil dren" from a hyphenated line end.
+    """Return the property of containing a word broken by a blank, such as "chil dren" from a hyphenated line end.
 
-    Two adjacent words are a broken word if their concatenation occurs in these texts and one part is rare elsewhere.
+    Two adjacent words are a broken word if the concatenation occurs in these texts and one part is rare elsewhere.
     """
     name, absent = f"{BROKEN_WORD} ({source})", f"no {BROKEN_WORD} ({source})"
     info = info_of("blanks", name, absent=absent, source=source, declared=declared)
@@ -88,7 +91,7 @@ def _has_broken_word(tokens: Tokens) -> np.ndarray:
 
 
 def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = False) -> Flags:
-    """Return the words and pairs of adjacent words that occur in at least `fewest` texts."""
+    """Return the words, and the pairs of adjacent words, that occur in at least `fewest` texts."""
     from scipy.sparse import csc_array, hstack
 
     rows, words = tokens.distinct()
@@ -108,7 +111,10 @@ def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = Fal
 
 
 def ending_flags(texts: Sequence[str | None], source: str, *, fewest: int, declared: bool = False) -> Flags:
-    """Return the beginnings and ends (1 or 2 words, 3 to 5 characters) that at least `fewest` texts share."""
+    """Return the beginnings and ends that at least `fewest` texts share.
+
+    A beginning or end has 1 or 2 words, or 3 to 5 characters.
+    """
     return flags_of(_endings(texts, source, fewest, declared), rows=len(texts))
 
 
@@ -136,7 +142,7 @@ def _shared(
 
 
 def _matrix(rows: np.ndarray, columns: np.ndarray, texts: int, fewest: int) -> tuple[np.ndarray, object]:
-    """Return the columns with at least `fewest` rows, and the matrix of these columns."""
+    """Return the columns that at least `fewest` rows have, and their sparse matrix."""
     from scipy.sparse import csc_array
 
     counts = np.bincount(columns) if len(columns) else np.zeros(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Cleaned copies of image folders: one folder per class, or a flat folder with a label file or a metadata file."""
+"""Cleaned copies of image folders: a folder per class, or a flat folder with a label or metadata file."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ LABELS = "labels.txt"
 
 @dataclass(frozen=True)
 class MetadataFolder:
-    """A folder of images whose `metadata` file, written in `form`, has one row per image."""
+    """A folder of images with a `metadata` file in the format `form` that has one row per image."""
 
     folder: Path
     metadata: Path
@@ -33,7 +33,7 @@ class MetadataFolder:
 
 @dataclass(frozen=True)
 class CopiedImages:
-    """Copied images of a split: the number written, and the paths of images left out because they cannot be decoded."""
+    """Images that were copied for a split, and images that could not be decoded and were left out."""
 
     written: int
     undecodable: tuple[str, ...]
@@ -48,15 +48,15 @@ def copy_folder(
     rows: np.ndarray | None,
     rng: np.random.Generator,
 ) -> CopiedImages:
-    """Copy the images of a split into the folder `to`; a flat folder gets a label file `LABELS` beside its images.
+    """Copy the images of a split into the folder `to`; a flat folder gets a label file (`LABELS`) with its images.
 
     Args:
         split: the name of the split.
         place: the original folder, with a folder per class or a label file.
         to: a folder that does not exist yet.
-        changes: the changes of each image.
+        changes: the changes to every image.
         rows: positions of the kept images, in the order of their paths; None for all images.
-        rng: random generator for new names.
+        rng: random generator for new file names.
 
     Raises:
         DataError: the folder does not have the declared layout.
@@ -84,7 +84,7 @@ def copy_metadata_folder(
 ) -> CopiedImages:
     """Copy the images listed in the metadata file, and write a metadata file with the new names.
 
-    Other images are left out.
+    Images that are not listed are left out.
 
     Raises:
         DataError: the metadata file does not match its declared format, or cannot be written in this format.
@@ -105,7 +105,10 @@ def copy_metadata_folder(
 def _new_names(
     paths: Sequence[str], parents: Mapping[str, str], changes: ImageChanges, rng: np.random.Generator
 ) -> dict[str, str]:
-    """Return a distinct new path for each image; `parents` are the folders of renamed images."""
+    """Return a distinct new path for each image.
+
+    `parents`: the folders of images that are renamed.
+    """
     names: dict[str, str] = {}
     taken: set[str] = set()
     digits = len(str(max(len(paths) - 1, 0)))
@@ -122,7 +125,7 @@ def _new_names(
 
 
 def _write_images(folder: Path, to: Path, names: Mapping[str, str], changes: ImageChanges) -> list[str]:
-    """Write the images under their new names; return the images left out because they cannot be decoded."""
+    """Write the images under their new names; return the images that cannot be decoded and are left out."""
     for parent in {str(PurePosixPath(name).parent) for name in names.values()} | {"."}:
         (to / parent).mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(), ThreadPoolExecutor(available_cores()) as pool:

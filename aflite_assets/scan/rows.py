@@ -174,7 +174,7 @@ def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
 
 
 def _texts(parts: Sequence[Examples], text_names: Mapping[str, str]) -> dict[str, list[str | None]]:
-    """Return the texts under the source's column names; if both texts have one column name, use the raw table's names."""
+    """Return the texts under the source's column names, or under the raw table's names if the source has only one name."""
     if parts[0].modality != "text":
         return {}
     names = [name for name in ("text", "text_pair") if name in parts[0].table.column_names]

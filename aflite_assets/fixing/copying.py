@@ -82,7 +82,7 @@ def new_folder(to: Path) -> Iterator[Path]:
     try:
         yield aside
         flush_folder(aside)
-        aside.chmod(0o755)  # temporary folders are the owner's alone
+        aside.chmod(0o755)  # temporary folders are readable only by the owner
         aside.replace(to)
     except OSError as error:
         where = error.filename or str(to)
@@ -100,7 +100,7 @@ def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copi
     `seed`: seed for random new file names of images.
 
     Raises:
-        DataError: the original does not match its declared format, or the changed rows cannot be written in this format.
+        DataError: the original does not match its declared format, or the format cannot represent the changed rows.
     """
     match origin.source:
         case TableSource():
@@ -119,7 +119,7 @@ def _copy_tables(source: TableSource, changes: Changes, to: Path) -> Copied:
     for split, names in source.splits.items():
         paths = [Path(name) for name in as_tuple(names)]
         change = _table_change(changes, split)
-        # A new order goes over all files of a split, and so do weights, so that they become one.
+        # Shuffled or weighted rows span all files of a split, so these files are joined into one file.
         is_one = change.rows is not None or change.weights is not None
         parts = [paths] if is_one else [[path] for path in paths]
         written = [_free_name(part[0], split, taken) for part in parts]

@@ -33,7 +33,7 @@ class MetadataFolder:
 
 @dataclass(frozen=True)
 class CopiedImages:
-    """Images that were copied for a split, and images that could not be decoded and were left out."""
+    """Copied images of a split: the number of images written, and the paths of images that cannot be decoded."""
 
     written: int
     undecodable: tuple[str, ...]
@@ -107,7 +107,7 @@ def _new_names(
 ) -> dict[str, str]:
     """Return a distinct new path for each image.
 
-    `parents`: the folders of images that are renamed.
+    `parents`: for each image, the folder to use if the image is renamed.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -117,7 +117,7 @@ def _new_names(
         suffix = changes.extension or old.suffix
         new = PurePosixPath(parents[path], f"{number:0{digits}}{suffix}") if changes.is_renamed else old
         new = new.with_suffix(suffix)
-        if str(new) in taken:  # 1.png and 1.jpg get one ending
+        if str(new) in taken:  # 1.png and 1.jpg would get the same name
             new = new.with_name(f"{new.stem}_{old.suffix.removeprefix('.')}{suffix}")
         taken.add(str(new))
         names[path] = str(new)
@@ -129,7 +129,7 @@ def _write_images(folder: Path, to: Path, names: Mapping[str, str], changes: Ima
     for parent in {str(PurePosixPath(name).parent) for name in names.values()} | {"."}:
         (to / parent).mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(), ThreadPoolExecutor(available_cores()) as pool:
-        warnings.simplefilter("ignore")  # Pillow warns of odd but readable files
+        warnings.simplefilter("ignore")  # Pillow warns about unusual but readable files
         written = pool.map(partial(_write_image, folder, to, changes), names.items(), chunksize=16)
         return [path for path, is_written in zip(names, written, strict=True) if not is_written]
 

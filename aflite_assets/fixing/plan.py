@@ -171,9 +171,9 @@ def _remedies(cues: Sequence[Cue], by: Remedy | None) -> dict[int, Remedy]:
 
 
 def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues, and the cues that they explain and that have the same remedy.
+    """Return the cues, and the artefacts that these cues explain if rewriting is the default remedy.
 
-    Cues that are explained would otherwise become the new cues of the copy.
+    Explained artefacts would otherwise become the new cues of the copy.
     """
     numbers = {cue.number for cue in cues}
     followers = [cue for cue in result.artefacts if cue.explained_by in numbers and cue.number not in numbers]
@@ -243,7 +243,7 @@ def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
 
 
 def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
-    """Return the source's column of a property; if there is no column, return "" if `must` is False."""
+    """Return the source's column of a property, or "" if there is none and `must` is False."""
     name = origin.names.get(one.source or ID)
     if name is None:
         if not must:

@@ -120,7 +120,7 @@ def first_content(
     has_images: bool = False,
     has_unlabelled: bool = False,
 ) -> dict[str, object]:
-    """Return the content of a new dataset file, for a source that has none; its models need no download.
+    """Return the content of a new dataset file for a source without one, with models that need no download.
 
     `label`, `texts`, `features`, `columns` and `group`: columns of the source. The inputs are the first two texts, or
     the features if there are no texts.

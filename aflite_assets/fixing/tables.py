@@ -52,7 +52,7 @@ def write_table(form: TableFormat, sources: Sequence[Path], to: Path, change: Ta
     if len(sources) == 1 and change.changes_nothing:
         to.write_bytes(sources[0].read_bytes())
         return
-    tables = [read_table_file(form, source) for source in sources]  # checks the files, also those of JSON lines
+    tables = [read_table_file(form, source) for source in sources]  # also checks files of JSON lines
     if change.weights is not None:
         _require_no_weights(tables, sources)
     match form.format:
@@ -116,7 +116,7 @@ def _write_parquet(sources: Sequence[Path], to: Path, change: TableChange) -> No
 
     table = _changed(_joined([pq.read_table(source) for source in sources], sources), change)
     if (change.dropped or change.weights is not None) and table.schema.metadata:
-        # Notes of pandas about its columns do not fit a file that has others.
+        # The pandas metadata describes other columns than the file now has.
         kept = {key: value for key, value in table.schema.metadata.items() if key != b"pandas"}
         table = table.replace_schema_metadata(kept)
     first = pq.ParquetFile(sources[0]).metadata

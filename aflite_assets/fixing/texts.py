@@ -188,7 +188,7 @@ STEP_OF: Mapping[str, str] = {
 """The step for each property of kind typography or blanks; keys are names of properties without the text's name."""
 
 _FOLLOWED_BY: Mapping[str, tuple[str, ...]] = {
-    "damage": ("quotes", "apostrophes", "dashes", "ellipses"),  # which the repaired characters mostly are
+    "damage": ("quotes", "apostrophes", "dashes", "ellipses"),  # most repaired characters are of these families
     "markup": ("blanks",),
     "bullets": ("blanks",),
     "underscores": ("blanks",),

@@ -29,7 +29,7 @@ def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.ra
     sizes = np.bincount(codes)
     usual = _usual_class(codes, labels)
     order = rng.permutation(len(sizes))
-    order = order[np.lexsort((-sizes[order] * (sizes[order] > 1), usual[order]))]  # large units first, the rest random
+    order = order[np.lexsort((-sizes[order] * (sizes[order] > 1), usual[order]))]  # large units first
     side = np.zeros(len(sizes), dtype=bool)
     for label in np.unique(usual):
         own = order[usual[order] == label]

@@ -28,10 +28,10 @@ REMEDIES_BY_KIND: Mapping[str, tuple[Remedy, ...]] = {
     "missing values": ("drop", "rebalance"),
     "column": ("drop", "rebalance"),
     "order": ("shuffle", "rebalance"),
-    # The column is only the name of such a cue: what goes with it (the site, the year) also shows in texts and images.
+    # Dropping the column is not enough: what varies with it (the site, the year) also shows in texts and images.
     "attribute": ("rebalance", "drop"),
     "date": ("rebalance", "drop"),
-    # What is measured may be the task, whatever the unit that it was recorded in.
+    # The measured quantity may be part of the task, in any unit.
     CONVERSION: ("rebalance", "drop"),
 }
 """Remedies by the kind of a property, the default first. Properties of other kinds are rebalanced."""
@@ -90,7 +90,7 @@ def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
     if one.kind == "image" and CORNER.fullmatch(one.name):
         return ("rebalance", "normalise")
     remedies = REMEDIES_BY_KIND.get(one.kind, ("rebalance",))
-    # Without a column there is nothing to drop: a pattern over several columns, or the number of missing values.
+    # Some properties have no single column to drop: patterns over several columns, and the number of missing values.
     has_column = bool(one.source) or one.kind == "identifier"
     return remedies if has_column else tuple(remedy for remedy in remedies if remedy != "drop")
 

@@ -174,7 +174,7 @@ def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
 
 
 def _texts(parts: Sequence[Examples], text_names: Mapping[str, str]) -> dict[str, list[str | None]]:
-    """Return the texts under the source's column names, or under the raw table's names if the source has only one name."""
+    """Return the texts by column name of the source, or of the raw table if both texts have the same source column."""
     if parts[0].modality != "text":
         return {}
     names = [name for name in ("text", "text_pair") if name in parts[0].table.column_names]
@@ -216,7 +216,7 @@ def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
         sizes = np.maximum(np.abs(values), scale.deviation)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         after_point = _DIGITS - np.ceil(np.log10(sizes))
-        power = 10.0 ** np.abs(after_point)  # so that a whole number stays one: 10.0**-2 is no exact number
+        power = 10.0 ** np.abs(after_point)  # whole numbers stay whole: 10.0**-2 is not an exact number
         rounded = np.where(after_point >= 0, np.rint(values * power) / power, np.rint(values / power) * power)
     return np.where(np.isfinite(rounded), rounded, values)
 

@@ -107,7 +107,7 @@ def _flag_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, co
         for index in np.flatnonzero(apart[:, label] >= LEAST_CHOSEN).tolist():
             rules.append(Rule(label, (Part("flag", index),), float(apart[index, label])))
         if counts.is_binary:
-            continue  # lacking a property is then a rule for the other class, and the same test
+            continue  # the negation would be a rule for the other class with the same test
         for index in np.flatnonzero(apart[:, label] <= -LEAST_CHOSEN).tolist():
             rules.append(Rule(label, (Part("flag", index, has=False),), -float(apart[index, label])))
     return rules

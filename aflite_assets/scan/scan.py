@@ -404,7 +404,7 @@ def _cues(
         cue = _cue(place, lead, same, rows.labels[scanned], rows.label_names, extracted.properties)
         beside = [*same, *([] if (stronger := by[place]) is None else [ordered[stronger][0]])]
         if cue.reason == "artefact" and lead.kind == CONVERSION and any(map(_is_range, beside)):
-            cue = replace(cue, reason=None)  # these numbers may only be usual sizes
+            cue = replace(cue, reason=None)  # these numbers may be common sizes instead of conversions
         elsewhere = measure_elsewhere(carried[place], lead.rule.label, lead.balanced, rows, extracted.units)
         cues.append(replace(cue, explained_by=by[place], elsewhere=elsewhere))
     return tuple(cues), np.column_stack(carried) if carried else np.zeros((len(rows), 0), dtype=bool)
@@ -455,7 +455,7 @@ def _properties_of(found: Sequence[Found], properties: Properties) -> tuple[CueP
 def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:
     """Return the names of other properties with the same rows; negations are left out."""
     own = [one for one in same if one.rule.label == lead.rule.label and one.rule.key != lead.rule.key]
-    own = [one for one in own if not is_value_of(one, lead)]  # the name of the cue lists them
+    own = [one for one in own if not is_value_of(one, lead)]  # the name of the cue lists these values
     if all(part.has for part in lead.rule.parts):
         own = [one for one in own if all(part.has for part in one.rule.parts)]
     return tuple(dict.fromkeys(one.name for one in own if one.name != lead.name))

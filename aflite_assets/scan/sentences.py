@@ -120,7 +120,7 @@ def _them(cues: list[Cue]) -> str:
 
 
 def _counted(cues: list[Cue], noun: str, more: str = "") -> str:
-    strongest = cues[0]  # the scan's order, which every page keeps
+    strongest = cues[0]  # cues are in the scan's order, the strongest first
     which = "" if len(cues) == 1 else "the strongest: "
     verb = "tells" if len(cues) == 1 else "tell"
     return f"{counted(len(cues), noun)} that {verb} the label{more} ({which}{_described(strongest)})"

@@ -51,7 +51,7 @@ def answer_features(rows: ScanRows, extracted: Extracted) -> np.ndarray:
     _, questions = np.unique(rows.question_codes, return_inverse=True)
     answers = BlindAnswers(
         positions=positions,
-        right=np.zeros(len(rows), dtype=bool),  # no property depends on it
+        right=np.zeros(len(rows), dtype=bool),  # no property depends on `right`
         questions=questions,
         units=extracted.units,
         subsets=(),

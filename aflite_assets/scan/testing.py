@@ -79,7 +79,7 @@ def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: b
     if alone.all():
         while True:
             yield rng.permutation(len(units))
-    single = np.flatnonzero(alone & by_size)  # a stratum of their own
+    single = np.flatnonzero(alone & by_size)  # units of one row form a separate stratum
     larger = np.setdiff1d(np.arange(len(units)), single)
     exchanges = _exchanges(codes[larger], rng, by_size=by_size)
     while True:
@@ -130,7 +130,7 @@ def score_p_values(present: Any, rule_labels: np.ndarray, labels: np.ndarray, un
     `present`: sparse, shape (rows, rules). The statistic follows Student's t distribution with units - 1 degrees of
     freedom.
     """
-    from scipy.special import stdtr  # scipy.stats takes most of a second to load
+    from scipy.special import stdtr  # importing scipy.stats takes most of a second
 
     z = np.zeros(present.shape[1])
     for label in np.unique(rule_labels):

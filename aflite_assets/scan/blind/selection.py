@@ -87,7 +87,7 @@ def _values(
 ) -> dict[AnswerMeasure, np.ndarray]:
     answers = BlindAnswers(
         positions=places,
-        right=np.zeros(len(places), dtype=bool),  # no measure depends on it
+        right=np.zeros(len(places), dtype=bool),  # no measure depends on `right`
         questions=questions,
         units=questions,
         subsets=(),

@@ -58,7 +58,7 @@ def _path_properties(rows: ScanRows, fewest: int) -> tuple[list[Flags], list[Num
     names = (*rows.label_names, "")
     parts = [path_parts(path or "", names[label]) for path, label in zip(rows.ids or (), rows.labels, strict=True)]
     files = [PurePath(file).stem for _, file in parts]
-    for label in rows.label_names:  # a name such as cat_12.jpg says the class on purpose
+    for label in rows.label_names:  # names such as cat_12.jpg contain the class on purpose
         files = [file.replace(label, "") for file in files]
     flags = [
         flags_of(pattern_flags(values, name, "file format", declared=False, fewest=fewest), rows=len(rows))

@@ -78,7 +78,7 @@ def _beside(tokens: Sequence[Tokens]) -> tuple[np.ndarray, np.ndarray]:
 
 def _sketches(words: np.ndarray, starts: np.ndarray, long: np.ndarray) -> np.ndarray:
     """Return min-hashes of the runs of three words in each long text, uint64 of shape (texts, hashes)."""
-    rng = np.random.default_rng(0)  # which hashes are drawn decides nothing that is reported
+    rng = np.random.default_rng(0)  # a fixed seed: the hashes serve only to detect near copies
     mixed = words.astype(np.uint64)
     runs = np.empty(0, dtype=np.uint64)
     if len(mixed) >= 3:

@@ -71,7 +71,7 @@ def image_properties(
         UnsettledDataError: a file changed since it was registered.
     """
     with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
-        warnings.simplefilter("ignore")  # Pillow warns of odd but readable files
+        warnings.simplefilter("ignore")  # Pillow warns about unusual but readable files
         measured = list(pool.map(_measure, images, chunksize=16))
     flags = flags_of(_flags(measured, fewest), rows=len(measured))
     names = dict.fromkeys(name for one in measured for name in one.numbers)
@@ -100,7 +100,7 @@ def _flags(measured: Sequence[_Measured], fewest: int) -> Iterator[tuple[Propert
 def _measure(image: pa.StructScalar) -> _Measured:
     value = image.as_py()
     content = read_image(value)
-    # How well an image compresses depends on what it shows, so its bytes are no artefact.
+    # The file size depends on the picture, so it is not an artefact.
     stored: dict[tuple[str, str], float] = {("image", "bytes"): float(len(content))}
     values: dict[tuple[str, str], str] = {}
     marks: set[tuple[str, str]] = set()
@@ -227,7 +227,7 @@ def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
         far = side + max(side // 2, 1)
         patch = turned[:side, :side]
         if min(turned.shape[:2]) < far + 2 or not _is_flat(patch):
-            return None  # a larger patch holds this one
+            return None  # the one-coloured area may be larger than this patch
         beside = (turned[far : far + 2, :side], turned[:side, far : far + 2])
         around = np.concatenate([part.reshape(-1, 3) for part in beside]).mean(axis=0)
         colour = patch.mean(axis=(0, 1))

@@ -101,7 +101,7 @@ def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = Fal
     neighbours = np.flatnonzero(tokens.rows[1:] == tokens.rows[:-1])
     pairs = tokens.words[:-1][neighbours] * size + tokens.words[1:][neighbours]
     keys, codes = np.unique(pairs, return_inverse=True)
-    often = np.bincount(codes, minlength=len(keys))[codes] >= fewest  # so that the next sort is of few
+    often = np.bincount(codes, minlength=len(keys))[codes] >= fewest  # keeps the next sort small
     of_text = np.unique(tokens.rows[:-1][neighbours][often] * max(len(keys), 1) + codes[often])
     found, pair_matrix = _matrix(of_text // max(len(keys), 1), of_text % max(len(keys), 1), tokens.texts, fewest)
     for key in keys[found].tolist():

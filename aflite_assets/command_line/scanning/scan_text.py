@@ -119,7 +119,7 @@ def _section(
     for one, line in zip(shown, lines[1:], strict=True):
         number = one.lead.number
         details = [*_details(one), questions.get(number, "")]
-        printed += [line, *(line for text in details if text for line in indented(f"   {escaped(text)}"))]
+        printed += [line, *(line for text in details if text for line in indented(escaped(text), spaces=5))]
         printed += [f"     {escaped(text)}" for text in examples.get(number, ())]
         told = (advices[cue.number] for cue in one.cues if cue.number in advices)
         printed += [f"     {escaped(text)}" for text in islice(told, 1)]

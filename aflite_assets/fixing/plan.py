@@ -270,7 +270,7 @@ def _require_all_scanned(result: ScanResult, rows: ScanRows) -> None:
 def _rows(
     result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int], *, shuffle: bool, seed: int
 ) -> tuple[dict[str, np.ndarray] | None, list[str]]:
-    """Return the kept rows of each split of the source, and sentences that describe the change."""
+    """Return the kept rows of each split of the source, and sentences that describe the subset."""
     if not cues and not shuffle:
         return None, []
     if cues:

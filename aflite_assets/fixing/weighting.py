@@ -21,7 +21,7 @@ _DIGITS = 6
 
 
 def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return row weights for which rows with and without the cue have the class shares of all rows.
+    """Return row weights that give rows with and without the cue the same class shares as all rows.
 
     Args:
         carriers: bool of shape (rows, cues), True if the row has the cue. Every combination of cues is balanced.

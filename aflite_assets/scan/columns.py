@@ -1,4 +1,4 @@
-"""Grouping of the cues of one table column: the columns share a line in a list of cues, and are fixed together."""
+"""Grouping of the cues of one table column: these cues share a line in a list of cues, and are fixed together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

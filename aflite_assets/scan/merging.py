@@ -114,7 +114,7 @@ def _are_one(first: Found, second: Found, *, is_binary: bool) -> bool:
 
 
 def is_value_of(one: Found, column: Found) -> bool:
-    """Return True if the rows of a property nearly all have one of several values of the same column."""
+    """Return True if nearly all rows with a property have one of several values of the same column."""
     if [part.form for part in column.rule.parts] != ["values"] or not one.source or one.source != column.source:
         return False
     return float((one.carriers & column.carriers).sum()) >= SAME_ROWS * float(one.carriers.sum())

@@ -71,7 +71,7 @@ def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
 
 
 def is_editable(cue: Cue) -> bool:
-    """Whether the cue is typography or blanks, so that rewriting all answers removes it."""
+    """Return True if rewriting all answers removes the cue, because the cue is typography or blanks."""
     return all(one.kind in ("typography", "blanks") and "normalise" in _remedies(one) for one in cue.properties)
 
 

@@ -1,4 +1,4 @@
-"""Accuracy of one linear model on all artefacts together, to detect many weak properties that predict the label."""
+"""Accuracy of one linear model on all artefacts together, which detects many weak artefacts that predict the label."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

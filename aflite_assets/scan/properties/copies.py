@@ -98,7 +98,7 @@ def _sketches(words: np.ndarray, starts: np.ndarray, long: np.ndarray) -> np.nda
 
 
 def _near_pairs(sketches: np.ndarray, long: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return pairs of rows with similar min-hashes, found among rows with one equal band of hashes."""
+    """Return pairs of rows with similar min-hashes; only rows with an equal band of hashes are compared."""
     width = _HASHES // _BANDS
     pairs = []
     for band in range(_BANDS):

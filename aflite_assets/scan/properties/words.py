@@ -50,7 +50,7 @@ _SHOWN = {"negation": ("no", "not"), "word for all": ("all", "every"), "vague wo
 
 
 def group_flags(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
-    """Return, for each group in `GROUPS`, the property of containing a word of the group."""
+    """Return one property per group in `GROUPS`: whether a text contains a word of the group."""
     return flags_of(_groups(tokens, source, declared), rows=tokens.texts)
 
 
@@ -67,7 +67,7 @@ _RARE, _KNOWN = 3, 3
 
 
 def broken_word_flag(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
-    """Return the property of containing a word broken by a blank, such as "chil dren" from a hyphenated line end.
+    """Return one property: whether a text contains a broken word, such as "chil dren" from a hyphenated line end.
 
     Two adjacent words are a broken word if the concatenation occurs in these texts and one part is rare elsewhere.
     """

@@ -82,7 +82,7 @@ class ClassCounts:
 
 
 def choose_rules(properties: Properties, rows: np.ndarray, counts: ClassCounts) -> list[Rule]:
-    """Return the rules that differ by at least `LEAST_CHOSEN` between a class and the rest, and pairs of the strongest.
+    """Return the rules with a difference of shares of at least `LEAST_CHOSEN`, and pairs of the strongest rules.
 
     `rows`: positions, int64. Each number gives one rule per class, from the range with the largest difference of
     shares. Each column of unordered values gives one rule per class, from the values that predict the class.

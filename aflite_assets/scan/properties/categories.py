@@ -12,7 +12,7 @@ MOST_CATEGORIES = 1_000
 """Maximum number of distinct values of one column that are tested; the most frequent values are chosen."""
 
 MOST_NUMBERS = 60
-"""Maximum number of distinct whole numbers in a column whose numbers are also treated as unordered codes."""
+"""A column with more distinct whole numbers than this is not treated as unordered codes."""
 
 FEWEST_ROWS = 10
 """Minimum number of rows with a value for the value to be tested."""

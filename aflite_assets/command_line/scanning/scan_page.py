@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from aflite_assets.command_line.scanning.blind_text import nature
 from aflite_assets.command_line.scanning.example_rows import page_rows
+from aflite_assets.command_line.scanning.scan_text import cue_sections
 from aflite_assets.reports.figures.example_rows import thumbnail_uri
 from aflite_assets.scan.blind.advice import next_steps
 from aflite_assets.scan.blind.meanings import meaning
@@ -14,11 +15,13 @@ from aflite_assets.scan.cues import ScanResult
 from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.sentences import (
+    column_sentence,
     cue_sentence,
     elsewhere_sentences,
     headline,
     percent,
     reach_sentence,
+    remarks,
     surface_sentence,
 )
 from aflite_assets.text import printable
@@ -44,6 +47,7 @@ def result_page(
         lstrip_blocks=True,
     )
     environment.filters["percent"] = percent
+    said = remarks(result)
     return environment.get_template("scan.html.j2").render(
         title=title,
         headline=headline(result),
@@ -55,7 +59,9 @@ def result_page(
         meaning=meaning,
         nature=nature,
         reach=reach_sentence(result),
-        sentences={cue.number: cue_sentence(cue) for cue in result.cues},
+        sections=cue_sections(result, fix),
+        column_sentence=column_sentence,
+        sentences={cue.number: cue_sentence(cue, said[cue.number]) for cue in result.cues},
         advice={cue.number: advice(result, cue, fix) for cue in result.cues if cue.number in advised(result)},
         rows=page_rows(result, rows, most=MOST_EXAMPLES, thumbnail=thumbnail_uri),
         elsewhere={cue.number: elsewhere_sentences(cue) for cue in result.cues},

@@ -40,7 +40,7 @@ from aflite_assets.reports.tables.published import Kind, paper_table, published_
 from aflite_assets.reports.tables.version_tables import version_tables
 from aflite_assets.scan.cues import Cue
 from aflite_assets.scan.marking import marked_text
-from aflite_assets.scan.sentences import cue_sentence
+from aflite_assets.scan.sentences import cue_sentence, remarks
 from aflite_assets.wording import counted, truncate
 
 MOST_BYTES = 2_000_000
@@ -130,13 +130,13 @@ def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tupl
     if analysis.scan is None or not analysis.facts.filterings:
         return []
     rows, found = inputs.rows_of(analysis.facts.filterings[0].representation), []
-    known = set(rows["row_id"].to_pylist())
+    known, said = set(rows["row_id"].to_pylist()), remarks(analysis.scan)
     for one in cue_tables.shown_cues(analysis.scan)[:MOST_CUES]:
         own = [row for row in inputs.cue_rows.get(one.number, ()) if row in known]
         shown = example_rows.shown_rows(
             inputs.examples, rows, own, inputs.source, shown_text=_highlighting(one, analysis)
         )
-        found.append((one, cue_sentence(one), shown))
+        found.append((one, cue_sentence(one, said[one.number]), shown))
     return found
 
 

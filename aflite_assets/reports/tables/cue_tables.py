@@ -2,6 +2,7 @@
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
+from aflite_assets.scan.columns import listed_cues
 from aflite_assets.scan.cues import CUES_WITH_ROWS, Cue, ScanFacts
 from aflite_assets.scan.sentences import elsewhere_sentences, reach_sentence, surface_sentence
 from aflite_assets.text import DASH, count, one_line, percent, short
@@ -55,8 +56,8 @@ def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
 
 
 def shown_cues(scan: ScanFacts) -> tuple[Cue, ...]:
-    """Return at most `MOST_SHOWN` cues that no stronger cue explains: artefacts first, then by strength."""
-    return tuple(one for one in scan.cues if one.explained_by is None)[:MOST_SHOWN]
+    """Return the first cue of each column or text property that no stronger cue explains; at most `MOST_SHOWN`."""
+    return tuple(listed_cues(scan)[:MOST_SHOWN])
 
 
 def browsed_cues(analysis: Analysis) -> tuple[Cue, ...]:

@@ -172,7 +172,8 @@ class ScanFacts:
         blind_artefact = self.blind is not None and self.blind.has_artefact
         if self.artefacts or self.is_spread or blind_artefact:
             return "artefact"
-        return "candidates" if self.candidates or self.tells_without_question else "nothing"
+        overlap = self.blind is not None and self.blind.overlap is not None
+        return "candidates" if self.candidates or self.tells_without_question or overlap else "nothing"
 
     @property
     def is_spread(self) -> bool:

@@ -51,6 +51,7 @@ def result_page(
         result=result,
         surface=surface_sentence(result),
         blind=[] if result.blind is None else result.blind.sure,
+        overlap=[] if result.blind is None else result.blind.sure_overlap,
         steps=[] if result.blind is None else next_steps(result.blind, scan),
         meaning=meaning,
         nature=nature,

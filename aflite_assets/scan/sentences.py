@@ -108,7 +108,7 @@ def _answers_headline(
             return ""
         return f"None of {tested} tells the label by itself: these rules and models compare the answers of a question."
     found = [_counted(cues, noun) for cues, noun in ((artefacts, "artefact"), (alone, "candidate")) if cues]
-    compared = f"{counted(len(overlap), 'property')} of overlap with the question ({_described(overlap[0])})"
+    compared = f"{counted(len(overlap), 'candidate')} of overlap with the question ({_described(overlap[0])})"
     if found:
         return f"Found {' and '.join(found)}, besides {compared}; {_OF_ANSWERS}."
     if result.artefacts or result.is_spread:

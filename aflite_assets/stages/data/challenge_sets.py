@@ -19,6 +19,7 @@ from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
+from aflite_assets.scan.blind.few_questions import few_questions
 from aflite_assets.scan.blind.selection import chosen_questions
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.models.settings import Name
@@ -93,6 +94,8 @@ def run(
         broken = sum(images.rows for images in decodable.dropped.values())
         sets[name] = _describe(name, challenge, built, raw, undecodable_images=broken)
         context.progress.log(f"challenge set {name}: {len(built.examples)} rows")
+        if few := few_chosen(challenge, built.examples):
+            context.progress.log(f"warning: challenge set {name} has {few}")
         if challenge.fine_tune is not None:
             to_train_on[name] = challenge, build_fine_tune(name, challenge, tables, seed=settings.seed, scale=scale)
     for name, (challenge, built) in to_train_on.items():
@@ -220,6 +223,13 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
     except DataError as error:
         raise DataError(f"challenge set {name!r}: {error}") from error
     return Examples(rows_at(rows.table, places), rows.label_names)
+
+
+def few_chosen(challenge: ChallengeSpec, examples: Examples) -> str:
+    """Return a clause on the size of a set whose questions were chosen, or "" if it has enough questions."""
+    if not (challenge.balanced_by or challenge.against) or examples.questions is None:
+        return ""
+    return few_questions(len(np.unique(examples.questions)))
 
 
 def decodable_challenge(

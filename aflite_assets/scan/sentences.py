@@ -8,6 +8,7 @@ from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.wording import counted
 
 _CHANCE = "in balanced accuracy, where chance is 50 %"
+_MOST_OVERLAP = "the most words of the question"
 _OF_ANSWERS = "in balanced accuracy of single answers, where chance is 50 %"
 
 
@@ -29,7 +30,7 @@ def overlap_sentence(scores: BlindScores) -> str:
     rule = scores.overlap
     if rule is None:
         return ""
-    reading = ", for example if the right passage is to be found" if rule.name == "the most words of the question" else ""
+    reading = ", for example if the right passage is to be found" if rule.name == _MOST_OVERLAP else ""
     return f"Overlap with the question: {_found_by(rule)}. It may belong to the task{reading}."
 
 

@@ -13,4 +13,4 @@ def few_questions(questions: int) -> str:
     if questions >= FEWEST_QUESTIONS:
         return ""
     points = 98 / math.sqrt(max(questions, 1))  # half the 95 % interval of a share of one half
-    return f"only {counted(questions, 'question')}, so the 95 % interval of an accuracy is up to ±{points:.0f} points"
+    return f"only {counted(questions, 'question')}, so the 95 % interval of an accuracy can be ±{points:.0f} points"

@@ -107,7 +107,10 @@ def _answers_headline(
     if not overlap:
         if result.cues or result.is_spread or not (blind.named or blind.overlap):
             return ""
-        return f"None of {tested} tells the label by itself: these rules and models compare the answers of a question."
+        return (
+            f"None of {tested} tells the label by itself: what is found compares the answers of a question, or adds up "
+            "many properties."
+        )
     found = [_counted(cues, noun) for cues, noun in ((artefacts, "artefact"), (alone, "candidate")) if cues]
     compared = f"{counted(len(overlap), 'candidate')} of overlap with the question ({_described(overlap[0])})"
     if found:

@@ -111,6 +111,8 @@ def _answers_headline(
             f"None of {tested} tells the label by itself: what is found compares the answers of a question, or adds up "
             "many properties."
         )
+    task = {cue.number for cue in overlap}  # what goes with the task is an artefact all the same
+    artefacts = [cue for cue in result.artefacts if cue in artefacts or cue.explained_by in task]
     found = [_counted(cues, noun) for cues, noun in ((artefacts, "artefact"), (alone, "candidate")) if cues]
     compared = f"{counted(len(overlap), 'candidate')} of overlap with the question ({_described(overlap[0])})"
     if found:

@@ -7,6 +7,7 @@ from aflite_assets.command_line.scanning.blind_text import blind_lines, blind_re
 from aflite_assets.command_line.scanning.example_rows import carrier_rows
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
+from aflite_assets.scan.cut_off import cut_off_advice
 from aflite_assets.scan.remedies import advice, advised, remedies_in
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.sentences import (
@@ -47,6 +48,9 @@ def result_lines(
     lines.append(f"{_classes(result)} in {counted(result.rows)}; {result.properties:,} properties tested.")
     examples = {} if rows is None else _example_texts(result, rows)
     advices = {cue.number: advice(result, cue, fix) for cue in result.cues if cue.number in advised(result)}
+    for number, text in ({} if rows is None else _cut_off(result, rows, fix)).items():
+        advices[number] = text
+        examples.pop(number, None)  # they show how texts begin
     lines += ["", *blind_lines(result.blind, scan)]
     lines += [
         *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices, examples),
@@ -83,6 +87,12 @@ def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
     return found
 
 
+def _cut_off(result: ScanResult, rows: ScanRows, fix: str) -> dict[int, str]:
+    told = advised(result)
+    found = {cue.number: cut_off_advice(result, cue, rows, fix) for cue in result.cues if cue.number in told}
+    return {number: text for number, text in found.items() if text}
+
+
 def _section(
     title: str,
     cues: Sequence[Cue],
@@ -98,7 +108,11 @@ def _section(
     for cue, line in zip(cues, lines[1:], strict=False):
         printed += [line, *(line for text in _details(cue) for line in indented(f"   {escaped(text)}"))]
         printed += [f"     {escaped(text)}" for text in (examples or {}).get(cue.number, ())]
-        printed += [f"     {escaped(advices[cue.number])}"] if advices and cue.number in advices else []
+        printed += (
+            [f"     {escaped(line)}" for line in advices[cue.number].split("\n")]
+            if advices and cue.number in advices
+            else []
+        )
     if len(cues) > MOST_SHOWN:
         printed.append(f"  and {len(cues) - MOST_SHOWN} more, in --json and --html")
     return [*printed, ""]

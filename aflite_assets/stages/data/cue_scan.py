@@ -42,7 +42,7 @@ at 224 pixels.
 
 SCAN_FILE = "scan.json"
 
-_BLIND = "2"
+_BLIND = "3"
 """Version of the code that finds right answers without the question; results of other data do not depend on it."""
 
 

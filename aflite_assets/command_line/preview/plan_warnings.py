@@ -38,11 +38,9 @@ def chosen_section(spec: DatasetSpec, challenges: ChallengePreviews) -> Iterator
     for one in challenges.read:
         challenge = spec.challenge_sets[one.name]
         if one.complete and (few := few_chosen(challenge, one.raw.examples)):
-            setting = "balanced_by" if challenge.balanced_by else "against"
-            yield (
-                f"warning: challenge_sets.{one.name} has {few}; name fewer measures in {setting}, or provide more "
-                "questions"
-            )
+            several = len(challenge.balanced_by) + len(challenge.against) > 1
+            fewer = "name fewer measures in balanced_by or against, or " if several else ""
+            yield f"warning: challenge_sets.{one.name} has {few}; {fewer}provide more questions"
 
 
 def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:

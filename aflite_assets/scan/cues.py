@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from aflite_assets.diagnostics.properties.artefacts import Reason
 from aflite_assets.diagnostics.record_tables import table_of
-from aflite_assets.scan.blind.records import BlindScores
+from aflite_assets.scan.blind.records import OVERLAP, BlindScores
 from aflite_assets.scan.surface import SurfaceAccuracy
 
 State = Literal["holds", "weaker", "gone", "reversed", "cannot tell"]
@@ -148,6 +148,12 @@ class ScanFacts:
     def candidates(self) -> tuple[Cue, ...]:
         """The cues that may be part of the task."""
         return tuple(cue for cue in self.cues if not cue.is_artefact)
+
+    @property
+    def own_artefacts(self) -> tuple[Cue, ...]:
+        """The artefacts that no stronger cue explains, other than overlap with a question, which may be the task."""
+        overlap = {cue.number for cue in self.candidates if self.blind is not None and OVERLAP in cue.kinds}
+        return tuple(cue for cue in self.artefacts if cue.explained_by is None or cue.explained_by in overlap)
 
     @property
     def can_tell(self) -> bool:

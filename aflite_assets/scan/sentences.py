@@ -75,7 +75,7 @@ def cue_headline(result: ScanFacts) -> str:
     tested = f"{result.properties:,} properties{'' if result.blind is None else ' of single answers'}"
     chance = _CHANCE if result.blind is None else _OF_ANSWERS
     artefacts, candidates = _by_itself(result.artefacts), _by_itself(result.candidates)
-    if of_answers := "" if result.blind is None else _answers_headline(result, result.blind, artefacts, candidates):
+    if of_answers := "" if result.blind is None else _answers_headline(result, result.blind, candidates):
         return of_answers
     if artefacts:
         more = f" and {_counted(candidates, 'candidate')}" if candidates else ""
@@ -97,9 +97,7 @@ def cue_headline(result: ScanFacts) -> str:
     return f"Nothing found: none of {tested} tells a class by itself.{looked}"
 
 
-def _answers_headline(
-    result: ScanFacts, blind: BlindScores, artefacts: Sequence[Cue], candidates: Sequence[Cue]
-) -> str:
+def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequence[Cue]) -> str:
     """Return a sentence that separates overlap with the question; "" if the sentence of other rows is right."""
     overlap = [cue for cue in candidates if OVERLAP in cue.kinds]
     alone = [cue for cue in candidates if OVERLAP not in cue.kinds]
@@ -111,9 +109,8 @@ def _answers_headline(
             f"None of {tested} tells the label by itself: what is found compares the answers of a question, or adds up "
             "many properties."
         )
-    task = {cue.number for cue in overlap}  # what goes with the task is an artefact all the same
-    artefacts = [cue for cue in result.artefacts if cue in artefacts or cue.explained_by in task]
-    found = [_counted(cues, noun) for cues, noun in ((artefacts, "artefact"), (alone, "candidate")) if cues]
+    sides = ((result.own_artefacts, "artefact"), (alone, "candidate"))
+    found = [_counted(cues, noun) for cues, noun in sides if cues]
     compared = f"{counted(len(overlap), 'candidate')} of overlap with the question ({_described(overlap[0])})"
     if found:
         return f"Found {' and '.join(found)}, besides {compared}; {_OF_ANSWERS}."

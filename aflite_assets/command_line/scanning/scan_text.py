@@ -53,13 +53,13 @@ def result_lines(
         examples.pop(number, None)  # they show how texts begin
     lines += ["", *blind_lines(result.blind, scan)]
     lines += [
-        *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices, examples),
+        *_section("Artefacts, which are no part of any task", result.own_artefacts, advices, examples),
     ]
     candidates = _by_itself(result.candidates)
     lines += _section("Candidates, which may be part of the task: judge them yourself", candidates, examples=examples)
     if candidates and result.blind is None:  # candidates of answers are not rewritten
         lines += [escaped(f"If one of them is no part of the task: {fix} --cue N --to NEW_FOLDER"), ""]
-    followers = [cue for cue in result.cues if cue.explained_by is not None]
+    followers = [cue for cue in result.cues if cue.explained_by is not None and cue not in result.own_artefacts]
     lines += _section("Cues that tell nothing more beside a stronger one", followers, advices)
     lines += [line for line in (surface_sentence(result), reach_sentence(result)) if line]
     return [*lines, *(escaped(note) for note in result.notes)]

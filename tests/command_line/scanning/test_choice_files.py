@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from aflite_assets.command_line.main import main
 from aflite_assets.command_line.scanning.bare_files import Roles, read_bare
@@ -207,13 +208,37 @@ def test_passages_that_are_cut_off_are_shown_and_no_full_stop_hides_it(tmp_path:
     file = _jsonl(tmp_path / "p.jsonl", rows)
     code, out, _ = scan(file, "--filter-file", str(tmp_path / "new.yaml"), "--html", str(tmp_path / "p.html"))
     assert code == 1
-    assert re.search(r"\d+ texts may be cut off in the middle of a sentence, such as “…w.* w\d+ \w+”, .*: repair", out)
-    assert f"if they are whole: aflite fix {file} --cue 1 --by normalise --to NEW_FOLDER" in out
+    assert re.search(r"\d+ texts may be cut off in the middle of a sentence, such as “.* w\d+ \w+”, .*: repair", out)
+    assert out.index("Artefacts, which are no part of any task") < out.index("ends with a letter or digit (choices)  ")
+    assert "Found 1 artefact that tells the label (“ends with a letter or digit (choices)” for" in out.splitlines()[0]
+    assert f"if they are whole: aflite fix {file} --cue 2 --by normalise --to NEW_FOLDER" in out
     assert "may be cut off in the middle" in (tmp_path / "p.html").read_text()
     assert "Right answers found by overlap with the question" in (tmp_path / "p.html").read_text()
     spec = load_spec(tmp_path / "new.yaml")
     assert spec.representations["surface"].inputs == ("text_pair",)  # type: ignore[union-attr]
     assert spec.challenge_sets["balanced"].balanced_by == ("length",)
+
+
+def test_check_warns_about_few_chosen_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _jsonl(tmp_path / "p.jsonl", _pairs(200, longer=0.8))
+    source = {"format": "preference", "table": {"format": "jsonl", "splits": {"train": "p.jsonl"}}}
+    own = {**source, "table": {"format": "jsonl", "splits": {"test": "p.jsonl"}}}
+    content = {
+        "source": source,
+        "holdout": {"test": 0.3},
+        "representations": {"surface": {"kind": "surface"}},
+        "filter": {"evaluation_rows": "kept"},
+        "evaluators": {"linear": {"kind": "linear"}},
+        "challenge_sets": {"balanced": {"source": own, "balanced_by": ["length"]}},
+    }
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
+    assert main(["check", "--no-timing", str(tmp_path / "mine.yaml")]) == 0
+    out = capsys.readouterr().out
+    found = re.search(r"challenge set balanced: (\d+) rows, the answers of (\d+) questions", out)
+    assert found is not None
+    assert int(found[1]) == 2 * int(found[2]) < 120
+    assert f"warning: challenge_sets.balanced has only {found[2]} questions, so the 95 % interval of an" in out
+    assert " points; provide more questions" in out
 
 
 def test_options_with_letters_in_a_struct_are_read(tmp_path: Path) -> None:

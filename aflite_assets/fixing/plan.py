@@ -19,6 +19,7 @@ from aflite_assets.fixing.texts import TextChange, text_change
 from aflite_assets.fixing.weighting import WEIGHT_COLUMN, balancing_weights, effective_rows
 from aflite_assets.scan.columns import columns_of
 from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
+from aflite_assets.scan.cut_off import cut_off, ends, is_end, scanned_texts
 from aflite_assets.scan.remedies import Remedy, Way, is_editable, remedies_of
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource
@@ -97,12 +98,12 @@ def plan_changes(
     if origin.answers:
         for cue in cues:
             _require_editable(cue, by)
-        return _answers_alike(result, rows, origin, cues)
+        return _answers_alike(result, rows, origin, cues, by=by)
     if by == "weights":
         return _weighting(result, rows, origin, [cue.number for cue in cues])
     chosen = _remedies(cues, by)
     normalised = _with_followers(result, [cue for cue in cues if chosen[cue.number] == "normalise"])
-    texts = _texts(normalised, result, rows, origin)
+    texts = _texts(normalised, result, rows, origin, by=by)
     images, image_phrases = _images(normalised, result, rows, origin)
     dropped = _dropped([cue for cue in cues if chosen[cue.number] == "drop"], origin)
     is_shuffled = "shuffle" in chosen.values()
@@ -124,9 +125,11 @@ def _require_editable(cue: Cue, by: Way | None) -> None:
         )
 
 
-def _answers_alike(result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[Cue]) -> Changes:
+def _answers_alike(
+    result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[Cue], *, by: Way | None
+) -> Changes:
     """Return one change for all answer columns, and for the column that repeats the text of the right answer."""
-    (change,) = _texts(_with_followers(result, cues), result, rows, origin).values()
+    (change,) = _texts(_with_followers(result, cues), result, rows, origin, by=by).values()
     texts: dict[str, TextChange] = dict.fromkeys(origin.answers, change)
     if origin.right is not None and origin.right not in texts:
         answers = frozenset(text for text in [*rows.texts.values()][1] if text)
@@ -188,7 +191,9 @@ def _properties(cue: Cue) -> list[CueProperty]:
     return [*cue.properties, *cue.same_properties]
 
 
-def _texts(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin) -> dict[str, TextChange]:
+def _texts(
+    cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin, *, by: Way | None
+) -> dict[str, TextChange]:
     names: dict[str, list[str]] = {}
     for one in chain.from_iterable(map(_properties, cues)):
         if _of_text(one):
@@ -201,9 +206,28 @@ def _texts(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Orig
                 f"the text {source!r} is not a single column of the source, so `aflite fix` cannot normalise the text; "
                 "change the text in the source, or use `--by rebalance`"
             )
+        cut = cut_off(scanned_texts(rows, source)) if any(map(is_end, properties)) else []
+        if cut and by is None:
+            raise DataError(_cut_off_text(cut, source, of_answers=bool(origin.answers)))
         change = text_change(properties, rows.texts[source], labels, classes=len(result.classes))
-        changes[origin.names[source]] = change
+        warning = f"WARNING: {_cut_off_shown(cut, source)}; each of these has a full stop now"
+        changes[origin.names[source]] = replace(change, phrases=(*change.phrases, warning)) if cut else change
     return changes
+
+
+def _cut_off_text(cut: Sequence[str], source: str, *, of_answers: bool) -> str:
+    subset = "" if of_answers else ", keep a subset of the rows with `--by rebalance`"
+    return (
+        f"{_cut_off_shown(cut, source)}. A full stop would hide that their ends are missing; repair the export and "
+        f"scan again{subset}, or, if the texts are whole, end all of them with one full stop with `--by normalise`"
+    )
+
+
+def _cut_off_shown(cut: Sequence[str], source: str) -> str:
+    return (
+        f"{counted(len(cut), 'text')} of {_shown(source)} may be cut off, because they end in the middle of a sentence "
+        f"({', '.join(ends(cut))})"
+    )
 
 
 def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin) -> tuple[ImageChanges, list[str]]:

@@ -157,6 +157,7 @@ def question_content(
     *,
     place: Path,
     by_words: bool,
+    answers_alone: bool,
     balanced_by: Sequence[str],
     guessed: float,
 ) -> dict[str, object]:
@@ -167,6 +168,7 @@ def question_content(
         source: a source of format `preference` or `multiple_choice` with one file.
         place: the folder of the dataset file; paths inside this folder become relative.
         by_words: whether the filter also reads the words of the answers.
+        answers_alone: whether the filter does not read which words an answer has in common with its question.
         balanced_by: measures of the answers to balance a test set by.
         guessed: accuracy of always predicting the same answer.
     """
@@ -178,13 +180,14 @@ def question_content(
     model = {"kind": "small_transformer", "max_length": 128, "epochs": 5} | (
         {"loss": "bradley_terry"} if paired else {}
     )
+    surface = {"kind": "surface"} | ({"inputs": ["text_pair"]} if answers_alone else {})
     words = {"words": {"kind": "siamese_bag", "inputs": ["text_pair"], "epochs": 8}}
     return {
         "title": title,
         "source": given,
         "holdout": {"test": 0.3},
         **({} if paired else {"answers": "compared"}),
-        "representations": {"surface": {"kind": "surface"}, **(words if by_words else {})},
+        "representations": {"surface": surface, **(words if by_words else {})},
         "filter": {**QUESTION_FILTER, "threshold": advised_threshold(guessed), "evaluation_rows": "kept"},
         "evaluators": {"with_question": model, "answers_only": {"kind": "linear", "inputs": ["text_pair"]}},
         "challenge_sets": {

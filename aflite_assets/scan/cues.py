@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from aflite_assets.diagnostics.properties.artefacts import Reason
 from aflite_assets.diagnostics.record_tables import table_of
-from aflite_assets.scan.blind.records import BlindScores
+from aflite_assets.scan.blind.records import OVERLAP, BlindScores
 from aflite_assets.scan.surface import SurfaceAccuracy
 
 State = Literal["holds", "weaker", "gone", "reversed", "cannot tell"]
@@ -149,6 +149,12 @@ class ScanFacts:
         return tuple(cue for cue in self.cues if not cue.is_artefact)
 
     @property
+    def own_artefacts(self) -> tuple[Cue, ...]:
+        """The artefacts that no stronger cue explains, other than overlap with a question, which may be the task."""
+        overlap = {cue.number for cue in self.candidates if self.blind is not None and OVERLAP in cue.kinds}
+        return tuple(cue for cue in self.artefacts if cue.explained_by is None or cue.explained_by in overlap)
+
+    @property
     def can_tell(self) -> bool:
         """Whether a class has enough rows, or the set has enough questions, for at least one test."""
         return self.tests_classes or self.blind is not None
@@ -171,7 +177,8 @@ class ScanFacts:
         blind_artefact = self.blind is not None and self.blind.has_artefact
         if self.artefacts or self.is_spread or blind_artefact:
             return "artefact"
-        return "candidates" if self.candidates or self.tells_without_question else "nothing"
+        overlap = self.blind is not None and self.blind.overlap is not None
+        return "candidates" if self.candidates or self.tells_without_question or overlap else "nothing"
 
     @property
     def is_spread(self) -> bool:

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION
-from aflite_assets.scan.blind.records import BlindRule, BlindScores
+from aflite_assets.scan.blind.records import OVERLAP, BlindRule, BlindScores
 from aflite_assets.scan.columns import COLUMN_KINDS, CueLine, columns_of, cue_lines, listed_cues
 from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.wording import counted
 
 _CHANCE = "in balanced accuracy, where chance is 50 %"
+_MOST_OVERLAP = "the most words of the question"
 _OF_ANSWERS = "in balanced accuracy of single answers, where chance is 50 %"
 
 
@@ -21,7 +22,20 @@ def headline(result: ScanFacts) -> str:
 
 
 def blind_sentence(scores: BlindScores) -> str:
-    """Return a sentence on how many right answers are found without the question."""
+    """Return a sentence on how many right answers are found without the question, and one on overlap with it."""
+    return " ".join(filter(None, [_alone_sentence(scores), overlap_sentence(scores)]))
+
+
+def overlap_sentence(scores: BlindScores) -> str:
+    """Return sentences on how many right answers overlap with the question finds; empty if it finds no more."""
+    rule = scores.overlap
+    if rule is None:
+        return ""
+    reading = ", for example if the right passage is to be found" if rule.name == _MOST_OVERLAP else ""
+    return f"Overlap with the question: {_found_by(rule)}. It may belong to the task{reading}."
+
+
+def _alone_sentence(scores: BlindScores) -> str:
     overall = scores.named_overall
     models, rules = ([one for one in overall if one.is_model == side] for side in (True, False))
     shown = sorted([*models[:2], *rules[:1]], key=lambda one: -one.found)
@@ -62,6 +76,8 @@ def cue_headline(result: ScanFacts) -> str:
     tested = f"{result.properties:,} properties{'' if result.blind is None else ' of single answers'}"
     chance = _CHANCE if result.blind is None else _OF_ANSWERS
     artefacts, candidates = ([cue for cue in listed_cues(result) if cue.is_artefact is own] for own in (True, False))
+    if of_answers := "" if result.blind is None else _answers_headline(result, result.blind, candidates):
+        return of_answers
     if artefacts:
         more = f" and {_counted(candidates, 'candidate')}" if candidates else ""
         return f"Found {_counted(artefacts, 'artefact')}{more}; {chance}."
@@ -84,6 +100,28 @@ def cue_headline(result: ScanFacts) -> str:
         )
     looked = f" Tested: {_kinds_text(result.kinds)}." if result.kinds else ""
     return f"Nothing found: none of {tested} tells a class by itself.{looked}"
+
+
+def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequence[Cue]) -> str:
+    """Return a sentence that separates overlap with the question; "" if the sentence of other rows is right."""
+    overlap = [cue for cue in candidates if OVERLAP in cue.kinds]
+    alone = [cue for cue in candidates if OVERLAP not in cue.kinds]
+    tested = f"{result.properties:,} properties of single answers"
+    if not overlap:
+        if result.cues or result.is_spread or not (blind.named or blind.overlap):
+            return ""
+        return (
+            f"None of {tested} tells the label by itself: what is found compares the answers of a question, or adds up "
+            "many properties."
+        )
+    sides = ((result.own_artefacts, "artefact"), (alone, "candidate"))
+    found = [_counted(cues, noun) for cues, noun in sides if cues]
+    compared = f"{counted(len(overlap), 'candidate')} of overlap with the question ({_described(overlap[0])})"
+    if found:
+        return f"Found {' and '.join(found)}, besides {compared}; {_OF_ANSWERS}."
+    if result.artefacts or result.is_spread:
+        return ""
+    return f"No artefact and no candidate found among {tested}, except {compared}; {_OF_ANSWERS}."
 
 
 _KINDS = {
@@ -119,7 +157,7 @@ def _them(cues: list[Cue]) -> str:
     return "it" if len(cues) == 1 else "them"
 
 
-def _counted(cues: list[Cue], noun: str, more: str = "") -> str:
+def _counted(cues: Sequence[Cue], noun: str, more: str = "") -> str:
     strongest = cues[0]  # cues are in the scan's order, the strongest first
     which = "" if len(cues) == 1 else "the strongest: "
     verb = "tells" if len(cues) == 1 else "tell"

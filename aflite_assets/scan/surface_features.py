@@ -20,8 +20,9 @@ NO_SURFACE = frozenset({"order", "identifier", "copies"})
 def features_of_rows(examples: Examples, *, inputs: Sequence[str] | None = None, threads: int = 1) -> np.ndarray:
     """Return the surface properties of the rows, float32 of shape (rows, properties), mean 0 and standard deviation 1.
 
-    Answers to questions get the features of `blind.models.surface_features`, which read only the answers. Other rows
-    get yes-or-no properties, and numbers in bins with equally many rows. No label is read.
+    Answers to questions get the features of `blind.models.surface_features`, which read the answers and count words in
+    common with the question. Other rows get yes-or-no properties, and numbers in bins with equally many rows. No label
+    is read.
 
     Args:
         examples: rows of all splits.

@@ -352,7 +352,7 @@ def _challenge(challenge: ChallengePreview) -> Iterator[str]:
     raw = challenge.raw
     read = "" if challenge.complete else ", of which the first were read"
     dropped = sum(raw.unlabelled_rows.values())
-    yield f"challenge set {challenge.name}: {counted(challenge.rows, 'row')}{read}" + (
+    yield f"challenge set {challenge.name}: {counted(challenge.rows, 'row')}{_questions(raw.examples)}{read}" + (
         f", {count(dropped)} without a label dropped" if dropped else ""
     )
     if challenge.fine_tune_rows is not None:
@@ -361,6 +361,12 @@ def _challenge(challenge: ChallengePreview) -> Iterator[str]:
         if label != own:
             yield f"  {_name(label)} counts as {'none' if own is None else _name(own)}"
     yield from (f"  {line}" for line in _class_table(_by_category(raw.examples), raw.examples.label_names))
+
+
+def _questions(examples: Examples) -> str:
+    if right_answers(examples, partly=separate_questions(examples) is not None) is None or examples.questions is None:
+        return ""
+    return f", the answers of {counted(len(np.unique(examples.questions)), 'question')}"
 
 
 def _by_category(examples: Examples) -> dict[str, np.ndarray]:

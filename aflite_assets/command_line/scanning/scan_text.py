@@ -10,6 +10,7 @@ from aflite_assets.command_line.scanning.example_rows import carrier_rows
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.scan.columns import CueLine, columns_of, cue_lines
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
+from aflite_assets.scan.cut_off import cut_off_advice
 from aflite_assets.scan.remedies import advice, advised, candidate_advice, remedies_in
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.sentences import (
@@ -53,6 +54,9 @@ def result_lines(
     lines.append(f"{_classes(result)} in {counted(result.rows)}; {result.properties:,} properties tested.")
     examples = {} if rows is None else _example_texts(result, rows)
     advices = {cue.number: advice(result, cue, fix) for cue in result.cues if cue.number in advised(result)}
+    for number, text in ({} if rows is None else _cut_off(result, rows, fix)).items():
+        advices[number] = text
+        examples.pop(number, None)  # they show how texts begin
     lines += ["", *blind_lines(result.blind, scan)]
     lines += [text for one in cue_sections(result, fix) for text in _section(one, result, advices, examples)]
     lines += [line for line in (surface_sentence(result), reach_sentence(result)) if line]
@@ -84,7 +88,8 @@ def cue_sections(result: ScanResult, fix: str) -> list[CueSection]:
         tuple(line for line in lines if line.is_by_itself and line.lead.is_artefact is own) for own in (True, False)
     )
     followers = tuple(line for line in lines if not line.is_by_itself)
-    command = candidate_advice(result, [line.lead for line in candidates], fix)
+    # candidates of answers are not rewritten
+    command = "" if result.blind is not None else candidate_advice(result, [line.lead for line in candidates], fix)
     sections = [
         CueSection("Artefacts, which are no part of any task", artefacts),
         CueSection("Candidates, which may be part of the task: judge them yourself", candidates, command),
@@ -105,6 +110,12 @@ def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
     return found
 
 
+def _cut_off(result: ScanResult, rows: ScanRows, fix: str) -> dict[int, str]:
+    told = advised(result)
+    found = {cue.number: cut_off_advice(result, cue, rows, fix) for cue in result.cues if cue.number in told}
+    return {number: text for number, text in found.items() if text}
+
+
 def _section(
     section: CueSection,
     result: ScanResult,
@@ -122,7 +133,7 @@ def _section(
         printed += [line, *(line for text in details if text for line in indented(escaped(text), spaces=5))]
         printed += [f"     {escaped(text)}" for text in examples.get(number, ())]
         told = (advices[cue.number] for cue in one.cues if cue.number in advices)
-        printed += [f"     {escaped(text)}" for text in islice(told, 1)]
+        printed += [f"     {escaped(line)}" for text in islice(told, 1) for line in text.split("\n")]
     if len(section.lines) > MOST_SHOWN:
         printed.append(f"  and {len(section.lines) - MOST_SHOWN} more, in --json and --html")
     if section.command:

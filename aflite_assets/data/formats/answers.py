@@ -1,6 +1,7 @@
 """Conversion of multiple choice and preference data to one row per answer, right or wrong: columns, ids and groups."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,9 @@ LINKS = ("prompt_link", "answer_link")
 same answer.
 """
 
+LINKS_VERSION = "2"
+"""Version of the code that links questions, for the keys of results that depend on it."""
+
 RIGHT, WRONG = "right", "wrong"
 
 TIE, EQUAL = "tie", "equal answers"
@@ -32,6 +36,11 @@ SHOWN = 80
 
 FEWEST_LINKING_WORDS = 5
 """Fewest words of an answer for which two questions with that answer are linked; a plain "Yes" links nothing."""
+
+MOST_LINKED, MOST_LINKED_SHARE = 10, 0.01
+"""An answer that more questions than both, a number and a share of all questions, have in common links nothing: it is a
+stock answer such as a refusal, and would join questions about different things to one group.
+"""
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ def answer_table(
 
 
 def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Table:
-    """Return the rows of answers with the columns `LINKS` added.
+    """Return the rows of answers with the columns `LINKS` added; stock answers link no questions (`MOST_LINKED`).
 
     `rows`: the table row of each answer, given if a table row has several questions, which are then linked.
     """
@@ -105,9 +114,12 @@ def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Tabl
     prompts = [
         f"prompt {_digest(_folded(text))}" if text.strip() else one for text, one in zip(texts, alone, strict=True)
     ]
+    given = [_folded(text) for text in table[ANSWER].to_pylist()]
+    sharing = Counter(text for text, _ in {*zip(given, questions, strict=True)})
+    most = max(MOST_LINKED, MOST_LINKED_SHARE * len(set(questions)))
     answers = [
-        f"answer {_digest(_folded(text))}" if len(text.split()) >= FEWEST_LINKING_WORDS else one
-        for text, one in zip(table[ANSWER].to_pylist(), questions, strict=True)
+        f"answer {_digest(text)}" if len(text.split()) >= FEWEST_LINKING_WORDS and sharing[text] <= most else one
+        for text, one in zip(given, questions, strict=True)
     ]
     for name, values in zip(LINKS, (prompts, answers), strict=True):
         kept = table.drop_columns([name]) if name in table.column_names else table

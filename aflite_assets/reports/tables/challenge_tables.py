@@ -11,6 +11,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
+from aflite_assets.scan.blind.few_questions import few_questions
 from aflite_assets.text import count, listed, short
 
 _MOST_NAMED = 8
@@ -21,11 +22,13 @@ _is_transfer = having(comparison="transfer")
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
     """Return a challenge set's notes, and the set's labels next to the dataset's labels if the two differ."""
+    few = few_questions(test_set.rows) if test_set.unit == "question" else ""
+    notes = (*test_set.notes, f"{few[0].upper()}{few[1:]}.") if few else test_set.notes
     sources: dict[str | None, list[str]] = {}
     for label, target in (test_set.class_map or {}).items():
         sources.setdefault(target, []).append(short(label))
     if all(sources.get(label) == [short(label)] for label in label_names) or not sources:
-        return test_set.notes
+        return notes
     nothing = f"none of this set's labels ({'left out' if test_set.adds_probabilities else 'always wrong'})"
     targets = [one for one in (*test_set.label_names, None) if one in sources]
     named = [f"{listed(sources[one], _MOST_NAMED)} as {nothing if one is None else short(one)}" for one in targets]
@@ -35,7 +38,7 @@ def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, 
     if test_set.adds_probabilities:
         how = "Probabilities of labels that count as one are added up, and the largest sum is the prediction "
         how += "(collapse: probability)"
-    return (*test_set.notes, f"{how}: {'; '.join(named)}.")
+    return (*notes, f"{how}: {'; '.join(named)}.")
 
 
 def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:

@@ -31,14 +31,15 @@ def next_steps(scores: BlindScores, scan: str) -> list[Step]:
 
     `scan`: the command line that started the scan.
     """
-    named = scores.named_overall
+    named, overlap = scores.named_overall, _overlap(scores)
     if not named:
-        return []
+        return overlap
     best, name = named[0], FILTER_FILE.removesuffix(".yaml")
     return [
         Step(
             f"Judge whether right answers may be recognised by {best.name}. If not, the answers give themselves away."
         ),
+        *overlap,
         Step(
             f"If the questions test models: report {_score(best)} beside each accuracy, since it takes no knowledge, "
             f"and {_rewrite(scores)}."
@@ -52,6 +53,18 @@ def next_steps(scores: BlindScores, scan: str) -> list[Step]:
                 f"AFLITE_DATASETS=. aflite refresh {name}",
             ),
         ),
+    ]
+
+
+def _overlap(scores: BlindScores) -> list[Step]:
+    rule = scores.overlap
+    if rule is None:
+        return []
+    return [
+        Step(
+            f"Judge whether overlap with the question belongs to the task: it finds {_score(rule)}. In tasks of "
+            "reading it does belong. If not, write answers that share equally many words with the question."
+        )
     ]
 
 

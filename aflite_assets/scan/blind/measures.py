@@ -8,6 +8,7 @@ import numpy as np
 
 from aflite_assets.diagnostics.properties.artefacts import Reason, reason_of
 from aflite_assets.scan.blind.answers import BlindAnswers
+from aflite_assets.scan.blind.records import OVERLAP
 from aflite_assets.scan.properties.tokens import Tokens, common_words, tokens_of
 from aflite_assets.scan.properties.words import GROUPS
 
@@ -69,7 +70,7 @@ def measures_of(answers: BlindAnswers, asked: Sequence[str], given: Sequence[str
         Measure(
             "the most words of the question",
             "the fewest words of the question",
-            "pair",
+            OVERLAP,
             common_words(question, answer).astype(np.float64),
         ),
     ]

@@ -1,4 +1,4 @@
-"""Records of the rules and models that find right answers without reading the question."""
+"""Records of the rules and models that find right answers by the answers alone, or by overlap with the question."""
 
 from dataclasses import dataclass
 
@@ -17,6 +17,9 @@ ALL_SUBSETS = ""
 SURFACE, WORDS, FIRST_SENTENCE, BEGINNING = "surface", "words of the answers", "first sentence", "beginning"
 """Kinds of the models: all surface properties, and the words of whole answers, of first sentences, of beginnings."""
 
+OVERLAP = "pair"
+"""Kind of the rules that count words in common with the question; all other rules read the answers alone."""
+
 WORD_MODELS = (WORDS, FIRST_SENTENCE, BEGINNING)
 MODELS = (SURFACE, *WORD_MODELS)
 
@@ -32,7 +35,9 @@ class BlindExample:
 
 @dataclass(frozen=True)
 class BlindRule:
-    """A rule, or a small model, that picks an answer of each question without reading the question.
+    """A rule, or a small model, that picks an answer of each question.
+
+    All rules but those of kind `OVERLAP` read the answers alone.
 
     `subset`: the name of the data subset, or `ALL_SUBSETS`. `name`: a readable name. `kind` and `reason`: the kind of
     the property, and why the property is an artefact; None for a candidate. `found`: mean share of right answers among
@@ -76,6 +81,11 @@ class BlindRule:
         """Whether the rule is a small model instead of a named rule."""
         return self.kind in MODELS
 
+    @property
+    def reads_question(self) -> bool:
+        """Whether the rule compares the answers with the words of the question."""
+        return self.kind == OVERLAP
+
 
 @dataclass(frozen=True)
 class BlindScores:
@@ -95,13 +105,24 @@ class BlindScores:
 
     @property
     def sure(self) -> tuple[BlindRule, ...]:
-        """Rules that find significantly more right answers than chance."""
-        return tuple(one for one in self.rules if one.is_sure)
+        """Rules that find significantly more right answers than chance without the question."""
+        return tuple(one for one in self.rules if one.is_sure and not one.reads_question)
 
     @property
     def named(self) -> tuple[BlindRule, ...]:
-        """Rules that find significantly more right answers than chance, by at least `LEAST_GAIN`."""
-        return tuple(one for one in self.rules if one.is_named)
+        """Rules that find at least `LEAST_GAIN` more right answers than chance without the question."""
+        return tuple(one for one in self.rules if one.is_named and not one.reads_question)
+
+    @property
+    def sure_overlap(self) -> tuple[BlindRule, ...]:
+        """Rules that find significantly more right answers than chance by overlap with the question."""
+        return tuple(one for one in self.rules if one.is_sure and one.reads_question)
+
+    @property
+    def overlap(self) -> BlindRule | None:
+        """The best rule of all questions that overlap with the question names, or None."""
+        overall = (one for one in self.sure_overlap if one.subset == ALL_SUBSETS and one.is_named)
+        return max(overall, key=lambda one: one.found, default=None)
 
     @property
     def named_overall(self) -> tuple[BlindRule, ...]:

@@ -14,7 +14,7 @@ from aflite_assets.scan.blind.exact import effective_count, exact_interval, exac
 from aflite_assets.scan.blind.meanings import NAMES
 from aflite_assets.scan.blind.measures import Measure, measures_of
 from aflite_assets.scan.blind.models import read_parts, surface_features, surface_scores, telling_terms, word_scores
-from aflite_assets.scan.blind.records import ALL_SUBSETS, SURFACE, BlindExample, BlindRule, BlindScores
+from aflite_assets.scan.blind.records import ALL_SUBSETS, OVERLAP, SURFACE, BlindExample, BlindRule, BlindScores
 from aflite_assets.scan.properties.extraction import Extracted
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.text import one_line
@@ -52,7 +52,7 @@ class _Rule:
 
 
 def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models: bool = True) -> BlindScores | None:
-    """Score rules and models that pick answers without reading the question.
+    """Score rules and models that pick answers, most of them without reading the question.
 
     Args:
         rows: the rows of all sets; only rows of the first set are scored.
@@ -137,7 +137,8 @@ def _rules(answers: BlindAnswers, measures: Sequence[Measure]) -> Iterator[_Rule
 def _models(
     answers: BlindAnswers, measures: Sequence[Measure], given: Sequence[str], extracted: Extracted, seed: int
 ) -> Iterator[_Rule]:
-    features = surface_features(answers, measures, extracted.properties)
+    alone = [one for one in measures if one.kind != OVERLAP]
+    features = surface_features(answers, alone, extracted.properties)
     draws = [np.random.default_rng([seed, 3, repeat]) for repeat in range(REPEATS)]
     surface = [surface_scores(features, answers, rng=rng) for rng in draws]
     yield from _model(SURFACE, [one for one in surface if one is not None], answers)

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.answers import LINKS_VERSION
 from aflite_assets.data.loading import at_content, load_source
 from aflite_assets.data.raw_table.columns import NO_VALUE
 from aflite_assets.data.raw_table.decodable_images import DecodableExamples, drop_undecodable
@@ -19,10 +20,11 @@ from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
+from aflite_assets.scan.blind.few_questions import few_questions
 from aflite_assets.scan.blind.selection import chosen_questions
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.dataset import ChallengeSpec, DatasetSpec
 from aflite_assets.specs.models.settings import Name
-from aflite_assets.specs.sources import as_tuple
+from aflite_assets.specs.sources import CHOICE_FORMATS, as_tuple
 from aflite_assets.stages.data.fine_tune_rows import (
     build_fine_tune,
     in_dataset_classes,
@@ -51,6 +53,13 @@ class ChallengeSetsSettings(StageSettings):
     challenge_sets: dict[Name, ChallengeSpec]
     undecodable_images: float
     seed: int
+
+    @classmethod
+    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+        """Return the JSON values that go into a key, including the version of the links between questions."""
+        linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
+        of_questions: dict[str, object] = {"links": LINKS_VERSION} if linked else {}
+        return super().as_json(spec) | of_questions
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,8 @@ def run(
         broken = sum(images.rows for images in decodable.dropped.values())
         sets[name] = _describe(name, challenge, built, raw, undecodable_images=broken)
         context.progress.log(f"challenge set {name}: {len(built.examples)} rows")
+        if few := few_chosen(challenge, built.examples):
+            context.progress.log(f"warning: challenge set {name} has {few}")
         if challenge.fine_tune is not None:
             to_train_on[name] = challenge, build_fine_tune(name, challenge, tables, seed=settings.seed, scale=scale)
     for name, (challenge, built) in to_train_on.items():
@@ -228,6 +239,13 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
     except DataError as error:
         raise DataError(f"challenge set {name!r}: {error}") from error
     return Examples(rows_at(rows.table, places), rows.label_names)
+
+
+def few_chosen(challenge: ChallengeSpec, examples: Examples) -> str:
+    """Return a clause on the size of a set whose questions were chosen, or "" if it has enough questions."""
+    if not (challenge.balanced_by or challenge.against) or examples.questions is None:
+        return ""
+    return few_questions(len(np.unique(examples.questions)))
 
 
 def decodable_challenge(

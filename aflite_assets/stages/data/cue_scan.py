@@ -40,7 +40,7 @@ MOST_IMAGES = 20_000
 
 SCAN_FILE = "scan.json"
 
-_BLIND = "2"
+_BLIND = "3"
 """Version of the code that scores answers without their question; only results on multiple choice depend on it."""
 
 

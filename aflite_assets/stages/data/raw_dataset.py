@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.answers import EQUAL, TIE
+from aflite_assets.data.formats.answers import EQUAL, LINKS_VERSION, TIE
 from aflite_assets.data.formats.preferences import how_read
 from aflite_assets.data.loading import at_content, load_source
 from aflite_assets.data.raw_table.annotators import why_left_out
@@ -22,10 +22,10 @@ from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, LabelValue
+from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, DatasetSpec, LabelValue
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.models.settings import RowCount, SplitName
-from aflite_assets.specs.sources import SourceSpec
+from aflite_assets.specs.sources import CHOICE_FORMATS, SourceSpec
 from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 from aflite_assets.wording import counted, quoted_list
@@ -62,6 +62,12 @@ class RawDatasetSettings(StageSettings):
     between_splits: Literal["keep", "drop"]
     standardise: bool
     seed: int
+
+    @classmethod
+    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+        """Return the JSON values that go into a key, including the version of the links between questions."""
+        of_questions: dict[str, object] = {"links": LINKS_VERSION} if spec.source.format in CHOICE_FORMATS else {}
+        return super().as_json(spec) | of_questions
 
 
 def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:

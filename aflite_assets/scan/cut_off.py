@@ -1,4 +1,4 @@
-"""Texts that may have been cut off in the middle of a sentence, such as by an export, and their ends."""
+"""Detection of texts that may be cut off in the middle of a sentence, for example by an export."""
 
 import re
 from collections.abc import Sequence
@@ -11,27 +11,30 @@ from aflite_assets.scan.rows import ScanRows
 from aflite_assets.wording import counted
 
 LONG = 25
-"""Words from which a text without any end of a sentence is long enough to have been cut off."""
+"""Minimum number of words of a text without a sentence end that counts as cut off."""
 
 MOST_ENDS, _END = 3, 60
-"""Ends that are shown, and characters of each."""
+"""Maximum number of text ends that are shown, and the number of characters shown of each."""
 
 _LEAST_SHARE = 0.5
-"""Share of the texts without a sign at their end that must look cut off; below it, signs are a habit of writing."""
+"""Minimum share of texts without a final sign that must look cut off; below it, authors tend to omit the sign."""
 
 _WITHOUT_END = ("ends with a letter or digit", "ends without a full stop")
 _SENTENCE_END = re.compile(r"[.!?\u2026\u3002][\"'\u201d\u2019)\]]*\s")
 
 
 def is_end(name: str) -> bool:
-    """Return True if a property's name, with or without the name of its text, is about the last sign."""
+    """Return True if the property is the lack of punctuation at the end of a text.
+
+    `name`: the name of the property, with or without the name of the text.
+    """
     return name.startswith(_WITHOUT_END)
 
 
 def cut_off_advice(result: ScanFacts, cue: Cue, rows: ScanRows, command: str) -> str:
-    """Return two lines of advice on a cue that shows that texts may be cut off, or "" if it does not.
+    """Return two lines of advice if a cue may come from texts that are cut off; otherwise "".
 
-    `command`: the start of the command that fixes a cue: `aflite fix` and the file.
+    `command`: the beginning of the command that fixes a cue: `aflite fix` and the file.
     """
     properties = (*cue.properties, *cue.same_properties)
     sources = dict.fromkeys(one.source for one in properties if is_end(one.name) and one.source in rows.texts)
@@ -52,10 +55,10 @@ def scanned_texts(rows: ScanRows, source: str) -> list[str | None]:
 
 
 def cut_off(texts: Sequence[str | None]) -> list[str]:
-    """Return the texts that may be cut off, or no text if most texts without a sign at their end look whole.
+    """Return the texts that may be cut off.
 
-    A text may be cut off if it ends with a letter or digit after an earlier sentence that has ended, or if it has at
-    least `LONG` words.
+    A text may be cut off if it ends with a letter or digit, and either contains the end of an earlier sentence or has
+    at least `LONG` words. Returns an empty list if most texts that end with a letter or digit look complete.
     """
     open_ended = [text for text in texts if text and text.rstrip()[-1:].isalnum()]
     found = [text for text in open_ended if _SENTENCE_END.search(text) or len(text.split()) >= LONG]
@@ -63,7 +66,7 @@ def cut_off(texts: Sequence[str | None]) -> list[str]:
 
 
 def ends(texts: Sequence[str]) -> list[str]:
-    """Return the last characters of texts that are spread evenly over all texts, in quotation marks; not escaped."""
+    """Return the last characters of at most `MOST_ENDS` evenly spaced texts, in quotation marks and not escaped."""
     step = max(len(texts) // MOST_ENDS, 1)
     return [_end(text) for text in texts[::step][:MOST_ENDS]]
 

@@ -55,7 +55,7 @@ def _first_sentence(text: str) -> str:
 def surface_features(answers: BlindAnswers, measures: Sequence[Measure], properties: Properties) -> np.ndarray:
     """Return the surface properties of the answers, float64 of shape (answers, properties).
 
-    Measures that compare answers with the question are left out by the caller if the question may not be read.
+    If the question must not be read, the caller leaves out the measures that compare answers with the question.
 
     Numbers are replaced by ranks among all answers to limit the effect of outliers.
     """

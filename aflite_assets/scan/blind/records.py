@@ -1,4 +1,4 @@
-"""Records of the rules and models that find right answers by the answers alone, or by overlap with the question."""
+"""Records of rules and models that find right answers from the answers alone, or by overlap with the question."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ SURFACE, WORDS, FIRST_SENTENCE, BEGINNING = "surface", "words of the answers", "
 """Kinds of the models: all surface properties, and the words of whole answers, of first sentences, of beginnings."""
 
 OVERLAP = "pair"
-"""Kind of the rules that count words in common with the question; all other rules read the answers alone."""
+"""Kind of the rules that count words in common with the question; other rules read only the answers."""
 
 WORD_MODELS = (WORDS, FIRST_SENTENCE, BEGINNING)
 MODELS = (SURFACE, *WORD_MODELS)
@@ -83,7 +83,7 @@ class BlindRule:
 
     @property
     def reads_question(self) -> bool:
-        """Whether the rule compares the answers with the words of the question."""
+        """Whether the rule compares the words of the answers with the words of the question."""
         return self.kind == OVERLAP
 
 
@@ -115,12 +115,12 @@ class BlindScores:
 
     @property
     def sure_overlap(self) -> tuple[BlindRule, ...]:
-        """Rules that find significantly more right answers than chance by overlap with the question."""
+        """Rules on overlap with the question that find significantly more right answers than chance."""
         return tuple(one for one in self.rules if one.is_sure and one.reads_question)
 
     @property
     def overlap(self) -> BlindRule | None:
-        """The best rule of all questions that overlap with the question names, or None."""
+        """The best reported rule on overlap with the question, over all questions, or None."""
         overall = (one for one in self.sure_overlap if one.subset == ALL_SUBSETS and one.is_named)
         return max(overall, key=lambda one: one.found, default=None)
 

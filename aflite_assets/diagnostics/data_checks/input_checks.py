@@ -1,6 +1,4 @@
-"""Checks that apply to only one kind of input, feature columns or texts. The checks pass for datasets of
-another kind.
-"""
+"""Checks of feature columns or of texts. A check passes if the dataset has inputs of another kind."""
 
 import numpy as np
 
@@ -21,16 +19,16 @@ from aflite_assets.diagnostics.record_tables import text_codes
 from aflite_assets.wording import counted
 
 LARGEST_SHARED_SHARE = 0.05
-"""Share of the train rows that may share a text with a row of another group before the check fails."""
+"""Largest allowed share of train rows that share a text with a row of another group."""
 
 LEAKING_ACCURACY = 0.05
-"""Largest allowed difference of a text's own accuracy between holding out rows and holding out texts."""
+"""Largest allowed difference between a text column's accuracy with random folds and with grouped folds."""
 
 LARGEST_SCALE_RATIO = 1e4
 """Largest allowed ratio of the feature columns' standard deviations."""
 
 SEED = 0
-"""Seed of the sample and the folds used for the accuracies."""
+"""Seed of the sample and of the folds for these accuracies."""
 
 _SHOWN_SETS = 5
 
@@ -47,7 +45,9 @@ def features_finite(data: CheckContext) -> CheckOutcome:
 
 
 def no_label_copies(data: CheckContext) -> CheckOutcome:
-    """No feature column and no text column corresponds one to one to the label in the train rows."""
+    """No feature column and no text column is a copy of the label: equal in all train rows of a class, different
+    between classes.
+    """
     if data.examples.modality == "image":
         return not_applicable("features and texts only")
     if data.examples.modality == "features" and not data.features_finite:
@@ -77,7 +77,7 @@ def no_label_copies(data: CheckContext) -> CheckOutcome:
 
 
 def _copy_name(data: CheckContext, column: int | str) -> int | str:
-    """Return the name of a column in the dataset's YAML file, or the column's number if it has no name."""
+    """Return a column's name in the dataset's YAML file, or its number if it has no name."""
     if isinstance(column, str):
         return data.source.named(column)
     return column if data.source.feature_names is None else data.source.feature_names[column]
@@ -108,7 +108,7 @@ def no_constant_features(data: CheckContext) -> CheckOutcome:
 
 
 def no_repeated_features(data: CheckContext) -> CheckOutcome:
-    """No two feature columns are equal in all train rows; constant columns are not counted."""
+    """No two feature columns are equal in all train rows; constant columns are ignored."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
     sets = data.feature_columns.repeated
@@ -126,7 +126,7 @@ def no_repeated_features(data: CheckContext) -> CheckOutcome:
 
 
 def features_on_one_scale(data: CheckContext) -> CheckOutcome:
-    """The feature columns' standard deviations lie within a factor of 10,000; constant columns are not counted."""
+    """The standard deviations of all feature columns are within a factor of 10,000; constant columns are ignored."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
     deviations = data.feature_columns.deviations
@@ -163,7 +163,7 @@ def _ends(values: np.ndarray) -> tuple[int, int]:
 
 
 def _no_feature_columns(data: CheckContext) -> str | None:
-    """Return why the check does not apply because there are no usable feature columns, or None if it applies."""
+    """Return the reason why a check on feature columns does not apply, or None if it applies."""
     if data.examples.modality != "features":
         return "features only"
     if not data.features_finite:
@@ -198,7 +198,7 @@ def no_empty_texts(data: CheckContext) -> CheckOutcome:
 
 
 def no_nul_or_huge_cells(data: CheckContext) -> CheckOutcome:
-    """No text holds a NUL byte or is 2 MB or longer."""
+    """No text contains a NUL byte or is 2 MB or longer."""
     nul, huge = nul_cells(data.examples), huge_cells(data.examples)
     numbers: dict[str, int | float | str] = {
         "nul": sum(cells.rows for cells in nul),
@@ -230,9 +230,7 @@ def _have(cells: OddCells, one: str, several: str) -> str:
 
 
 def labels_are_not_texts(data: CheckContext) -> CheckOutcome:
-    """The label column and a text column do not seem to be exchanged (labels that look like texts, texts with few
-    distinct values).
-    """
+    """The label column and a text column are not swapped: the labels are not mostly distinct texts."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
     rows, labels = len(data.examples), len(np.unique(data.examples.labels))
@@ -289,7 +287,9 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
 
 
 def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> str:
-    """Describe the most frequent text, and how well a text alone predicts the label."""
+    """Return a text with the most frequent text of a column and the accuracy of predicting the label from the column
+    alone.
+    """
     text = f"Most often {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
     if accuracy is None:
         return text

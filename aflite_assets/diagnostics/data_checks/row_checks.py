@@ -1,4 +1,4 @@
-"""Checks on rows that apply to any kind of input: ids, labels, dropped rows, repeats, balance, annotators."""
+"""Checks on rows that apply to any kind of input: ids, labels, dropped rows, repeats, balance and annotators."""
 
 import numpy as np
 
@@ -20,16 +20,16 @@ from aflite_assets.diagnostics.record_tables import split_masks
 from aflite_assets.wording import counted
 
 LARGEST_REPEATED_SHARE = 0.01
-"""Largest allowed share of repeated train rows; a few short texts occur twice in every large dataset."""
+"""Largest allowed share of repeated train rows; every large dataset contains some short texts twice."""
 
 LARGEST_CLASS_RATIO = 3.0
-"""Largest allowed ratio of rows between a split's largest and smallest class."""
+"""Largest allowed ratio of the numbers of rows in a split's largest and smallest class."""
 
 LARGEST_SHARE_DIFFERENCE = 5.0
-"""Largest allowed difference, in percentage points, between a class's share of train and of another split."""
+"""Largest allowed difference, in percentage points, between a class's shares in train and in another split."""
 
 LARGEST_OUTVOTED_SHARE = 0.01
-"""Largest allowed share of the rows with annotators' labels."""
+"""Largest allowed share of rows whose label most annotators contradict, among rows with annotators' labels."""
 
 _MOST_SPLITS = 4
 
@@ -113,8 +113,9 @@ def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
 
 
 def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
-    """Advise the setting that removes the repeats, if it is not made yet; copies within train matter if another split
-    is drawn from train.
+    """Return advice to set the option that drops the repeats, unless it is set already.
+
+    Copies within train matter only if another split is drawn from train.
     """
     source, repeated = data.source, {split for split, rows in across.by_split.items() if rows}
     drawn = sorted(repeated & source.drawn_splits)
@@ -161,7 +162,7 @@ def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
 
 
 def few_repeats_in_train(data: CheckContext) -> CheckOutcome:
-    """At most 1 % of the train rows repeat the input and the label of a train row in another group."""
+    """At most 1 % of the train rows have the same input and label as a train row of another group."""
     if data.questions:
         return not_applicable("an answer may stand in several questions")
     repeats = data.train_repeats
@@ -236,9 +237,7 @@ def classes_balanced(data: CheckContext) -> CheckOutcome:
 
 
 def class_shares_alike(data: CheckContext) -> CheckOutcome:
-    """In every split, each class has the same share of the rows as in the train split, within five percentage
-    points.
-    """
+    """In every split, each class's share of the rows is within five percentage points of its share in train."""
     if data.in_train.all() or not data.in_train.any():
         return not_applicable("train and other splits only")
     labels, names = data.examples.labels, data.examples.label_names
@@ -266,9 +265,7 @@ def class_shares_alike(data: CheckContext) -> CheckOutcome:
 
 
 def annotators_agree(data: CheckContext) -> CheckOutcome:
-    """In at most 1 % of the rows with annotators' labels, most annotators gave the same label, but not the
-    row's label.
-    """
+    """In at most 1 % of the rows with annotators' labels, most annotators agree on a label other than the row's."""
     agreement = annotator_agreement(data.examples)
     if agreement is None:
         return not_applicable("rows with annotators' labels only")

@@ -34,7 +34,7 @@ def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
 
     Returns:
         A table with the columns `row_id` (ascending), `confidence` in [0, 1], `variability` in [0, 0.5] and
-            `correctness` in [0, 1].
+        `correctness` in [0, 1].
 
     Raises:
         InvalidInputError: a row is missing in some epochs of a training.

@@ -113,9 +113,9 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
 
     Returns:
         A table with one row per value, in decreasing order of frequency; it is empty if there are no attributes. The
-            columns are `split`, `attribute` (without the prefix), `value` (null for rows without a value),
-            `distinct_values`, and the counts and shares of `label_shares`. `distinct_values` is the number of the
-            attribute's values in the split, listed or not.
+        columns are `split`, `attribute` (without the prefix), `value` (null for rows without a value),
+        `distinct_values`, and the counts and shares of `label_shares`. `distinct_values` is the number of the
+        attribute's values in the split, listed or not.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -233,10 +233,10 @@ def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
 
     Returns:
         A table with one row per split that has annotators' labels. The names of the other columns begin with `kept_` or
-            `removed_`. Columns `*rows`: number of rows with at least one annotator's label. Columns `*rows_of_several`:
-            number of rows with at least two annotators' labels. Columns `*accuracy`: mean over rows of the share of
-            annotators who gave the row's label, in [0, 1]. Columns `*unanimous`: among rows with at least two
-            annotators, the share with only one label. Means over no rows are null.
+        `removed_`. Columns `*rows`: number of rows with at least one annotator's label. Columns `*rows_of_several`:
+        number of rows with at least two annotators' labels. Columns `*accuracy`: mean over rows of the share of
+        annotators who gave the row's label, in [0, 1]. Columns `*unanimous`: among rows with at least two annotators,
+        the share with only one label. Means over no rows are null.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -272,9 +272,9 @@ def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
 
     Returns:
         A table with one row per class and per iteration that removed train rows. The columns are `iteration`,
-            `label_name`, `class_rows` (rows of the class that entered the iteration), `removed_rows`, `removed_share`
-            in [0, 1] and `examples`. The examples are texts cut to 60 characters, or names such as "row 7" for rows
-            without texts.
+        `label_name`, `class_rows` (rows of the class that entered the iteration), `removed_rows`, `removed_share` in
+        [0, 1] and `examples`. The examples are texts cut to 60 characters, or names such as "row 7" for rows without
+        texts.
 
     Raises:
         DataError: the rows are from another version of the dataset.

@@ -43,9 +43,9 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
 
     Returns:
         A table with the columns `row_id`, `split`, `label_name`, `label_probability`, `predictability` (null if the row
-            was never held out) and `kept`. Columns that exist only if the examples have such data are `annotators`,
-            `text` and `text_pair`. `annotators` contains the names of the labels that annotators gave, joined by
-            commas. Texts are untrusted: escape them.
+        was never held out) and `kept`. Columns that exist only if the examples have such data are `annotators`, `text`
+        and `text_pair`. `annotators` contains the names of the labels that annotators gave, joined by commas. Texts are
+        untrusted: escape them.
 
     Raises:
         InvalidInputError: `most` is less than 1.

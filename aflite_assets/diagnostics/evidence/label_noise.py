@@ -139,9 +139,9 @@ def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
 
     Returns:
         A table with the columns `split`, `kept_rows`, `kept_suspects`, `kept_share`, `removed_rows`,
-            `removed_suspects`, `removed_share` and `quarantined`. Shares are in [0, 1], or null over no rows.
-            `quarantined` is the number of suspects that were removed before the first iteration. The other columns do
-            not count quarantined rows.
+        `removed_suspects`, `removed_share` and `quarantined`. Shares are in [0, 1], or null over no rows. `quarantined`
+        is the number of suspects that were removed before the first iteration. The other columns do not count
+        quarantined rows.
     """
     suspected = np.isin(rows["row_id"].to_numpy(), suspects["row_id"].to_numpy())
     kept = rows["kept"].to_numpy().astype(bool)

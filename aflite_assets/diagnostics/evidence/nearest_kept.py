@@ -53,8 +53,8 @@ def nearest_kept(
 
     Returns:
         A table with the columns `row_id`, `nearest_kept` (a row id) and `similarity` (the cosine, in [-1, 1]), in the
-            order of the rows. `nearest_kept` and `similarity` are null if no row of another class was kept. Among
-            equally similar rows, the first is chosen. A row of zeros has similarity 0 with every row.
+        order of the rows. `nearest_kept` and `similarity` are null if no row of another class was kept. Among equally
+        similar rows, the first is chosen. A row of zeros has similarity 0 with every row.
 
     Raises:
         InvalidInputError: lengths do not match, a row is both kept and removed, or a value is not finite.

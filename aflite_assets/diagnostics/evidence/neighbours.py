@@ -76,7 +76,7 @@ def neighbour_distances(
 ) -> NeighbourDistances:
     """Compute the mean cosine distance of rows to their nearest train rows before and after filtering.
 
-    The method follows Table 3 of the ICLR 2020 submission of AFLite: held-out rows (the queries) are compared with
+    The method follows Table 3 of the ICLR 2020 submission of AFLite. Held-out rows (the queries) are compared with
     their 1, 5, 10 and 50 nearest train rows, within their class and across classes. The submission does not define its
     distance. Here the distance is one minus the cosine, averaged over the k neighbours and then over the queries.
 

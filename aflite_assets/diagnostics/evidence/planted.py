@@ -39,10 +39,10 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
 
     Returns:
         A table with the columns `split`, `attribute`, `values` (joined by commas), `rows`, `planted_rows`,
-            `removed_rows`, `removed_planted_rows`, `precision`, `precision_by_chance`, `recall` and `recall_by_chance`.
-            Precision is the share of planted rows among the removed rows; by chance, it is their share among all rows.
-            Recall is the share of removed rows among the planted rows; by chance, it is their share among all rows.
-            Shares are in [0, 1], or null over no rows.
+        `removed_rows`, `removed_planted_rows`, `precision`, `precision_by_chance`, `recall` and `recall_by_chance`.
+        Precision is the share of planted rows among the removed rows; by chance, it is their share among all rows.
+        Recall is the share of removed rows among the planted rows; by chance, it is their share among all rows. Shares
+        are in [0, 1], or null over no rows.
 
     Raises:
         InvalidInputError: the examples lack an attribute.
@@ -64,8 +64,8 @@ def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[st
 
     Returns:
         A table with one row per attribute and per iteration that removed train rows. The columns are `attribute`,
-            `iteration` and the counts and shares of `planted_removed`. `rows` and `planted_rows` count rows that
-            entered the iteration.
+        `iteration` and the counts and shares of `planted_removed`. `rows` and `planted_rows` count rows that entered
+        the iteration.
 
     Raises:
         InvalidInputError, DataError: as in `planted_removed`.

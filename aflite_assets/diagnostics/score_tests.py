@@ -1,4 +1,5 @@
-"""Score tests of many cues at once: are rows with a cue more often removed, or of a certain label, than other rows?
+"""Score tests of many cues at once: whether rows with a cue are removed, or have a certain label, more often than
+others.
 
 All cues of all rows are given as one sparse array. The cues themselves are found in `evidence.cues` and
 `properties.values`.
@@ -14,9 +15,9 @@ import numpy as np
 class Enrichment:
     """Results of `enrichment`, one number per cue.
 
-    They are the number of rows with the cue, the number of removed rows with the cue, its expected value for random
-    rows of the same classes, and the one-sided p-value. If signs were given, `removed` and `expected` count only rows
-    of the classes that the cue is associated with.
+    `rows`: number of rows with the cue. `removed`: number of removed rows with the cue. `expected`: the expected value
+    of `removed` for random rows, same number per class. `p_values`: one-sided p-values. If signs were given, `removed`
+    and `expected` count only rows of the classes that the cue is associated with.
     """
 
     rows: np.ndarray
@@ -41,9 +42,11 @@ def enrichment(
 
     The expected number is a sum over classes: the number of rows with the cue times the share of the class that was
     removed. The p-value is the larger of two p-values. The first one is from the stratified score test with variances
-    between groups of rows (`score_test`). The second one is correct for few rows with the cue (Mantel 1963, Journal of
-    the American Statistical Association 58:690): z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with hypergeometric
-    variances V_k. The sum in its numerator is moved towards zero by 0.5.
+    between groups of rows (`score_test`).
+
+    The second one is correct for few rows with the cue (Mantel 1963, Journal of the American Statistical Association
+    58:690). It is from z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with hypergeometric variances V_k. The sum in the
+    numerator is moved towards zero by 0.5.
     """
     from scipy.stats import norm
 
@@ -116,7 +119,7 @@ def score_test(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return z of each cue, and its expected sum of outcomes if the cue is uninformative within strata.
 
-    The sum is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its stratum, and x_i the
+    The sum is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its stratum. Let x_i be the
     indicator of the cue (0 or 1) minus the cue's share in the stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g
     (sum_{i in g} e_i x_i)^2). This is the score test of a stratified comparison with variances between groups (Liang
     and Zeger 1986, Biometrika 73:13, section 3). If nothing varies, z is 0. With `signs`, (strata in ascending order,

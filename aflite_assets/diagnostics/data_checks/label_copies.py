@@ -41,8 +41,8 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
     have the same value. Constant columns, and columns with a different value in each row, are therefore no copies.
 
     With few train rows, or nearly all of them in one class, a column may be a copy by chance. No column is reported if
-    this is probable. The bound on this probability is A x B / C: the number of columns (A), the number of ways to
-    assign values to classes (B), and the number of arrangements of the labels (C).
+    this is probable. An upper bound on the probability is A B / C. A is the number of columns, B the number of ways to
+    assign values to classes, and C the number of arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1

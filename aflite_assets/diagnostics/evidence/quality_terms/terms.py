@@ -1,9 +1,9 @@
 """Terms of the Data Quality Index (DQI).
 
 The terms are not combined into one index, because no source defines the combination precisely. Mishra et al. 2020
-(arXiv 2005.00816) name seven components, c1 to c7. The formulas are from the authors' public notebooks, because the
-paper "Do We Need to Create Big Datasets to Learn a Task?" (Mishra and Sachdeva, SustaiNLP 2020) contains no formula.
-All standard deviations have the divisor n - 1. A term is NaN if its divisor is 0 or if there are no items.
+(arXiv 2005.00816) name seven components, c1 to c7. The formulas are from the authors' public notebooks. The paper of
+Mishra and Sachdeva ("Do We Need to Create Big Datasets to Learn a Task?", SustaiNLP 2020) contains no formula. All
+standard deviations have the divisor n - 1. A term is NaN if its divisor is 0 or if there are no items.
 """
 
 import numpy as np

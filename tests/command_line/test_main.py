@@ -220,7 +220,7 @@ def test_what_is_set_already_is_not_advised(make: Make, capsys: pytest.CaptureFi
     assert "of fresh: train.csv, lines " in warning
     assert "between_splits" not in warning
     words = " ".join(warning.split())
-    assert "set drop_duplicates: true ('fresh' is drawn from train by holdout, and took one of two copies)" in words
+    assert "set `drop_duplicates: true` (`holdout` draws 'fresh' from train, so one of two copies was drawn)" in words
     _, out, _ = _checked(make(**given, drop_duplicates=True), capsys)
     assert "warning: no_repeats_across_splits" not in out
 

@@ -458,9 +458,9 @@ def test_copy_of_the_label_is_named_and_may_be_allowed(
     written = capsys.readouterr().out
     assert "error: no_label_copies\n" in written
     said = " ".join(written.split())
-    assert "one to one with the label: column 'width' in all 60 train rows and in 60 of 60 other rows" in said
-    assert "leave it out of the input: " in said
-    assert "set columns: {allow_label_copies: ['width']}" in said
+    assert "copies of the label: column 'width' in all 60 train rows and in 60 of 60 other rows" in said
+    assert "leave the column out of the input, " in said
+    assert "set `columns: {allow_label_copies: ['width']}`" in said
     spec["columns"]["allow_label_copies"] = ["width"]
     assert _check(tmp_path, spec) == 0
     assert "no_label_copies" not in capsys.readouterr().out
@@ -475,7 +475,7 @@ def test_nul_bytes_and_huge_cells_are_warned_of_with_file_and_line(
     _csv(tmp_path / "train.csv", rows)
     assert _check(tmp_path, spec) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "warning: no_nul_or_huge_cells 1 cell of 'premise' holds a NUL byte: train.csv, line 6. 1 cell of" in said
+    assert "warning: no_nul_or_huge_cells 1 cell of 'premise' contains a NUL byte: train.csv, line 6. 1 cell of" in said
     assert "1 cell of 'hypothesis' has 2 MB or more (at most 2.3 MB): train.csv, line 8 remove these bytes" in said
 
 

@@ -37,7 +37,7 @@ def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: La
             holds = bool(texts) and texts <= _values(names)
         if holds:
             return (
-                f"columns.{field} and columns.label seem to be swapped: {name!r} has {len(texts)} distinct values "
+                f"`columns.{field}` and `columns.label` seem to be swapped: {name!r} has {len(texts)} distinct values "
                 f"and {columns.label!r} has texts; swap the two names"
             )
     return None

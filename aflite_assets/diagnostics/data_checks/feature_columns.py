@@ -63,7 +63,7 @@ def _deviations(features: np.ndarray, rows: np.ndarray) -> np.ndarray:
 def _repeated(features: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[tuple[int, ...], ...]:
     hashes = {column: hashlib.blake2b(digest_size=16) for column in columns.tolist()}
     for block in blocks(features, rows):
-        by_column = np.ascontiguousarray(block.T) + np.float32(0)  # which makes 0 of -0
+        by_column = np.ascontiguousarray(block.T) + np.float32(0)  # adding 0 converts -0 to 0
         for column, content in hashes.items():
             content.update(by_column[column].data)
     equal: dict[bytes, list[int]] = {}

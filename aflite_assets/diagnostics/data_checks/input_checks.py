@@ -57,7 +57,7 @@ def no_label_copies(data: CheckContext) -> CheckOutcome:
     refused = {column: name for column, name in named.items() if column not in source.allowed_label_copies}
     numbers = {"train_rows": copies.train_rows, "copies": len(named), "allowed": len(named) - len(refused)}
     if not refused:
-        found = f"{listed(named.values())}, which columns.allow_label_copies names" if named else "no column is"
+        found = f"{listed(named.values())}, allowed by `columns.allow_label_copies`" if named else "no copy was found"
         return outcome(True, numbers, found=found)
     others = f" and in {{agreeing:,}} of {counted(copies.other_rows, 'other row')}" if copies.other_rows else ""
     told = [
@@ -69,10 +69,10 @@ def no_label_copies(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {**numbers, "columns": listed(refused.values())},
-        "leave it out of the input: a model that reads it reads the answer, and filtering finds nothing else. If it is "
-        "no copy, and known before the label is, set columns: {allow_label_copies: "
-        f"[{listed(refused.values())}]}}",
-        f"one to one with the label: {'; '.join(told)}{more}",
+        "leave the column out of the input, because it gives the label away and filtering would find nothing else. If "
+        "its values are known before the label, set `columns: {allow_label_copies: "
+        f"[{listed(refused.values())}]}}`",
+        f"copies of the label: {'; '.join(told)}{more}",
     )
 
 
@@ -101,8 +101,8 @@ def no_constant_features(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {**numbers, "first_constant": listed(constant)},
-        "leave these columns out, or find out why the encoder gives the same value for every row: they carry no "
-        "information",
+        "leave these columns out, because they contain no information, or find out why the encoder returns the same "
+        "value for every row",
         f"{len(constant):,} of {counted(numbers['columns'], 'column')}: {data.source.columns_text(constant)}",
     )
 
@@ -120,7 +120,7 @@ def no_repeated_features(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {**numbers, "equal_columns": shown},
-        "keep one column of each set: logistic regression penalises a duplicated column only half as much",
+        "keep one column of each set, because logistic regression penalises a duplicated column only half as much",
         f"equal to each other: {'; '.join(data.source.columns_text(same) for same in sets[:_SHOWN_SETS])}",
     )
 
@@ -144,7 +144,7 @@ def features_on_one_scale(data: CheckContext) -> CheckOutcome:
         "largest_column": largest,
     }
     found = (
-        f"deviations from {deviations[smallest]:.3g} ({data.source.columns_text([smallest])}) to "
+        f"standard deviations from {deviations[smallest]:.3g} ({data.source.columns_text([smallest])}) to "
         f"{deviations[largest]:.3g} ({data.source.columns_text([largest])})"
     )
     if ratio <= LARGEST_SCALE_RATIO:
@@ -152,8 +152,8 @@ def features_on_one_scale(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        "set standardise: true: logistic regression does not rescale features, so its penalty suppresses small "
-        "columns, and large ones slow it down",
+        "set `standardise: true`, because logistic regression does not rescale features: its penalty suppresses small "
+        "columns, and large columns slow it down",
         found,
     )
 
@@ -192,7 +192,7 @@ def no_empty_texts(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        "fill these texts or drop their rows in the source: a model gets no input from them",
+        "add the missing texts or drop their rows in the source, because a model gets no input from empty texts",
         ". ".join(found),
     )
 
@@ -205,17 +205,18 @@ def no_nul_or_huge_cells(data: CheckContext) -> CheckOutcome:
         "huge": sum(cells.rows for cells in huge),
     }
     if not nul and not huge:
-        return outcome(True, numbers, found="no cell of text does")
+        return outcome(True, numbers, found="no such text was found")
     numbers |= {f"{cells.column}.nul_row_ids": listed(cells.row_ids) for cells in nul}
     numbers |= {f"{cells.column}.huge_row_ids": listed(cells.row_ids) for cells in huge}
-    found = [f"{_cells_text(data, cells)} {_have(cells, 'holds', 'hold')} a NUL byte" for cells in nul]
+    found = [f"{_cells_text(data, cells)} {_have(cells, 'contains', 'contain')} a NUL byte" for cells in nul]
     found += [
-        f"{_cells_text(data, cells)} {_have(cells, 'has', 'have')} 2 MB or more (at most {cells.largest / 1e6:,.1f} MB)"
+        f"{_cells_text(data, cells)} {_have(cells, 'has', 'have')} 2 MB or more "
+        f"(the largest: {cells.largest / 1e6:,.1f} MB)"
         for cells in huge
     ]
     places = [data.source.rows_text(cells.row_ids, cells.rows) for cells in (*nul, *huge)]
-    advice = ["remove these bytes in the source; they come from damage or from another encoding"] if nul else []
-    advice += ["look at these rows: in a csv, a quote that is never closed makes one cell of many rows"] if huge else []
+    advice = ["remove the NUL bytes in the source; the file is damaged or has another encoding"] if nul else []
+    advice += ["check these rows: in a csv file, an unclosed quote joins many rows into one cell"] if huge else []
     told = [f"{what}: {where}" for what, where in zip(found, places, strict=True)][:_SHOWN_SETS]
     return outcome(False, numbers, "; ".join(advice), ". ".join(told))
 
@@ -251,8 +252,8 @@ def labels_are_not_texts(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        f"columns.{suspects[0]} and columns.label seem to be swapped: swap the two names, unless nearly every row is "
-        "meant to have a class of its own",
+        f"swap the column names in `columns.{suspects[0]}` and `columns.label`, which seem to be exchanged, unless "
+        "nearly every row should have a class of its own",
         found,
     )
 
@@ -262,7 +263,7 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
     if data.examples.modality != "text":
         return not_applicable("texts only")
     if data.questions:
-        return not_applicable("the answers of a question are one group already, and share its text")
+        return not_applicable("answers to one question share its text and are one group already")
     columns = shared_texts(data.train)
     numbers: dict[str, int | float | str] = {"largest_share": LARGEST_SHARED_SHARE}
     for shared in columns:
@@ -272,7 +273,8 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
         }
     suspects = [column for column in columns if column.ungrouped_share > LARGEST_SHARED_SHARE and column.texts >= FOLDS]
     accuracies = {suspect.column: text_only_accuracy(data.train, suspect.column, seed=SEED) for suspect in suspects}
-    # Groups by premise leave hypotheses that stand twice: a column beside the most shared one must do harm to count.
+    # With groups by premise, some hypotheses still occur in several groups. Apart from the column with the most shared
+    # texts, a column therefore counts only if its shared texts change the accuracy.
     required = suspects if data.examples.groups is None else [suspect for suspect in suspects if suspect is columns[0]]
     leaking = [suspect for suspect in suspects if suspect in required or _leaks(accuracies[suspect.column])]
     shares = [f"{share_text(shared.ungrouped_share)} ({data.source.named(shared.column)})" for shared in columns]
@@ -290,12 +292,12 @@ def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> s
     """Return a text with the most frequent text of a column and the accuracy of predicting the label from the column
     alone.
     """
-    text = f"Most often {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
+    text = f"The most frequent text is {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
     if accuracy is None:
         return text
     return (
-        f"{text}. {name} alone tells {share_text(accuracy.random)} of the labels if rows are held out, and "
-        f"{share_text(accuracy.grouped)} if whole texts are"
+        f"{text}. {name} alone predicts {share_text(accuracy.random)} of the labels if single rows are held out, and "
+        f"{share_text(accuracy.grouped)} if all rows of a text are held out"
     )
 
 
@@ -319,13 +321,13 @@ def _why_it_leaks(shared: SharedText, accuracy: TextOnlyAccuracy | None) -> dict
 
 
 def _group_advice(data: CheckContext, columns: list[str]) -> str:
-    source = f"the column that columns.{columns[0]} names"
+    source = f"the column in `columns.{columns[0]}`"
     if data.examples.groups is None:
         return (
-            f"set columns.group to {source}, so that rows of one text are never split between training and held-out "
-            "side. If the two accuracies differ, scores without groups measure the split and not the row"
+            f"set `columns.group` to {source}, so that rows with the same text are never split between training and "
+            "held-out rows. If the two accuracies differ, scores without groups are misleading"
         )
     return (
-        f"add {source} to the list of columns.group, so that rows that share either are one group: with the present "
-        "groups, its texts are on both sides of a partition"
+        f"add {source} to the list in `columns.group`, so that rows that share either value are one group. With the "
+        "current groups, rows with the same text are in both parts of a partition"
     )

@@ -130,7 +130,7 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
     if not found:
         return None
     (probability,) = found
-    order = np.lexsort((rng.permutation(len(rows)), probability, asked))  # of equal answers none is preferred
+    order = np.lexsort((rng.permutation(len(rows)), probability, asked))  # breaks ties at random
     likeliest = order[np.append(np.diff(asked[order]) > 0, True)]
     solved = correct[rows][likeliest]
     guessing = float(guessing_credit(correct[rows], asked).mean())
@@ -225,7 +225,7 @@ def _fitted(weights: Any, classes: np.ndarray) -> Any:
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
+    with threadpool_limits(limits=1, user_api="blas"):  # more threads are slower on so few rows
         return LogisticRegression(max_iter=1_000).fit(weights, classes)
 
 

@@ -75,10 +75,10 @@ def unlike_train(shares: tuple[KeptShare, ...]) -> tuple[str, ...]:
         worst = unlike[0] if unlike[0].label is None else max(unlike, key=lambda share: abs(share.difference))
         of = "rows" if worst.label is None else f"rows of class {worst.label}"
         sentences.append(
-            f"Of the {split} {of} {100 * worst.share:.1f} % were kept, of the train {of} "
-            f"{100 * worst.train_share:.1f} %; by chance they would differ by at most {worst.by_chance:.1f} points. "
+            f"The filter kept {100 * worst.share:.1f} % of the {split} {of}, but {100 * worst.train_share:.1f} % of "
+            f"the train {of}; by chance the shares would differ by at most {worst.by_chance:.1f} points. "
             f"Filtered {split} and train rows do not have the same distribution: compare models on all {split} rows, "
-            "or pool the split (filter.evaluation_rows)."
+            "or pool the split (`filter.evaluation_rows`)."
         )
     return tuple(sentences)
 

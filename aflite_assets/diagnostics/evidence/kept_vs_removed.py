@@ -191,7 +191,7 @@ def _splits(rows: pa.Table) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
 
 
 def _column_of(rows: pa.Table, examples: Examples, column: str) -> pa.ChunkedArray:
-    # Only the column asked for: taking whole rows would copy images and features.
+    # Only the needed column is selected, because selecting whole rows would copy images and features.
     narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
     return narrow.select(rows["row_id"].to_numpy()).table[column]
 

@@ -70,7 +70,7 @@ def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray
     from cleanlab.filter import find_label_issues  # loads scikit-learn and pandas
 
     with warnings.catch_warnings():
-        # said of classes that have a row or none: nothing can be estimated of them, and their rows are no suspects
+        # cleanlab warns about classes with at most one row, which are never suspected
         warnings.filterwarnings("ignore", message="May not flag all label issues in class")
         found[known] = find_label_issues(codes[known], probabilities[known], n_jobs=1)
     return found

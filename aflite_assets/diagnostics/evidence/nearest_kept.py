@@ -90,7 +90,7 @@ def _nearest(
     The nearest row is a position, or -1 if there is none.
     """
     width = features.shape[1]
-    # A quarter of the memory each for the rows asked about, those to choose from, their similarities, and a mask.
+    # Removed rows, kept rows, similarities and a mask each get a quarter of the memory.
     rows_at_once = max(memory_limit // 4 // (4 * width), 1)
     nearest, similarity = np.full(len(asked), -1), np.full(len(asked), -np.inf, np.float32)
     for chosen in _blocks(choice, rows_at_once):

@@ -272,7 +272,7 @@ def _blocks(
     The distance of a row to itself is infinite.
     """
     reference = unit_rows(features, train)
-    # Besides the distances themselves: the queries of one class, of these one set of train rows, and that in order.
+    # 16 bytes per distance: the distances themselves, those of one class, those to one set of rows, and those sorted.
     size = max(memory_limit // 2 // (16 * len(train)), 1)
     for start in range(0, len(queries), size):
         rows = queries[start : start + size]

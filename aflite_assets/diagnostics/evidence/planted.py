@@ -91,7 +91,7 @@ def _carriers(rows: pa.Table, examples: Examples, attribute: str, values: Collec
         raise InvalidInputError(
             f"`planted` names the attribute {attribute!r}, but the rows have the attributes {known}; correct `planted`"
         )
-    # Only the column that is needed: taking whole rows would copy images and features.
+    # Only the needed column is selected, because selecting whole rows would copy images and features.
     narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
     column_values = narrow.select(rows["row_id"].to_numpy()).table[column].cast(pa.string())
     return pc.is_in(column_values, value_set=pa.array(list(values), pa.string())).to_numpy().astype(bool)

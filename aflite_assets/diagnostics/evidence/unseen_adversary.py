@@ -138,7 +138,7 @@ def _measured(
     if folds is None or inputs is None:
         return None, None, majority
     right = np.empty(len(rows), bool)
-    with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
+    with threadpool_limits(limits=1, user_api="blas"):  # more threads are slower on so few rows
         for fold in np.unique(folds):
             held_out = folds == fold
             right[held_out] = _predicted(train.modality, inputs, labels, held_out) == labels[held_out]
@@ -158,7 +158,7 @@ def _folds(labels: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarr
     cut = (StratifiedKFold if groups is None else StratifiedGroupKFold)(FOLDS, shuffle=True, random_state=seed)
     folds = np.empty(len(labels), np.int64)
     with warnings.catch_warnings():
-        # Of a class with fewer rows than folds, some folds have none, which is what happens to rare classes.
+        # scikit-learn warns about classes with fewer rows than folds, but rare classes are allowed here.
         warnings.filterwarnings("ignore", "The least populated class")
         for fold, (_, held_out) in enumerate(cut.split(np.zeros(len(labels)), labels, groups)):
             folds[held_out] = fold
@@ -182,7 +182,7 @@ def _new_model(modality: str, rows: int) -> Any:
     if modality == "text":
         return LogisticRegression(max_iter=1_000)
     if modality == "image":
-        # Standardised pixels of so few rows are fitted by heart without strong regularisation.
+        # Without strong regularisation, the model would overfit the standardised pixels of so few rows.
         return make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1_000))
     return make_pipeline(StandardScaler(), KNeighborsClassifier(min(NEIGHBOURS, rows)))
 
@@ -225,14 +225,14 @@ def _grey_pixels(train: Examples, rows: np.ndarray) -> np.ndarray:
 
     pixels = np.empty((len(rows), PIXELS * PIXELS))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's, about odd but readable files
+        warnings.simplefilter("ignore")  # Pillow warns about unusual but readable files
         for place, row in enumerate(rows.tolist()):
             content = train.image_bytes(row)
             try:
                 image = as_rgb(open_encoded(content)).convert("L")
             except MemoryError:
                 raise
-            except Exception as error:  # of hostile bytes, Pillow's readers raise anything
+            except Exception as error:  # Pillow raises errors of many types for invalid bytes
                 raise DataError(
                     f"the image of row {train.row_ids[row]} cannot be decoded ({error}); repair or remove it in the "
                     "source and materialise `raw_dataset` again"

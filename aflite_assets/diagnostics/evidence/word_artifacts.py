@@ -351,7 +351,7 @@ def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -
 
 def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows: int, significance: float) -> None:
     if "text" not in examples.table.column_names:
-        raise InvalidInputError(f"the rows are {examples.modality} and have no words; give rows of texts")
+        raise InvalidInputError(f"the rows are {examples.modality} and have no words; give rows with texts")
     foreign = np.setdiff1d(kept, examples.row_ids)
     if foreign.size:
         raise InvalidInputError(

@@ -68,7 +68,7 @@ def _every_word_capital(text: str) -> bool:
     return len(words) > 2 and all(word[0].isupper() for word in words)
 
 
-# String functions, since dataset text is hostile: patterns that backtrack take minutes on a long run of line breaks.
+# String functions replace regular expressions, which can take minutes on malicious text with many line breaks.
 TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
     "ends without a full stop": lambda text: bool(text.strip()) and not text.rstrip().endswith("."),
     "two blanks in a row": lambda text: "  " in text.strip().replace("\t", " "),

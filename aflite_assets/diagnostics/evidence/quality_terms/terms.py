@@ -41,7 +41,7 @@ def evenness_term(counts: np.ndarray) -> float:
     grows with the size of the set.
     """
     present = counts[counts > 0]
-    deviation = _deviation(present)  # of whole numbers: 0 where they are equal, without rounding
+    deviation = _deviation(present)  # exactly 0 for equal whole numbers
     return len(present) / deviation if deviation > 0 else np.nan
 
 

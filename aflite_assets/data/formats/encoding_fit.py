@@ -1,7 +1,7 @@
-"""Check of a text file against an encoding, with the position of the first error and other encodings that fit the file.
+"""Check whether a text file is valid in an encoding, with the first invalid position and encodings that fit the file.
 
-An encoding that fits is not always the right one: most bytes are text in several encodings. Error messages therefore
-show the file's text in each encoding that fits.
+An encoding that fits is not always the right one, because most bytes are valid in several encodings. Error messages
+therefore show the file's text in each encoding that fits.
 """
 
 import codecs
@@ -33,19 +33,19 @@ _NO_TEXT = {
     b"%PDF": "it is a PDF; save the table as CSV",
     b"\x93NUMPY": "it is a .npy file of NumPy; set format: features",
 }
-"""First bytes of files that are not text, with the kind of file and advice."""
+"""First bytes of files that are not text, each with the kind of file and advice."""
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """The reason why a file cannot be read in its encoding, and the remedy."""
+    """The reason why a file cannot be read in its encoding, and a remedy."""
 
     found: str
     remedy: str
 
 
 def codec_of(path: Path, encoding: str) -> str:
-    """Return the codec that reads a file in an encoding; a byte order mark (BOM) at the start is skipped."""
+    """Return the codec for reading a file in an encoding; it skips a byte order mark (BOM) at the start."""
     if encoding == UTF_8:
         return "utf-8-sig"
     mark = marked_encoding(_start(path))
@@ -73,10 +73,10 @@ def starts_as(path: Path, encoding: str, *, size: int) -> bool:
 
 
 def misfit(path: Path, encoding: str) -> Misfit | None:
-    """Return why a file is not text in an encoding, or None if it is.
+    """Return the reason why a file is not text in an encoding, or None if it is.
 
-    A file in UTF-16 without a byte order mark is refused as UTF-8, although its bytes, with a NUL next to each ASCII
-    letter, are valid UTF-8.
+    A file in UTF-16 without a byte order mark is not accepted as UTF-8. Its bytes are valid UTF-8, with a NUL next to
+    each ASCII letter.
 
     Raises:
         OSError: the file cannot be read.
@@ -106,7 +106,7 @@ def misfit(path: Path, encoding: str) -> Misfit | None:
 
 
 def _no_text(start: bytes) -> Misfit | None:
-    """Return the format of a file whose first bytes belong to a format other than text."""
+    """Return the kind of a file that begins with the first bytes of a format other than text."""
     known = next((what for magic, what in _NO_TEXT.items() if start.startswith(magic)), None)
     if known is None or (fits(start, UTF_8) and not start.count(0)):
         return None
@@ -131,7 +131,7 @@ def _remedy(fitting: list[str], path: Path, bad: "_Undecodable | None") -> str:
 
 @dataclass(frozen=True)
 class _Undecodable:
-    """The first place in a file that is not text in an encoding.
+    """The first position in a file that is not text in an encoding.
 
     `line` is counted from 1; `what` names the byte; `around` contains the neighbouring bytes in the same line.
     `others_fit`: whether the file has at least as many valid non-ASCII letters in UTF-8 as invalid bytes.
@@ -144,7 +144,7 @@ class _Undecodable:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the bytes around the error may be in an encoding with two or four bytes per letter."""
+        """True if the bytes around the error may be in an encoding with two or four bytes per letter."""
         return 0 in self.around or not self.around
 
     def excerpt(self, encoding: str) -> str:
@@ -195,8 +195,9 @@ def _first_undecodable(path: Path, encoding: str) -> _Undecodable | None:
 
 
 def _bad_place(decoder: codecs.IncrementalDecoder, block: bytes) -> tuple[int, int]:
-    """Return the number of line ends before the first undecodable byte of a block, and the byte's position, which is
-    negative if the byte is in the previous block.
+    """Return the number of line ends before the first undecodable byte of a block, and the byte's position.
+
+    The position is negative if the byte is in the previous block.
     """
     newlines = 0
     for place in range(len(block)):
@@ -226,8 +227,9 @@ def _has_other_letters(path: Path) -> bool:
 
 
 def _fitting(path: Path, start: bytes, encoding: str) -> list[str]:
-    """Return the other encodings that fit the whole file, the most likely first; include at most one single-byte
-    encoding.
+    """Return the other encodings that fit the whole file, the most likely first.
+
+    At most one of them is a single-byte encoding.
     """
     fitting = [fit for fit in fitting_encodings(start) if fit != encoding and _first_undecodable(path, fit) is None]
     if UTF_8 in fitting:

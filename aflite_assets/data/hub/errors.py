@@ -1,6 +1,4 @@
-"""Translation of the hub libraries' exceptions into this project's errors, whose messages never contain a token. No
-requests are made here.
-"""
+"""Translation of the hub libraries' exceptions into this project's errors, whose messages never contain a token."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,8 +13,9 @@ _LOGIN = "log in with `hf auth login`, set HF_TOKEN, or set source.token: ${secr
 _UNREACHED = "the hub at {} cannot be reached ({})"
 _SHOWN = 500
 _Missing = Literal["for good", "for now", "for a while"]
-"""How long data stay missing. For good: the address is wrong. For now: until the user acts. For a while: the problem
-may pass by itself.
+"""How long data will be missing.
+
+For good: the address is wrong. For now: until the user acts. For a while: the problem may disappear by itself.
 """
 
 
@@ -54,8 +53,7 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
         MissingDataError: a dataset is currently unavailable: there is no network, the dataset is gated, or the hub does
             not work.
         DataError: any other error with a dataset.
-        ModelError: any error with a model. These errors have `may_pass` set if the hub does not answer, is busy or does
-            not work.
+        ModelError: any error with a model; `may_pass` is set if the hub does not answer, is busy or does not work.
     """
     try:
         return call()
@@ -87,7 +85,7 @@ def hub_address() -> str:
 
 
 def unreachable(error: BaseException) -> bool:
-    """Return True if a library's error means that the hub cannot be reached or does not work."""
+    """Return True if a library's error means that the hub cannot be reached or is out of order."""
     from huggingface_hub.errors import HfHubHTTPError
     from huggingface_hub.utils import httpx
 
@@ -107,9 +105,7 @@ def no_way(error: BaseException) -> bool:
 
 
 def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
-    """Return whether the data are missing for now or for good, and a message; return None for an error without a
-    specific message.
-    """
+    """Return how long the data will be missing, and a message, or None for an error without a specific message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -159,7 +155,7 @@ def _quoted(error: BaseException) -> str:
 
 
 def _text(error: BaseException) -> str:
-    """Return the text of a library's error without secrets, which it may contain if it quotes HF_ENDPOINT."""
+    """Return the text of a library's error without secrets, which may be in a quoted HF_ENDPOINT."""
     from huggingface_hub import constants
 
     return (without_secrets(str(error).strip(), constants.ENDPOINT) or "")[:_SHOWN]

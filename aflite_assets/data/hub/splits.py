@@ -1,4 +1,4 @@
-"""Reading of the hub's own splits, whose files and column types the library `datasets` determines."""
+"""Reading of the hub's own splits; the library `datasets` determines their files and column types."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -17,10 +17,10 @@ from aflite_assets.specs.sources import TableFormat
 from aflite_assets.wording import did_you_mean
 
 _READERS = frozenset({"arrow", "csv", "imagefolder", "json", "parquet", "text", "webdataset"})
-"""The readers of `datasets` that open only rows, texts and images."""
+"""Readers of the library `datasets` that open only tables, texts and images."""
 
 _LEFT_TO_US = frozenset({"name", "version", "data_files", "data_dir", "sep", "delimiter"})
-"""Options that a card can set for CSV and JSON files without requiring the reader of `datasets`."""
+"""Options in a dataset card for CSV and JSON files that do not require the reader of `datasets`."""
 
 _CONVERTED = (
     "name its data files as source.splits, or set revision: refs/convert/parquet, where the hub stores a copy as "
@@ -30,8 +30,9 @@ _CONVERTED = (
 
 @dataclass(frozen=True)
 class HubSplits:
-    """The splits in one configuration of a dataset. Its methods raise the libraries' errors, so call them through
-    `errors.call_hub`.
+    """The splits in one configuration of a dataset.
+
+    Its methods raise the libraries' errors, so call them through `errors.call_hub`.
     """
 
     repository: HubRepository
@@ -39,7 +40,7 @@ class HubSplits:
     class_numbers: bool = False
 
     def tables(self, split: str, *, rows: int | None) -> Iterator[pa.Table]:
-        """Yield the rows of a split, or its first rows without downloading the rest.
+        """Yield the rows of a split, or only its first rows without downloading the rest.
 
         Raises:
             DataError: the hub has no such split or configuration, or its format is not supported.
@@ -126,7 +127,8 @@ class HubSplits:
     def _as_written(self, paths: list[str]) -> list[HubFile] | None:
         """Return the split's files if they are CSV or JSON, because `datasets` would guess types and turn "007" into 7.
 
-        Return None for other formats, if the card describes a special layout, or if text rows name image files.
+        Return None for other formats, if the card describes a special layout, or if rows contain the paths of image
+        files.
         """
         from datasets import Image
 
@@ -165,8 +167,9 @@ class HubSplits:
         return ColumnForm(class_numbers=numbered, read=self._read)
 
     def _read(self, address: str) -> bytes | None:
-        """Return the bytes of a file, or None if the file is outside of this repository, because a malicious row could
-        name any file.
+        """Return the bytes of a file, or None if the file is outside of this repository.
+
+        A row of a malicious dataset could name any file.
         """
         if not self.repository.holds(address):
             return None

@@ -1,5 +1,6 @@
-"""Standardisation of feature columns to mean 0 and standard deviation 1 in the train rows, with the scale saved in a
-file.
+"""Standardisation of feature columns to mean 0 and standard deviation 1 in the train rows.
+
+The means and deviations (the scale) are saved in a file.
 """
 
 import json
@@ -19,9 +20,9 @@ SCALE_FILE = "scale.json"
 
 @dataclass(frozen=True)
 class Scale:
-    """Mean and standard deviation of each feature column over the train rows, float64 (width,), in the source's units.
+    """Mean and standard deviation of each feature column over the train rows, float64 (width,).
 
-    The deviation of a column that is constant in the train rows is set to 1.
+    Both are in the source's units. The deviation of a column that is constant in the train rows is set to 1.
     """
 
     mean: np.ndarray

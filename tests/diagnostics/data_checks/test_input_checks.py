@@ -55,7 +55,7 @@ def test_constant_columns(data: Data) -> None:
     outcome = input_checks.no_constant_features(of_features(data, [[0, 1, 5], [0, 2, 5]]))
     assert not outcome.passed
     assert outcome.numbers == {"columns": 3, "constant": 2, "all_zero": 1, "first_constant": "0, 2"}
-    assert "they carry no information" in outcome.what_to_do
+    assert "they contain no information" in outcome.what_to_do
     outcome = input_checks.no_constant_features(of_features(data, [[0, 1], [1, 2]]))
     assert (outcome.passed, outcome.numbers) == (True, {"columns": 2, "constant": 0, "all_zero": 0})
 

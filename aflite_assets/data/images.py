@@ -89,7 +89,7 @@ def read_encoded(content: bytes, read: "Callable[[Image.Image], Value]") -> Valu
         return read(open_encoded(content))
     except MemoryError:
         raise
-    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+    except Exception:  # Pillow raises errors of many types for invalid bytes; each means that this is no image
         return None
 
 
@@ -99,7 +99,7 @@ def as_rgb(image: "Image.Image") -> "Image.Image":
     Raises:
         Exception: the bytes are damaged; Pillow raises errors of many types.
     """
-    # Pillow warns when a palette with transparency goes to RGB directly.
+    # Pillow warns if a palette with transparency is converted to RGB directly.
     return (image.convert("RGBA") if image.mode == "P" else image).convert("RGB")
 
 
@@ -114,7 +114,7 @@ def undecodable(column: pa.ChunkedArray, *, threads: int, log: Callable[[str], N
     """
     large = threading.Lock()
     broken: list[int] = []
-    # Set once for all threads, since the filters are the process's: Pillow warns of odd but readable files.
+    # Pillow warns about unusual but readable files. Filters apply to the whole process, so they are set only once.
     with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")
         for start in range(0, len(column), _CHECKED_AT_ONCE):

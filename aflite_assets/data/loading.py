@@ -254,7 +254,7 @@ def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
             f"split {split!r}: the array in {name!r} has {array.ndim} dimensions and the type {array.dtype}; save "
             f"numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
         )
-    if 0 in array.shape[1:]:  # it could claim any number of rows
+    if 0 in array.shape[1:]:  # the header of an empty array could contain any number of rows
         raise DataError(
             f"split {split!r}: the rows of the array in {name!r} are empty; save an array of the shape (rows, features)"
         )

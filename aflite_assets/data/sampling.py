@@ -77,7 +77,7 @@ def _whole_groups(
     labels: np.ndarray, groups: np.ndarray, size: int, quota: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     _, group_of_row = np.unique(groups, return_inverse=True)
-    # Each group's classes with their rows, one group after the other: most groups have few of many classes.
+    # Counts are stored only for the classes in each group, because most groups have few of many classes.
     pairs, rows = np.unique(group_of_row * len(quota) + labels, return_counts=True)
     classes, bounds = (
         pairs % len(quota),

@@ -48,7 +48,7 @@ def distinct_words(texts: Sequence[pa.ChunkedArray]) -> DistinctWords:
     table = pa.table([*texts], names=[str(place) for place in range(len(texts))])
     for batch in table.to_batches(max_chunksize=_AT_ONCE):
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            # No word holds a space, so words of two texts never run together.
+            # Words contain no spaces, so texts joined by a space are still split into the same words.
             present = dict.fromkeys(WORD.findall(" ".join([text or "" for text in row]).lower()))
             numbers.extend([known.setdefault(word, len(known)) for word in present])
             lengths.append(len(present))

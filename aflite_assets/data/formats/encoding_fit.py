@@ -160,7 +160,9 @@ def open_text(path: Path, codec: str, *, newline: str | None, errors: str = "str
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    with pa.input_stream(str(path)) as stream:  # unpacks .gz and the like by the name, as the csv reader does
+    with pa.input_stream(
+        str(path)
+    ) as stream:  # decompresses .gz and similar files by their name, as the csv reader does
         while block := stream.read(_BLOCK):
             yield block
 

@@ -133,7 +133,7 @@ def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
     path, form = Path(file["path"]), file["format"]
     if form == "parquet":
         return None
-    # Cells of over 128 kB, which Python's reader refuses by default, are rows like others.
+    # By default, Python's reader refuses cells larger than 128 kB, which are valid here.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     try:
         codec = codec_of(path, file["encoding"])

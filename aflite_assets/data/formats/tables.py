@@ -21,7 +21,7 @@ from aflite_assets.wording import counted, quoted, quoted_list
 if TYPE_CHECKING:
     from pyarrow import csv
 
-# Also the longest row that pyarrow's CSV reader takes.
+# This is also the largest row that pyarrow's CSV reader accepts.
 _CSV_BLOCK_BYTES = 64 * 2**20
 _JSON_LINE_CHARACTERS = 64 * 2**20
 _MOST_SHOWN = 30
@@ -104,7 +104,7 @@ def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
             why = misfit(path, form.encoding)
             reason, remedy = (reason, remedy) if why is None else (why.found, why.remedy)
     refusal = DataError(f"{str(path)!r} cannot be read as {form.format}: {reason}; {remedy}")
-    refusal.refuses = not isinstance(error, OSError)  # a disk may do better next time
+    refusal.refuses = not isinstance(error, OSError)  # reading from the disk may succeed next time
     return refusal
 
 
@@ -203,7 +203,7 @@ def _first_uneven(
     lenient = _lenient(form, note)
     csv.read_csv(
         path,
-        # In one thread rows are counted.
+        # Only the single-threaded reader counts rows.
         read_options=csv.ReadOptions(
             block_size=reading.block_size,
             column_names=reading.column_names,

@@ -120,7 +120,7 @@ def _write(folder: Path, tables: Iterable[pa.Table]) -> None:
     Inferred types can differ between tables, which then need new files.
     """
     for number, (schema, run) in enumerate(groupby(map(_decoded, tables), key=lambda table: table.schema)):
-        # The form with a footer, so that a file cut short is no shorter dataset but an error.
+        # The file format has a footer, so a truncated file raises an error and is not read as a shorter dataset.
         with pa.ipc.new_file(str(folder / f"{number:05d}.arrow"), schema) as writer:
             for table in run:
                 writer.write_table(table)

@@ -69,6 +69,6 @@ def in_time(call: Callable[[], Answer]) -> Answer:
     except LateError:
         look.given_up = True
         raise TimeoutError(f"the hub did not answer within {look.seconds:g} s") from None
-    except BaseException as error:  # whatever it is, it is raised; here only its kind counts
+    except BaseException as error:  # always raised again; only its type matters here
         look.given_up = no_way(error)
         raise

@@ -42,12 +42,12 @@ def _plain(values: pa.Array, feature: Any, form: ColumnForm) -> pa.Array:
 
     match feature:
         case ClassLabel() if not form.class_numbers:
-            # A card in YAML gives the name `no` as a boolean, unless it is in quotes.
+            # In the YAML of a card, the unquoted name `no` is a boolean.
             return _class_names(values, [str(name) for name in feature.names])
         case Image() if pa.types.is_struct(values.type):
             return _with_bytes(values, form.read)
         case List() | LargeList() if isinstance(feature.feature, ClassLabel) and not _is_fixed(values.type):
-            # Taking the rows gives offsets that begin at 0, which a list with missing rows is made from.
+            # `take` makes the offsets begin at 0, which is required to build a list column with missing rows.
             values = values.take(pa.array(range(len(values)), pa.int64())) if values.offset else values
             names = _plain(values.values, feature.feature, form)
             return type(values).from_arrays(values.offsets, names, mask=values.is_null())
@@ -63,7 +63,7 @@ def _class_names(values: pa.Array, names: list[str]) -> pa.Array:
     read = pc.if_else(named, class_names, numbers.cast(pa.string()))
     if not pa.types.is_string(values.type):
         return read
-    # As in `datasets`: a text that is a class's name means that class, also where the name is a number.
+    # As in `datasets`, a text that equals a class name means that class, even if the name is a number.
     return pc.if_else(pc.is_in(values, pa.array(names, pa.string())), values, read)
 
 

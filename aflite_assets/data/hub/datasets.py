@@ -211,7 +211,7 @@ def _resolve(place: RepoRef, *, cached: bool) -> str:
     known = None
     try:
         commit = _commit(place)
-    except Exception as error:  # of many types; raised below, translated, unless an older commit is known
+    except Exception as error:  # many types; translated and raised below, unless an older commit is known
         known = _known_commit(place) if unreachable(error) else None
         refusal = translate_error(place, error, doing=f"resolving revision {place.revision!r} on the hub")
     else:

@@ -61,7 +61,7 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
         raise
     except Exception as error:  # the hub's libraries raise errors of many types; each is translated and raised
         refusal = translate_error(place, error, doing=doing)
-    # Outside of the handler, so that the library's error, whose request holds the token, is not chained.
+    # Raised outside of the handler, because a chained library error would expose the token in its request.
     raise refusal
 
 
@@ -135,7 +135,7 @@ def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
         case httpx.RequestError() | ConnectionError() | TimeoutError():
             unreached = _UNREACHED.format(hub_address(), _quoted(error))
             return "for a while", f"{unreached} and {absent}; connect to the network"
-    # `datasets` tells of gated repositories in an error of its own and drops the one that has the answer's code.
+    # For gated repositories, `datasets` raises an error of its own without the status code of the response.
     return ("for now", _gated(place)) if "is a gated dataset" in str(error) else None
 
 

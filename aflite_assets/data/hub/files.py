@@ -50,8 +50,8 @@ class HubFile:
         Raises:
             DataError: the content does not match the file's name.
         """
-        # Not through `datasets`: it makes 7 of "007", null of "NA", dates of texts in JSON, and types out of the
-        # first rows that later rows can break.
+        # `datasets` is not used: it would convert "007" to 7, "NA" to null, and texts in JSON to dates, and it would
+        # infer types from the first rows that later rows can contradict.
         try:
             if self.form.format == "parquet":
                 yield from self._parquet(rows)

@@ -95,7 +95,7 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
             info = HfApi().dataset_info(place.id)
         except RepositoryNotFoundError as error:
             if error.response.status_code == 401:
-                raise  # the token is refused; without one nothing was asked
+                raise  # the hub refused the token; without a token, no request was sent
             return None
         return bool(info.private), {file.rfilename for file in info.siblings or ()}, list(info.tags or ())
 
@@ -137,13 +137,13 @@ def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
             f"{place}: the token may not write there; use one with write access to {place.id.split('/')[0]!r}, or "
             "name an id of your own account"
         )
-    except Exception as error:  # the hub's client, httpx and sockets each have their own for "nobody answers"
+    except Exception as error:  # the hub's client, httpx and sockets raise different errors if no server responds
         if not unreachable(error):
             raise
         refusal = MissingDataError(
             f"{place}: the hub at {hub_address()} cannot be reached ({type(error).__name__}); try again later"
         )
-    # Outside of the handler, as in `call_hub`: what hangs on a library's error holds the token.
+    # Raised outside of the handler, as in `call_hub`, because a chained library error would expose the token.
     raise refusal
 
 

@@ -59,7 +59,7 @@ class HubRepository:
         except GatedRepoError:
             raise
         except HfHubHTTPError:
-            return  # Mirrors of the hub do not know this question; the requests that follow say what is wrong.
+            return  # Mirrors of the hub lack this endpoint; the following requests will raise a specific error.
 
     def has(self, path: str) -> bool:
         """Return True if the repository has this file."""
@@ -132,7 +132,7 @@ class HubRepository:
         """Return True if the path is inside the repository's cache folder after links are resolved."""
         try:
             return file.resolve().is_relative_to(self.snapshot.parents[1].resolve())
-        except (OSError, RuntimeError):  # a link to itself
+        except (OSError, RuntimeError):  # for example, a link to itself
             return False
 
     def _download(self, path: str) -> Path:

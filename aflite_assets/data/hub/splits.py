@@ -75,7 +75,7 @@ class HubSplits:
         with TemporaryDirectory() as nowhere:
             arguments = {"path": self.repository.address.split("@")[0], "revision": self.repository.commit}
             try:
-                # With a cache, `datasets` would take another commit from there when something goes wrong.
+                # If a request fails, `datasets` would use another commit from a cache.
                 builder = datasets.load_dataset_builder(
                     **arguments, name=self.config, token=place.token, cache_dir=nowhere
                 )
@@ -152,7 +152,7 @@ class HubSplits:
         builder.config.data_files, builder.info.features = {split: places}, self._declared[1]
         stream = builder.as_streaming_dataset(split=split)
         in_batches = isinstance(builder, datasets.ArrowBasedBuilder)
-        # Values that are made row by row stay values: the arrow form stumbles over the order of a row's columns.
+        # Rows are read as Python values, because the arrow format fails if rows have columns in different orders.
         stream = stream.with_format("arrow") if in_batches else stream.decode(False)
         stream = stream if rows is None else stream.take(rows)
         schema = None if stream.features is None else stream.features.arrow_schema
@@ -162,7 +162,7 @@ class HubSplits:
 
     @property
     def _columns(self) -> ColumnForm:
-        # Folders' names are numbered anew in each split, so their numbers say nothing.
+        # Class numbers of folders are ignored, because they can differ between splits.
         numbered = self.class_numbers and not (self._builder.name == "imagefolder" and self._declared[1] is None)
         return ColumnForm(class_numbers=numbered, read=self._read)
 
@@ -177,5 +177,5 @@ class HubSplits:
         from datasets.utils.file_utils import xopen
 
         with xopen(address, "rb", download_config=DownloadConfig(token=self.repository.place.token)) as file:
-            # A member of an archive may be a thousand times as large as the archive; the size is judged later.
+            # A file in an archive may be much larger than the archive; its size is checked later.
             return bytes(file.read(LARGEST_IMAGE + 1))

@@ -117,7 +117,7 @@ def _looks_listed(column: pa.ChunkedArray) -> bool:
 
 
 def _float32(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    # Unsafe: an integer over 2^24 is rounded, as every other number is, and not refused.
+    # The cast is unsafe, so that an integer above 2^24 is rounded like any other number and not refused.
     return values.cast(pa.float32(), safe=False)
 
 

@@ -43,7 +43,7 @@ class Scale:
             )
         train = examples.in_split("train").features.astype(np.float64)
         mean, deviation = train.mean(axis=0), train.std(axis=0)
-        # Rounding makes the deviation of equal numbers small and not always 0.
+        # Because of rounding, the computed deviation of equal numbers is small but not always 0.
         constant = (train == train[:1]).all(axis=0)
         if constant.all():
             raise DataError(

@@ -49,7 +49,7 @@ def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
     columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
     try:
         return {value for column in columns for value in label_texts(column) if value is not None}
-    except DataError:  # the reason why the labels were refused is the one to be told
+    except DataError:  # the first error, about the labels, is reported instead
         return set()
 
 

@@ -268,7 +268,7 @@ def _split_rows(
         own = groups["train"][rows] if "train" in groups else None
         drawn = hold_out(labels["train"][rows], own, holdout, seed=seed)
         return splits | {name: _Split("train", rows[positions]) for name, positions in drawn.items()}
-    # Of the first rows neither sizes nor groups say anything: every split gets the like of them.
+    # Sizes and groups of the first rows are not representative, so every split gets similar rows.
     names = ("train", *holdout)
     return splits | {name: _Split("train", rows[number :: len(names)]) for number, name in enumerate(names)}
 

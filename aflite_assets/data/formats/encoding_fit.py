@@ -25,13 +25,13 @@ _NO_TEXT = {
     b"\x1f\x8b": "it is compressed with gzip; unpack it",
     b"PK\x03\x04": "it is a zip archive, like the files of Excel (.xlsx); save the sheet as CSV in UTF-8, or unpack it",
     b"\xd0\xcf\x11\xe0": "it is a file of Excel or Word (.xls, .doc); save the sheet as CSV in UTF-8",
-    b"PAR1": "it is a Parquet file; set format: parquet",
+    b"PAR1": "it is a Parquet file; set `format: parquet`",
     b"BZh": "it is compressed with bzip2; unpack it",
     b"\xfd7zXZ": "it is compressed with xz; unpack it",
     b"\x28\xb5\x2f\xfd": "it is compressed with Zstandard; unpack it",
     b"SQLite format 3": "it is a SQLite database; export the table as CSV",
     b"%PDF": "it is a PDF; save the table as CSV",
-    b"\x93NUMPY": "it is a .npy file of NumPy; set format: features",
+    b"\x93NUMPY": "it is a .npy file of NumPy; set `format: features`",
 }
 """First bytes of files that are not text, each with the kind of file and advice."""
 
@@ -116,17 +116,17 @@ def _no_text(start: bytes) -> Misfit | None:
 
 def _remedy(fitting: list[str], path: Path, bad: "_Undecodable | None") -> str:
     if not fitting:
-        return "no other encoding that was tried fits; the file may be damaged or not a text: export it again as UTF-8"
+        return "no tested encoding fits; the file may be damaged or not a text: export it again as UTF-8"
     reads = [
         f"{fit}, in which it reads {_first_line(path, fit) if bad is None or bad.is_wide else bad.excerpt(fit)}"
         for fit in fitting
     ]
     fits_text = f"the file fits {', or '.join(reads)}"
     if fitting == [UTF_8]:
-        return f"{fits_text}; leave encoding out"
+        return f"{fits_text}; leave out `encoding`"
     if len(fitting) > 1:
-        return f"{fits_text}; set encoding to the one that is right, or save the file as UTF-8"
-    return f"{fits_text}; if that is right set encoding: {fitting[0]}, or save the file as UTF-8"
+        return f"{fits_text}; set `encoding` to the one with the right text, or save the file as UTF-8"
+    return f"{fits_text}; if this text is right, set `encoding: {fitting[0]}`, or save the file as UTF-8"
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ _MOST_SHOWN = 30
 _SHOWN = 80
 _MOST_REPEATED = 5
 _TOO_LONG = "has more than"
-_SETTINGS = {"parquet": "format", "jsonl": "format and encoding"} | dict.fromkeys(
-    ("csv", "tsv"), "format, delimiter, quoted and encoding"
+_SETTINGS = {"parquet": "`format`", "jsonl": "`format` and `encoding`"} | dict.fromkeys(
+    ("csv", "tsv"), "`format`, `delimiter`, `quoted` and `encoding`"
 )
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 
@@ -237,14 +237,14 @@ def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions", *, 
         return "the file ends within this row, so its writing may have stopped: write it again, or correct the row"
     if len(lines) > 1:
         return (
-            "an unclosed quote joins several lines into one row: close it, or set quoted: false if quotes "
+            "an unclosed quote joins several lines into one row: close it, or set `quoted: false` if quotes "
             "enclose nothing"
         )
     if surplus == 1 and lines[0].endswith(form.delimiter):
         return "end rows without the delimiter, or name a last column in the first line"
     if surplus > 0 and form.quote_char is not False:
         return "enclose values that hold the delimiter in double quotes, and double the quotes in them"
-    return "correct the row, or set delimiter and quoted to match the file"
+    return "correct the row, or set `delimiter` and `quoted` to match the file"
 
 
 def _first_line(path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions") -> list[str]:
@@ -275,8 +275,8 @@ def _check_delimiter(first: list[str], delimiter: str) -> None:
     """Raise an error if the first line contains a common delimiter but not the expected one."""
     likely = [mark for mark in _DELIMITERS if mark != delimiter and mark in first[0]]
     if len(first) == 1 and likely:
-        setting = f"set delimiter: {json.dumps(likely[0])}"
-        remedy = {"\t": f"try format: tsv, or {setting}"}.get(likely[0], setting)
+        setting = f"set `delimiter: {json.dumps(likely[0])}`"
+        remedy = {"\t": f"try `format: tsv`, or {setting}"}.get(likely[0], setting)
         raise _FileError(
             f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as the delimiter, the file has a single column "
             f"{first[0][:200]!r}, but {_DELIMITERS[likely[0]]} seems to be the delimiter",

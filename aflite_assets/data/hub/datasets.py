@@ -221,7 +221,9 @@ def _resolve(place: RepoRef, *, cached: bool) -> str:
     if known is None:
         raise refusal
     if not cached:
-        unanswered = MissingDataError(f"{refusal}, or set revision: {known} (its last known commit) and newest: false")
+        unanswered = MissingDataError(
+            f"{refusal}, or set `revision: {known}` (the last known commit) and `newest: false`"
+        )
         unanswered.may_pass = refusal.may_pass
         raise unanswered
     look = asking()

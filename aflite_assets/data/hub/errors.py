@@ -9,7 +9,7 @@ from aflite_assets.address_secrets import shown_address, without_secrets
 from aflite_assets.errors import AfliteError, DataError, MissingDataError, ModelError
 
 Answer = TypeVar("Answer")
-_LOGIN = "log in with `hf auth login`, set HF_TOKEN, or set source.token: ${secret:HF_TOKEN}"
+_LOGIN = "log in with `hf auth login`, set `HF_TOKEN`, or set `source.token: ${secret:HF_TOKEN}`"
 _UNREACHED = "the hub at {} cannot be reached ({})"
 _SHOWN = 500
 _Missing = Literal["for good", "for now", "for a while"]
@@ -121,12 +121,12 @@ def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
         case GatedRepoError():
             return "for now", _gated(place)
         case RevisionNotFoundError():
-            where = f"set revision to a commit, tag or branch of {place.page}/commits/main"
+            where = f"set `revision` to a commit, tag or branch of {place.page}/commits/main"
             return "for good", f"the hub knows no revision {place.revision!r}; {where}"
         case RepositoryNotFoundError():
             return "for good", f"it is private or not on the hub; correct the id, or for a private dataset {_LOGIN}"
         case OfflineModeIsEnabled():
-            return "for now", f"HF_HUB_OFFLINE is set and {absent}; unset HF_HUB_OFFLINE if there is a network"
+            return "for now", f"`HF_HUB_OFFLINE` is set and {absent}; unset this variable if there is a network"
         case HfHubHTTPError() if error.response.status_code == 401:
             return "for good", f"the hub refuses the token that was sent; create a new token, then {_LOGIN}"
         case HfHubHTTPError() if error.response.status_code in (429, *range(500, 600)):

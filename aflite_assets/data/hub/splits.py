@@ -23,8 +23,8 @@ _LEFT_TO_US = frozenset({"name", "version", "data_files", "data_dir", "sep", "de
 """Options in a dataset card for CSV and JSON files that do not require the reader of `datasets`."""
 
 _CONVERTED = (
-    "name its data files as source.splits, or set revision: refs/convert/parquet, where the hub stores a copy as "
-    "Parquet, and name files of this copy, such as CONFIG/SPLIT/*.parquet"
+    "name its data files in `source.splits`. Or set `revision: refs/convert/parquet`, where the hub stores a copy as "
+    "Parquet, and name files of this copy, such as `CONFIG/SPLIT/*.parquet`"
 )
 
 

@@ -77,11 +77,11 @@ def require_column(place: str, known: Mapping[str, int], column: str, *, field: 
 
 def _why_missing(known: Iterable[str], *, headed: bool) -> str:
     if headed and any("\t" in name for name in known):
-        return "; the columns seem to be separated by tabs, so try format: tsv"
+        return "; the columns seem to be separated by tabs, so try `format: tsv`"
     if headed:
         return (
-            "; correct the spec, or if the first line is a row instead of a header, set header: false and names "
-            "in source"
+            "; correct the spec, or if the first line is a row instead of a header, set `header: false` and `names` "
+            "in `source`"
         )
     return "; correct the spec"
 
@@ -174,7 +174,7 @@ def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> 
         raise DataError(
             f"split {split!r}: column {name!r} has the type {shown(str(column.type))}, but `columns.{field}` needs "
             "texts or numbers; convert the column in the source, or name another column"
-            + (" (lists of numbers are named as columns.features)" if is_list(column.type) else "")
+            + (" (columns with lists of numbers belong in `columns.features`)" if is_list(column.type) else "")
         )
     missing = pc.is_null(column, nan_is_null=True)
     rows = pc.sum(missing).as_py() or 0

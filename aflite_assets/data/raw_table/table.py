@@ -288,7 +288,7 @@ def _limited(
     for number, (name, split) in enumerate(splits.items()):
         own, rows = labels.numbers[split.source], split.rows
         if complete:
-            source_remedy = f"add rows of another class, or correct columns.label, which is {column!r}"
+            source_remedy = f"add rows of another class, or correct `columns.label`, which is {column!r}"
             if not len(rows):
                 source_remedy = "correct the source or drop the split from the spec"
             drawn = len(splits) > len(labels.numbers)
@@ -420,7 +420,10 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
 
 
 def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
-    """Return the group of each row; `values` numbers the values of each column (rows x columns)."""
+    """Return the group of each row; rows that share a value, directly or through other rows, are one group.
+
+    `codes`: the number of each row's value per group column. `values`: number of distinct values.
+    """
     if codes.shape[1] == 1:
         return codes[:, 0]
     from scipy.sparse import coo_array

@@ -299,7 +299,7 @@ def test_column_missing_from_a_file_whose_first_line_may_be_a_row_says_so() -> N
     with pytest.raises(DataError, match=re.escape(message)):
         require_columns("train", table, ColumnsSpec(text="text"))
     tabbed = with_files(pa.table({"a\tb": ["x"], "c": ["y"]}), source, [("a.csv", 1)])
-    with pytest.raises(DataError, match="the columns seem to be separated by tabs, so try format: tsv"):
+    with pytest.raises(DataError, match="the columns seem to be separated by tabs, so try `format: tsv`"):
         require_columns("train", tabbed, ColumnsSpec(text="text"))
 
 

@@ -86,7 +86,7 @@ def test_columns_on_scales_far_apart(large: float, passed: bool, data: Data) -> 
         "largest_deviation": pytest.approx(large),
         "largest_column": 1,
     }
-    assert ("set standardise: true" in outcome.what_to_do) != passed
+    assert ("set `standardise: true`" in outcome.what_to_do) != passed
 
 
 def test_columns_without_a_scale(data: Data) -> None:
@@ -108,7 +108,7 @@ def test_empty_texts(data: Data) -> None:
         "text_pair.test.empty": 1,
         "text_pair.test.row_ids": "102",
     }
-    assert "fill these texts" in outcome.what_to_do
+    assert "add the missing texts" in outcome.what_to_do
     assert input_checks.no_empty_texts(data(["train"], [0], text=["a"])).numbers == {"empty": 0}
 
 

@@ -51,7 +51,7 @@ def test_rows_dropped_for_want_of_a_label(make_examples: Callable[..., Examples]
     examples = make_examples(["train"], [0], text=["a"])
     outcome = row_checks.all_rows_labelled(CheckContext(examples, {"train": 5, "test": 0}))
     assert (outcome.passed, outcome.numbers) == (False, {"dropped": 5, "train.dropped": 5, "test.dropped": 0})
-    assert "label these rows" in outcome.what_to_do
+    assert "add labels to these rows" in outcome.what_to_do
     assert outcome.found == "5 rows dropped: 5 of train"
     assert row_checks.all_rows_labelled(CheckContext(examples, {"train": 0})).passed
 

@@ -19,10 +19,10 @@ Modality = Literal["features", "text", "image"]
 class Examples:
     """Labelled rows of a dataset with exactly one kind of input.
 
-    `table` has these columns: `row_id` (int64), `source_id` (string), `split` (string), `label` (int64), and the input.
-    The input is `features` (list<float32>), or `text` with an optional `text_pair`, or `image` (struct of bytes, path,
-    sha256). Optional columns are `group` (int64), `question` (int64), `annotator_labels` (list<int64> of class numbers,
-    empty if no annotator labelled the row) and columns named `attribute.*`. `label_names[c]` is the name of class `c`.
+    `table` has these columns: `row_id` (int64), `source_id` (string), `split` (string), `label` (int64), and the input:
+    `features` (list<float32>), or `text` with an optional `text_pair`, or `image` (struct of bytes, path, sha256).
+    Optional columns are `group` (int64), `question` (int64), `annotator_labels` (list<int64> of class numbers, empty if
+    no annotator labelled the row) and columns named `attribute.*`. `label_names[c]` is the name of class `c`.
     """
 
     table: pa.Table

@@ -27,7 +27,8 @@ IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".p
 IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string()), ("sha256", pa.string())])
 """Type of an image column.
 
-It contains the encoded bytes or, for local image folders, the path and the file's hash ("" if not computed).
+An image column contains the encoded bytes or, for local image folders, the path and the file's hash ("" if not
+computed).
 """
 
 _FORMATS = (
@@ -106,8 +107,9 @@ def as_rgb(image: "Image.Image") -> "Image.Image":
 def undecodable(column: pa.ChunkedArray, *, threads: int, log: Callable[[str], None] = lambda line: None) -> np.ndarray:
     """Return the positions (int64, ascending) of the images that cannot be decoded.
 
-    They are empty, truncated, text, or too large. `column` has the type `IMAGE_TYPE`. An image is too large if it has
-    over 179 million pixels, which Pillow treats as a decompression bomb. Progress is logged after every 10,000 images.
+    An undecodable image is empty, truncated, a text, or too large. `column` has the type `IMAGE_TYPE`. An image is too
+    large if it has over 179 million pixels, which Pillow treats as a decompression bomb. Progress is logged after every
+    10,000 images.
 
     Raises:
         DataError: an image file was deleted or changed after `raw_dataset` was materialised.

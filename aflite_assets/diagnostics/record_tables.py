@@ -28,7 +28,7 @@ def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
 def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> np.ndarray:
     """Return a number per text or bytes value: int64 from 0, equal for equal bytes; -1 for a missing value.
 
-    Values are numbered in order of appearance. They are compared by 128 bits of a hash, because Arrow's own numbering
+    Values are numbered in order of appearance. Values are compared by 128 bits of a hash, because Arrow's own numbering
     fails for more than 2 GiB of different texts.
     """
     digests = [None if content is None else hashlib.blake2b(content, digest_size=16).digest() for content in contents]

@@ -41,12 +41,12 @@ def enrichment(
     cancel.
 
     The expected number is a sum over classes: the number of rows with the cue times the share of the class that was
-    removed. The p-value is the larger of two p-values. The first one is from the stratified score test with variances
-    between groups of rows (`score_test`).
+    removed. The p-value is the larger of two p-values. The first p-value is from the stratified score test with
+    variances between groups of rows (`score_test`).
 
-    The second one is correct for few rows with the cue (Mantel 1963, Journal of the American Statistical Association
-    58:690). It is from z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with hypergeometric variances V_k. The sum in the
-    numerator is moved towards zero by 0.5.
+    The second p-value is correct for few rows with the cue (Mantel 1963, Journal of the American Statistical
+    Association 58:690). Its statistic is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with hypergeometric variances
+    V_k. The sum in the numerator is moved towards zero by 0.5.
     """
     from scipy.stats import norm
 

@@ -17,7 +17,7 @@ question's id.
 LINKS = ("prompt_link", "answer_link")
 """Columns with the same value for all answers to one question.
 
-The first is also equal for questions with the same prompt, the second for questions with a common answer.
+`prompt_link` is also equal for questions with the same prompt, and `answer_link` for questions with a common answer.
 """
 
 RIGHT, WRONG = "right", "wrong"
@@ -26,7 +26,7 @@ TIE, EQUAL = "tie", "equal answers"
 DROPPED = (TIE, EQUAL)
 """Labels of answers that are dropped and counted.
 
-They are answers of a tie, answers equal to a right answer, and answers compared only with a dropped answer.
+Dropped answers are answers of a tie, answers equal to a right answer, and answers compared only with a dropped answer.
 """
 
 SHOWN = 80
@@ -100,8 +100,8 @@ def answer_table(
 def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Table:
     """Return the rows of answers with the additional columns `LINKS`.
 
-    `rows`: the table row of each answer. It is given if a table row can contain several questions; these questions are
-    then linked.
+    `rows`: the table row of each answer. `rows` is given if a table row can contain several questions; these questions
+    are then linked.
     """
     questions, texts = table[GROUP].to_pylist(), table[TEXT].to_pylist()
     alone = questions if rows is None else [f"row {row}" for row in rows]

@@ -75,8 +75,8 @@ def starts_as(path: Path, encoding: str, *, size: int) -> bool:
 def misfit(path: Path, encoding: str) -> Misfit | None:
     """Return the reason why a file is not text in an encoding, or None if it is.
 
-    A file in UTF-16 without a byte order mark is not accepted as UTF-8. Its bytes are valid UTF-8, with a NUL next to
-    each ASCII letter.
+    A file in UTF-16 without a byte order mark is not accepted as UTF-8. The bytes of such a file are valid UTF-8, with
+    a NUL next to each ASCII letter.
 
     Raises:
         OSError: the file cannot be read.

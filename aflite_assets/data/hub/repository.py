@@ -28,7 +28,7 @@ _LONGEST_ADDRESS = 4096
 class HubRepository:
     """A dataset repository at one commit.
 
-    Its methods raise the errors of `huggingface_hub`, so call them through `errors.call_hub`.
+    The methods raise the errors of `huggingface_hub`, so call the methods through `errors.call_hub`.
     """
 
     place: RepoRef

@@ -32,7 +32,7 @@ _CONVERTED = (
 class HubSplits:
     """The splits in one configuration of a dataset.
 
-    Its methods raise the libraries' errors, so call them through `errors.call_hub`.
+    The methods raise the libraries' errors, so call the methods through `errors.call_hub`.
     """
 
     repository: HubRepository

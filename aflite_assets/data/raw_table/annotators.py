@@ -241,7 +241,7 @@ def _require_same_inputs(
 ) -> None:
     """Raise an error if rows with different inputs share a key in the files.
 
-    Such rows would share annotators too.
+    Rows that share a key would share annotators too.
     """
     first: dict[int, tuple[str, int]] = {}
     for split, numbers in rows.items():

@@ -22,7 +22,8 @@ SCALE_FILE = "scale.json"
 class Scale:
     """Mean and standard deviation of each feature column over the train rows, float64 (width,).
 
-    Both are in the source's units. The deviation of a column that is constant in the train rows is set to 1.
+    Mean and standard deviation are in the source's units. The deviation of a column that is constant in the train rows
+    is set to 1.
     """
 
     mean: np.ndarray

@@ -227,7 +227,7 @@ def _any_kind(topic: Topic, rng: np.random.Generator) -> str:
 def _other_news(close: Mapping[str, str], rng: np.random.Generator) -> str:
     """Return the fact about the other person in an echo with the label entailment.
 
-    Its topic is the hypothesis's topic as often as in echoes with other labels.
+    The topic of the fact is the hypothesis's topic as often as in echoes with other labels.
     """
     return close["contradiction" if rng.random() < 0.5 else "neutral"]
 

@@ -30,8 +30,8 @@ class AnnotatorAgreement:
     `unanimous_share`: among rows with at least two annotators, the share whose annotators all gave the same label; None
     if there is no such row.
 
-    `by_class`: a table with the same numbers per class. Its columns are `label`, `label_name`, `rows`, `mean_accuracy`
-    (null without rows) and `unanimous_share` (null if no row has two annotators).
+    `by_class`: a table with the same numbers per class. The columns of `by_class` are `label`, `label_name`, `rows`,
+    `mean_accuracy` (null without rows) and `unanimous_share` (null if no row has two annotators).
     """
 
     rows: int
@@ -46,8 +46,8 @@ def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
 
     If a row's label is the majority vote of the same annotators, as in SNLI, each annotator contributed to the label.
     The accuracy is then higher than a new annotator would reach. Each row counts once, whatever its number of
-    annotators. In Bowman et al. (EMNLP 2015, Table 2), each annotator's label counts once. Both accuracies are equal if
-    all rows have the same number of annotators.
+    annotators. In Bowman et al. (EMNLP 2015, Table 2), each annotator's label counts once. The paper's accuracy and
+    this accuracy are equal if all rows have the same number of annotators.
     """
     if "annotator_labels" not in examples.table.column_names:
         return None

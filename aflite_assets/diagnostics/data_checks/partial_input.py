@@ -51,7 +51,7 @@ class HeldOutRight:
 class _Sample:
     """A sample of rows that contains all rows of each sampled text.
 
-    It consists of the row positions, the numbers of texts and of classes (from 0), and the TF-IDF weights.
+    The sample consists of the row positions, the numbers of texts and of classes (from 0), and the TF-IDF weights.
     """
 
     rows: np.ndarray

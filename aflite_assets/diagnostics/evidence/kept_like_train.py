@@ -21,8 +21,8 @@ class KeptShare:
     """The shares of rows that filtering kept in one split and in the train split, each in [0, 1].
 
     `label`: a class, or None for all classes together. `by_chance`: the largest difference of the two shares, in
-    percentage points, that chance can explain. This bound holds for all comparisons of the split together, and if rows
-    of a group are kept or removed together.
+    percentage points, that chance can explain. `by_chance` is a bound for all comparisons of the split together, and it
+    is valid if rows of a group are kept or removed together.
     """
 
     split: str
@@ -100,7 +100,7 @@ def _shares_of(
 def _independent(groups: np.ndarray) -> float:
     """Return the effective number of rows: the number of rows divided by the mean size of a row's group.
 
-    It accounts for groups whose rows are kept or removed together.
+    The effective number accounts for groups in which all rows are kept or removed together.
     """
     sizes = np.unique(groups, return_counts=True)[1]
     return float(sizes.sum() ** 2 / (sizes.astype(np.float64) ** 2).sum())

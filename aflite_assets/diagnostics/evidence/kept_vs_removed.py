@@ -1,8 +1,8 @@
 """Comparison of kept and removed rows per split: labels, attributes, text lengths and scores.
 
-Every function takes the rows table of a filtered set. Its columns are `row_id` (int64), `split` (string), `label`
-(int64), `kept` (bool), `removed_in_iteration` (int64 or null), and `predictability` and `label_probability` (float or
-null). Means and shares over no rows are null. Splits are in order of appearance.
+Every function takes the rows table of a filtered set. The columns of this table are `row_id` (int64), `split` (string),
+`label` (int64), `kept` (bool), `removed_in_iteration` (int64 or null), and `predictability` and `label_probability`
+(float or null). Means and shares over no rows are null. Splits are in order of appearance.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """Differences between rows of one class and other rows in word overlap, negation words and attributes.
 
-They are computed for forgettable rows, which contain minorities of this kind (Yaghoobzadeh et al., EACL 2021, section
-5.1).
+The differences are computed for forgettable rows, which contain minority rows of a class (Yaghoobzadeh et al., EACL
+2021, section 5.1).
 """
 
 import re

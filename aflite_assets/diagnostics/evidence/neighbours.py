@@ -83,10 +83,10 @@ def neighbour_distances(
     The queries are the same before and after filtering, whether they were kept or not. The features are those used for
     filtering; the submission uses the features of a BERT trained on SNLI (in the pipeline: `distance_encoder`). The
     submission's numbers are not averages; `similarity_sums` explains what they may be. The set "random" is not in the
-    submission. It shows how much the distances grow if train rows are removed at random.
+    submission. The set "random" shows how much the distances grow if train rows are removed at random.
 
     If a query's class has fewer than k train rows, the mean is over the rows that exist. With more than `most_rows`
-    train rows or queries, a sample of that many is drawn from `seed`. Then only the kept rows in the sample represent
+    train rows or queries, a sample of that many is drawn from `seed`. In a sample, only the sampled kept rows represent
     the kept rows. A row of zeros has distance 1 from every row.
 
     Args:
@@ -137,8 +137,8 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
     similarities grow as the submission's numbers do, although the nearest row usually has a similarity above 0.29.
 
     The nearest row in a part of the train set cannot be nearer than the nearest row in the whole set. In the
-    submission, however, the similarity to the first neighbour rises after filtering. It must therefore use other
-    queries after filtering: the filtered ones.
+    submission, however, the similarity to the first neighbour rises after filtering. The submission must therefore use
+    other queries after filtering: the filtered rows.
     """
     records = []
     for when, distances in (("before", before), ("after", after)):

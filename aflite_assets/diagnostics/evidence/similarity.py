@@ -47,7 +47,7 @@ def class_similarities(
 
     Figure 1 of Le Bras et al. (ICML 2020) shows such similarities for some images of two classes. The paper contains
     neither means over all pairs nor random rows. The random side has as many rows of the class as were kept, drawn from
-    both kept and removed rows. It shows the similarity if rows are removed at random.
+    both kept and removed rows. The random side shows the similarity if rows are removed at random.
 
     Args:
         features: rows x width, float32, finite; a memory map is read in blocks.

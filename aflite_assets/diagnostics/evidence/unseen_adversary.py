@@ -1,6 +1,6 @@
 """Accuracy before and after filtering of a simple model that the filter never used.
 
-It shows whether filtering made the data harder for models other than the filter's own.
+This accuracy shows whether filtering made the data harder for models other than the filter's own.
 """
 
 import warnings
@@ -77,9 +77,9 @@ def unseen_adversary(
     held out together.
 
     For texts, the model is multinomial logistic regression on TF-IDF weights of lower-cased words and word pairs of
-    each column. It uses the first 2,000 characters of a text and the 20,000 most frequent terms of a column (fewer
-    terms with over 50 classes). For images, the model is logistic regression on standardised grey pixels. For features,
-    it is nearest neighbours.
+    each column. The model uses the first 2,000 characters of a text and the 20,000 most frequent terms of a column
+    (fewer terms with over 50 classes). For images, the model is logistic regression on standardised grey pixels. For
+    features, it is nearest neighbours.
 
     Args:
         train: the pool's train rows.

@@ -31,8 +31,8 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
     | no input). Here this model predicts the label shares of the train rows.
 
     A model without input can predict only one distribution, and the label shares have the least cross-entropy on the
-    train rows. They are therefore the infimum in the paper's definition 1. Training a model with a free intercept per
-    class would give the same shares, apart from noise of the optimiser.
+    train rows. The label shares are therefore the infimum in the paper's definition 1. Training a model with a free
+    intercept per class would give the same shares, apart from noise of the optimiser.
 
     Args:
         label_probability: the model's probability of each row's own label, in [0, 1]; a float32 value of 0 is replaced

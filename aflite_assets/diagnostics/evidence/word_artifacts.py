@@ -81,7 +81,7 @@ class Occurrences:
 class WordScores:
     """Statistics of one set of rows.
 
-    They are the rows per tested word and class, p0 per class, and z per tested word and class.
+    The statistics are the rows per tested word and class, p0 per class, and z per tested word and class.
     """
 
     counts: np.ndarray
@@ -107,7 +107,7 @@ class WordArtifacts:
 
     `mean_z`: the mean z of the listed words with `z_full` above `line` and with a `z_random`; None if there are no such
     words. `line`: the value of z that no word exceeds by chance, at the given significance over all `tests`. `tests`:
-    number of tested words times labels. It is the same for all sets, so their counts can be compared.
+    number of tested words times labels. All sets have the same number of tests, so their counts can be compared.
     """
 
     words: pa.Table
@@ -179,8 +179,8 @@ class _Listed:
 class _Draws:
     """Numbers stored for each random set.
 
-    They are z and rows of each listed word (draws x words), and the number of words over the line per class (draws x
-    classes).
+    The numbers are z and rows of each listed word (draws x words), and the number of words over the line per class
+    (draws x classes).
     """
 
     z: np.ndarray

@@ -42,8 +42,8 @@ _NEARLY_UNIQUE = 0.9
 def is_identifier(name: str, values: np.ndarray) -> bool:
     """Return True if a column is probably an identifier of rows.
 
-    Its values are whole numbers that are nearly all different, and its name suggests an identifier. `values`: float64
-    of shape (rows,), NaN for a row without a value.
+    An identifier's values are whole numbers that are nearly all different, and its name suggests an identifier.
+    `values`: float64 of shape (rows,), NaN for a row without a value.
     """
     known = values[~np.isnan(values)]
     whole = len(known) > 0 and bool((known == np.rint(known)).all())

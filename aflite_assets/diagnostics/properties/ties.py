@@ -32,7 +32,7 @@ class Tie:
     p-value of the most significant value, adjusted for all values and classes (Bonferroni).
 
     `overlap`, in [0, 1]: the largest share of each class's rows that can be kept so that the property has the same
-    distribution in all classes. It is 1 if the property is not associated with any class.
+    distribution in all classes. `overlap` is 1 if the property is not associated with any class.
     """
 
     names: tuple[str, ...]

@@ -48,8 +48,8 @@ class AskedSets:
         DataError if the predictions do not match the rows of a test set.
 
         Probabilities are read for one cell and one test set at a time, because all of them together do not fit into
-        memory. They are reduced to the rank of each row's own class (`RANK`), to its margin (`MARGIN`, only for
-        trainings on `full`) or to predictions per question.
+        memory. The probabilities are reduced to the rank of each row's own class (`RANK`), to its margin (`MARGIN`,
+        only for trainings on `full`) or to predictions per question.
         """
         by_row = [one for one in self.asked if one.unit == "row"]
         ranked = [one for one in by_row if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
@@ -98,8 +98,8 @@ def choice_sets(
 ) -> list[TestSet]:
     """Return the test sets (one row per answer) that are multiple choice: their groups are questions.
 
-    Such a set must have the dataset's own classes, and every group must be a question with one right answer. For the
-    sets in `declared`, which have a multiple choice source, one such group is enough.
+    A multiple choice set must have the dataset's own classes, and every group must be a question with one right answer.
+    For the sets in `declared`, which have a multiple choice source, one such group is enough.
     """
     right = right_class(label_names)
     return [

@@ -1,4 +1,6 @@
-"""Readers of published results, for later stages and for assets. They import no heavy library and compute nothing."""
+"""Readers of published results, for later stages and for assets. The readers import no heavy library and compute
+nothing.
+"""
 
 import functools
 import json
@@ -47,7 +49,7 @@ FORGETTABLE_ROWS = "rows.parquet"
 FORGETTABLE_SETS_FILE = "sets.parquet"
 """Table of the rows of each `ForgettableSet`.
 
-This file and `FORGETTABLE_ROWS` exist only if a weak model was trained.
+`FORGETTABLE_SETS_FILE` and `FORGETTABLE_ROWS` exist only if a weak model was trained.
 """
 
 MINORITIES = "minorities.parquet"
@@ -78,9 +80,9 @@ class ChallengeFacts:
     """Facts about a published challenge set.
 
     `source_rows`: number of rows before unlabelled rows were dropped and a limit was applied. `dataset_classes`:
-    whether its classes have the names and numbers of the dataset's classes. `undecodable_images`: number of rows
-    dropped because their image could not be decoded. `fine_tune`: facts about the rows for fine-tuning, or None if
-    there are none.
+    whether the challenge set's classes have the names and numbers of the dataset's classes. `undecodable_images`:
+    number of rows dropped because their image could not be decoded. `fine_tune`: facts about the rows for fine-tuning,
+    or None if there are none.
     """
 
     rows: int
@@ -152,7 +154,7 @@ class ForgettableSet:
 class TrainSample:
     """A sample of the train rows that is filtered in place of all train rows, and the rows that were used to choose it.
 
-    Both are row ids, int64.
+    The sample and the rows that chose it are row ids, int64.
     """
 
     rows: np.ndarray
@@ -303,7 +305,7 @@ def read_rows(part: PublishedResult) -> pa.Table:
 def representation_of(filtered: PublishedResult, name: str) -> str:
     """Return the representation of a filtered set.
 
-    It is the set's name, except for sets that compare rankings.
+    The name of a filtered set is its representation, except for sets that compare rankings.
     """
     representation: str = filtered.summary.get(name, {}).get("representation", name)
     return representation

@@ -128,8 +128,8 @@ def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
 def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
     """Return the earlier sets and controls that equal the filter's whole input, as (representation, train set).
 
-    Comparing such sets with each other is meaningless. It also makes significant results in the other comparisons less
-    likely, because of Holm's correction.
+    Comparing such sets with each other is meaningless. Each additional comparison also makes significant results in the
+    other comparisons less likely, because of Holm's correction.
     """
     return frozenset(
         (representation, f"{kind}_{name}")

@@ -95,9 +95,9 @@ class LocalWorkers:
     `gpus`: GPUs of this machine. With at least two GPUs, each one gets a worker process that sees only this GPU and
     uses its share of the step's threads.
 
-    `cores`: without a GPU, the number of worker processes of one thread each. They train models that use one thread
-    anyway. They start as soon as the remaining work is long enough. A model that uses all threads is trained in a
-    process of its own while the workers wait.
+    `cores`: without a GPU, the number of worker processes of one thread each. These workers train models that use one
+    thread anyway. The workers start as soon as the remaining work is long enough. A model that uses all threads is
+    trained in a process of its own while the workers wait.
 
     With fewer than two GPUs or cores, and before workers start, models are trained in this process.
     """

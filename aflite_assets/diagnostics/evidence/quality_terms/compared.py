@@ -78,11 +78,10 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
         A table with one row per term. The columns are `component` (vocabulary, c1, c2, c5, c6), `items` (words,
         bigrams, trigrams, sentences, lengths), `label_name` (null: all rows), `term`, `before`, `random_mean`,
         `random_least`, `random_most`, `kept`, `beside_random` and `formula`. The numbers are float64. A number is NaN
-        if
-        the term is undefined (see `terms`) on the set or, for `random_*`, on any random set. `beside_random` compares
-        the
-        kept set with the random sets: "over all", "under all" or "among them", or null if a number is missing. Terms of
-        length differences exist only for pairs of texts, and terms within a label only for labels that occur.
+        if the term is undefined (see `terms`) on the set or, for `random_*`, on any random set. `beside_random`
+        compares the kept set with the random sets: "over all", "under all" or "among them", or null if a number is
+        missing. Terms of length differences exist only for pairs of texts, and terms within a label only for labels
+        that occur.
 
     Raises:
         InvalidInputError: the rows have no texts, `kept` contains other rows, or `draws` is less than 1.

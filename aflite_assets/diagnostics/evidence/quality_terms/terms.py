@@ -15,7 +15,7 @@ SHORTEST, LONGEST = 3, 30
 def vocabulary_term(distinct_words: int, rows: int) -> float:
     """Return the first term of c1 (vocabulary): t1 = V / X, with V distinct words in X rows; a pair is one row.
 
-    Mishra and Sachdeva (2020) rank rows only by this term. It falls as rows are added, whatever the rows are.
+    Mishra and Sachdeva (2020) rank rows only by this term. The term t1 falls as rows are added, whatever the rows are.
     """
     return distinct_words / rows if rows else np.nan
 
@@ -37,8 +37,8 @@ def length_range_term(lengths: np.ndarray) -> float:
 def evenness_term(counts: np.ndarray) -> float:
     """Return the first term of c2 (frequency of items): 1 / sd(c / K), for K distinct items with counts c.
 
-    It is NaN if all items are equally frequent. `counts` may include items with count 0, which are ignored. The term
-    grows with the size of the set.
+    The term is NaN if all items are equally frequent. `counts` may include items with count 0, which are ignored. The
+    term grows with the size of the set.
     """
     present = counts[counts > 0]
     deviation = _deviation(present)  # exactly 0 for equal whole numbers

@@ -117,7 +117,7 @@ def score_test(
     groups: np.ndarray | None,
     signs: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return z of each cue, and its expected sum of outcomes if the cue is uninformative within strata.
+    """Return two numbers per cue: z, and the expected sum of outcomes if the cue is uninformative within strata.
 
     The sum is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its stratum. Let x_i be the
     indicator of the cue (0 or 1) minus the cue's share in the stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g

@@ -1,4 +1,4 @@
-"""Check whether a text file is valid in an encoding, with the first invalid position and encodings that fit the file.
+"""Check of a text file against an encoding: the first invalid position, and other encodings that fit the file.
 
 An encoding that fits is not always the right one, because most bytes are valid in several encodings. Error messages
 therefore show the file's text in each encoding that fits.

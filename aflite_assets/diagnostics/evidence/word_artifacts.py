@@ -93,13 +93,18 @@ class WordScores:
 class WordArtifacts:
     """Words associated with a label in the full set, the kept set, and random sets with the kept set's class sizes.
 
-    `words`: the top words of each label in the full set, with these columns. `label`, `label_name`, `column` ("text" or
-    "text_pair"), `word` (untrusted: escape it), and `rank` (from 1, by z in the full set). `rows_full`, `rows_random`
-    (mean) and `rows_kept`: numbers of rows with the word. `share_full` and `share_kept`: p, null without rows.
-    `expected_full` and `expected_kept`: p0; random sets have the kept set's p0. `z_full`, `z_random` (mean),
-    `random_deviation` (of z over the random sets), and `z_kept` (null without rows). `drop_beyond_random`: `z_random`
-    minus `z_kept`. A word without rows counts as z = 0 in `z_random` and `drop_beyond_random`, because it predicts
-    nothing. Both columns are null if none or all of the kept rows belong to the class.
+    `words`: a table of the top words of each label in the full set. Its columns are:
+
+    - `label`, `label_name`, `column` ("text" or "text_pair") and `word` (untrusted: escape it);
+    - `rank`: rank by z in the full set, from 1;
+    - `rows_full`, `rows_random` (mean) and `rows_kept`: numbers of rows with the word;
+    - `share_full` and `share_kept`: p, null without rows;
+    - `expected_full` and `expected_kept`: p0 (the random sets have the kept set's p0);
+    - `z_full`, `z_random` (mean), `random_deviation` (of z over the random sets) and `z_kept` (null without rows);
+    - `drop_beyond_random`: `z_random` minus `z_kept`.
+
+    A word without rows counts as z = 0 in `z_random` and `drop_beyond_random`, because it predicts nothing. `z_random`
+    and `drop_beyond_random` are null if none or all of the kept rows belong to the class.
 
     `over_line`: numbers of words with z above `line`, per class. The columns are `label`, `label_name`, `words_full`,
     `words_random` (mean), `random_deviation`, `random_least`, `random_most`, `words_kept` and `drop_beyond_random`. The

@@ -1,7 +1,7 @@
 """Nested samples of the train rows, held-back rows on which they are compared, and cached trainings on each sample.
 
-The settings `warmup.size: auto` and `sample` choose a size with them. The stages of these settings decide which sizes
-are tried and how one is chosen.
+The settings `warmup.size: auto` and `sample` choose a size with nested samples. The stages of these settings decide
+which sizes are tried and how one is chosen.
 """
 
 import hashlib

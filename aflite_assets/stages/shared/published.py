@@ -1,5 +1,6 @@
-"""Readers of published results, for later stages and for assets. The readers import no heavy library and compute
-nothing.
+"""Readers of published results, for later stages and for assets.
+
+The readers import no heavy library and compute nothing.
 """
 
 import functools

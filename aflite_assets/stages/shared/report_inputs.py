@@ -60,7 +60,7 @@ def _with_class_names(
 ) -> tuple[str, ...]:
     """Rewrite the filter's warnings about class shares with class names in place of class numbers.
 
-    The advice to make a comparison is replaced too, because a report always has this comparison.
+    The advice to compare with `random_matched` is replaced too, because every report contains this comparison.
     """
     first, last = (iterations.slice(place, 1).to_pylist()[0] for place in (0, iterations.num_rows - 1))
     classes = np.unique(rows["label"].to_numpy())

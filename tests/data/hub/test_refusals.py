@@ -112,7 +112,7 @@ def test_unknown_ids_and_missing_configurations_are_named(hub: "Hub") -> None:
     message = hub.worker.refusal("load", source=_source("me/nobody"))
     assert re.search(
         r"dataset 'me/nobody': it is private or not on the hub; correct the id, .* `hf auth login`, set "
-        r"HF_TOKEN, or set source\.token: \$\{secret:HF_TOKEN\}",
+        r"`HF_TOKEN`, or set `source\.token: \$\{secret:HF_TOKEN\}`",
         message,
     )
     card = hub.card.split("dataset_info:")[0].replace("  default: true\n", "") + "---\n"

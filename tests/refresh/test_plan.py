@@ -166,9 +166,7 @@ def test_data_that_fail_a_check_are_refused_before_what_follows(
     run_stage("raw_dataset", parse_spec(made_vectors), store=store)
     plan = plan_dataset(parse_spec(made_vectors), store)
     assert (plan["raw_dataset"].state, plan["train_sample"].state) == ("found", "refused")
-    assert _why(plan, "train_sample")[0].startswith(
-        "`raw_dataset` failed the check `no_label_copies`: one to one with the"
-    )
+    assert _why(plan, "train_sample")[0].startswith("`raw_dataset` failed the check `no_label_copies`: copies of the")
     assert _why(plan, "warmup_split")[1:] == ["train_sample refused"]
 
 

@@ -300,12 +300,10 @@ def test_a_copy_of_the_label_stops_the_run_unless_the_file_allows_it(
     features, labels = np.load(files["features"]), np.load(files["labels"])
     features[:, 1] = 3 - 2 * labels
     np.save(files["features"], features)
-    message = (
-        r"`raw_dataset` failed the check `no_label_copies`: one to one with the label: column 1 \(from 0\) in all 120"
-    )
+    message = r"`raw_dataset` failed the check `no_label_copies`: copies of the label: column 1 \(from 0\) in all 120"
     with pytest.raises(DataError, match=message) as caught:
         _walk(content, store)
-    assert str(caught.value).endswith("set columns: {allow_label_copies: [1]}")
+    assert str(caught.value).endswith("set `columns: {allow_label_copies: [1]}`")
     made = {path.name for path in store.root.iterdir() if list(path.rglob("manifest.json"))}
     assert made == {"raw_dataset", "challenge_sets", "cue_scan"}
     content["columns"] = {"allow_label_copies": [1]}

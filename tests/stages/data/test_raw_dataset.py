@@ -186,7 +186,7 @@ def test_annotations_that_need_not_be_there_are_left_out_and_read_when_they_are(
     assert reason in said
     assert "annotator_labels" not in load_examples(without.path).table.column_names
     assert row_notes(without) == (
-        "Single annotators' labels were left out, as their files are missing: there is no human row.",
+        "Human accuracy is not reported, because the files with labels by single annotators are missing.",
     )
 
     file.write_text("key,said\nmaybe,inner\n")

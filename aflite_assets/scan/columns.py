@@ -20,8 +20,8 @@ class CueLine:
 
     With two classes, cues of both classes share a line. Artefacts and candidates have separate lines, except for
     candidates that a stronger cue explains. `is_by_itself`: whether no stronger cue explains the first cue, apart from
-    overlap with a question. `beside`: the first cue of the column's other line, or None. A cue of a text or an image has
-    a separate line.
+    overlap with a question. `beside`: the first cue of the column's other line, or None. A cue of a text or an image
+    has a separate line.
     """
 
     lead: Cue

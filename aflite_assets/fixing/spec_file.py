@@ -1,4 +1,4 @@
-"""YAML files of cleaned copies: the original file with another source, or a new file if there was none."""
+"""YAML dataset files of cleaned copies: the original file with another source, or a new file if there was none."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from aflite_assets.specs.yaml.paths import absolute_paths
 from aflite_assets.specs.yaml.reading import read_yaml
 
 FIXED = "_fixed"
-"""End of a cleaned dataset's name, after the name of the original."""
+"""Suffix of the name of a cleaned dataset."""
 
 _WIDTH = 110
 _NO_NAME = re.compile(r"[^a-z0-9_]+")
@@ -36,10 +36,10 @@ def fixed_content(
     """Return the content of a dataset file with another source and without the dropped columns.
 
     Args:
-        path: the original dataset file; its other paths become absolute, to be valid in another folder.
+        path: the original dataset file; its relative paths become absolute, to be valid in another folder.
         source: new keys of `source`.
         dropped: columns that are not in the new source.
-        of_questions: whether the keys belong to the table below `source`.
+        of_questions: whether the new keys belong to the `table` below `source`.
 
     Raises:
         DataError: the file contains a secret, or requires a dropped column.
@@ -68,7 +68,7 @@ def _refuse_secrets(value: object, path: Path) -> None:
 
 
 def _without(content: dict[str, object], dropped: Sequence[str]) -> dict[str, object]:
-    """Return the content without the dropped columns, which are also removed from the features of challenge sets."""
+    """Return the content without the dropped columns; features of challenge sets lose these columns too."""
     columns = content.get("columns")
     features = columns.get("features") if isinstance(columns, dict) else None
     places = {place for place, name in enumerate(features) if name in dropped} if isinstance(features, list) else set()
@@ -148,7 +148,7 @@ def first_content(
 QUESTION_FILTER: Mapping[str, object] = {
     "rank": "label_probability", "target_size": 0.5, "train_size": 0.3, "slice_size": 0.04
 }  # fmt: skip
-"""The filter that is advised for preferences and questions; its threshold depends on the number of answers."""
+"""Default filter for preferences and questions; the threshold depends on the number of answers."""
 
 
 def question_content(
@@ -203,7 +203,7 @@ def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str
     """Write a dataset file with comments at the top.
 
     Raises:
-        DataError: reading the file back gives other content.
+        DataError: the written file does not have the same content when it is read back.
     """
     body = yaml.safe_dump(_escaped(content), sort_keys=False, allow_unicode=True, width=_WIDTH)
     head = "".join(f"# {' '.join(line.split())}\n" for line in comments)
@@ -215,7 +215,7 @@ def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str
 
 
 def _escaped(value: object) -> object:
-    """Return the value in plain types, with variables escaped so that they are read as text."""
+    """Return the value in plain types; text that looks like a variable is escaped to stay text."""
     if isinstance(value, str):
         return value.replace("$", "$$") if "${" in value or "$$" in value else value
     if isinstance(value, Mapping):

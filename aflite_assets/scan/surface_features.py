@@ -14,7 +14,7 @@ from aflite_assets.scan.rows import ScanRows, rows_of_examples
 from aflite_assets.scan.surface import FEWEST_ROWS, binned_numbers, frequent_flags
 
 NO_SURFACE = frozenset({"order", "identifier", "copies"})
-"""Kinds of artefacts that no model can read from a row itself."""
+"""Kinds of artefacts that a model cannot read from a single row."""
 
 
 def features_of_rows(examples: Examples, *, inputs: Sequence[str] | None = None, threads: int = 1) -> np.ndarray:
@@ -52,7 +52,7 @@ def answer_features(rows: ScanRows, extracted: Extracted) -> np.ndarray:
     _, questions = np.unique(rows.question_codes, return_inverse=True)
     answers = BlindAnswers(
         positions=positions,
-        right=np.zeros(len(rows), dtype=bool),  # no property depends on it
+        right=np.zeros(len(rows), dtype=bool),  # no property depends on `right`
         questions=questions,
         units=extracted.units,
         subsets=(),

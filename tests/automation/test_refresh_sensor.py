@@ -170,7 +170,7 @@ def test_a_refusal_is_tried_once(settled: Deployment) -> None:
     )
     failure = failed.get_dagster_event().step_failure_data.user_failure_data
     assert failure is not None
-    assert "raw_dataset of 'digits' failed and is not tried again until its inputs change: " in str(failure.description)
+    assert "`raw_dataset` of 'digits' failed and is not retried until its inputs change: " in str(failure.description)
 
 
 def test_a_stage_that_failed_is_left_until_a_person_starts_it(settled: Deployment) -> None:

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from aflite_assets.command_line.scanning.blind_text import nature
 from aflite_assets.command_line.scanning.example_rows import page_rows
+from aflite_assets.command_line.scanning.scan_text import cue_sections
 from aflite_assets.reports.figures.example_rows import thumbnail_uri
 from aflite_assets.scan.blind.advice import next_steps
 from aflite_assets.scan.blind.meanings import meaning
@@ -15,11 +16,13 @@ from aflite_assets.scan.cut_off import cut_off_advice
 from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.sentences import (
+    column_sentence,
     cue_sentence,
     elsewhere_sentences,
     headline,
     percent,
     reach_sentence,
+    remarks,
     surface_sentence,
 )
 from aflite_assets.text import printable
@@ -45,6 +48,7 @@ def result_page(
         lstrip_blocks=True,
     )
     environment.filters["percent"] = percent
+    said = remarks(result)
     return environment.get_template("scan.html.j2").render(
         title=title,
         headline=headline(result),
@@ -57,7 +61,9 @@ def result_page(
         meaning=meaning,
         nature=nature,
         reach=reach_sentence(result),
-        sentences={cue.number: cue_sentence(cue) for cue in result.cues},
+        sections=cue_sections(result, fix),
+        column_sentence=column_sentence,
+        sentences={cue.number: cue_sentence(cue, said[cue.number]) for cue in result.cues},
         advice={
             cue.number: cut_off_advice(result, cue, rows, fix) or advice(result, cue, fix)
             for cue in result.cues

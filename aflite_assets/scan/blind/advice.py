@@ -1,11 +1,11 @@
-"""Advice for questions whose right answer can be found without reading them: sentences and commands."""
+"""Advice for questions with right answers that can be found without reading the question."""
 
 from dataclasses import dataclass
 
 from aflite_assets.scan.blind.records import BlindRule, BlindScores
 
 FILTER_FILE = "with_filter.yaml"
-"""Name that the advice gives the dataset's file to filter with."""
+"""File name that the advice proposes for a dataset file with a filter."""
 
 _REWRITE = "rewrite wrong answers (or right ones) until the scan names nothing; it takes seconds"
 _BY_RULE = {
@@ -20,16 +20,16 @@ _BY_RULE = {
 
 @dataclass(frozen=True)
 class Step:
-    """A recommended step: one sentence, and the commands for it."""
+    """A recommended step: one sentence, and the commands for the step."""
 
     text: str
     commands: tuple[str, ...] = ()
 
 
 def next_steps(scores: BlindScores, scan: str) -> list[Step]:
-    """Return the recommended steps; empty if no rule or model is reported for all questions together.
+    """Return the recommended steps, or an empty list if no rule or model is reported for the whole set of questions.
 
-    `scan`: the command line of this scan.
+    `scan`: the command line that started the scan.
     """
     named, overlap = scores.named_overall, _overlap(scores)
     if not named:

@@ -19,13 +19,11 @@ class CueLine:
     """One line in a list of cues: the first cue of a column for a class, and the other cues of the column.
 
     With two classes, cues of both classes share a line. Artefacts and candidates have separate lines, except for
-    candidates that a stronger cue explains. `is_by_itself`: whether no stronger cue explains the first cue, apart from
-    overlap with a question. `beside`: the first cue of the column's other line, or None. A cue of a text or an image
-    has a separate line.
+    candidates that a stronger cue explains. `beside`: the first cue of the column's other line, or None. A cue of a
+    text or an image has a separate line.
     """
 
     lead: Cue
-    is_by_itself: bool
     others: tuple[Cue, ...] = ()
     beside: Cue | None = None
 
@@ -33,6 +31,11 @@ class CueLine:
     def cues(self) -> tuple[Cue, ...]:
         """The cues of the line, starting with `lead`."""
         return (self.lead, *self.others)
+
+    @property
+    def is_by_itself(self) -> bool:
+        """Whether no stronger cue explains the line's first cue."""
+        return self.lead.explained_by is None
 
 
 def columns_of(cue: Cue) -> tuple[str, ...]:
@@ -51,14 +54,8 @@ def cue_lines(result: ScanFacts) -> list[CueLine]:
         joins_artefact = cue.explained_by is not None and (place, False) not in groups and (place, True) in groups
         groups.setdefault((place, cue.is_artefact or joins_artefact), []).append(cue)
     firsts = {key: own[0] for key, own in groups.items()}
-    artefacts = {cue.number for cue in result.own_artefacts}
     return [
-        CueLine(
-            lead,
-            lead.explained_by is None or lead.number in artefacts,
-            tuple(others),
-            firsts.get((place, not of_artefacts)),
-        )
+        CueLine(lead, tuple(others), firsts.get((place, not of_artefacts)))
         for (place, of_artefacts), (lead, *others) in groups.items()
     ]
 

@@ -22,12 +22,12 @@ def headline(result: ScanFacts) -> str:
 
 
 def blind_sentence(scores: BlindScores) -> str:
-    """Return a sentence on right answers found without the question, and one on overlap with the question."""
+    """Return a sentence on how many right answers are found without the question, and one on overlap with it."""
     return " ".join(filter(None, [_alone_sentence(scores), overlap_sentence(scores)]))
 
 
 def overlap_sentence(scores: BlindScores) -> str:
-    """Return sentences on how many right answers overlap with the question finds, or "" if there is no such rule."""
+    """Return sentences on how many right answers overlap with the question finds; empty if it finds no more."""
     rule = scores.overlap
     if rule is None:
         return ""
@@ -103,10 +103,7 @@ def cue_headline(result: ScanFacts) -> str:
 
 
 def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequence[Cue]) -> str:
-    """Return a headline for answers to questions that separates overlap with the question from other cues.
-
-    Returns "" if the headline for other rows applies.
-    """
+    """Return a sentence that separates overlap with the question; "" if the sentence of other rows is right."""
     overlap = [cue for cue in candidates if OVERLAP in cue.kinds]
     alone = [cue for cue in candidates if OVERLAP not in cue.kinds]
     tested = f"{result.properties:,} properties of single answers"

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from aflite_assets.command_line.scanning.blind_text import blind_lines, blind_record
 from aflite_assets.command_line.scanning.example_rows import carrier_rows
@@ -83,13 +82,11 @@ def cue_sections(result: ScanResult, fix: str) -> list[CueSection]:
 
     `fix`: the start of the command that fixes a cue.
     """
-    lines = cue_lines(result)
-    artefacts, candidates = (
-        tuple(line for line in lines if line.is_by_itself and line.lead.is_artefact is own) for own in (True, False)
-    )
-    followers = tuple(line for line in lines if not line.is_by_itself)
-    # candidates of answers are not rewritten
-    command = "" if result.blind is not None else candidate_advice(result, [line.lead for line in candidates], fix)
+    lines, own = cue_lines(result), {cue.number for cue in result.own_artefacts}
+    artefacts = tuple(line for line in lines if line.lead.number in own)
+    candidates = tuple(line for line in lines if line.is_by_itself and not line.lead.is_artefact)
+    followers = tuple(line for line in lines if not line.is_by_itself and line.lead.number not in own)
+    command = candidate_advice(result, [line.lead for line in candidates], fix)
     sections = [
         CueSection("Artefacts, which are no part of any task", artefacts),
         CueSection("Candidates, which may be part of the task: judge them yourself", candidates, command),
@@ -133,7 +130,7 @@ def _section(
         printed += [line, *(line for text in details if text for line in indented(escaped(text), spaces=5))]
         printed += [f"     {escaped(text)}" for text in examples.get(number, ())]
         told = (advices[cue.number] for cue in one.cues if cue.number in advices)
-        printed += [f"     {escaped(line)}" for text in islice(told, 1) for line in text.split("\n")]
+        printed += [f"     {escaped(text)}" for text in next(told, "").split("\n") if text]
     if len(section.lines) > MOST_SHOWN:
         printed.append(f"  and {len(section.lines) - MOST_SHOWN} more, in --json and --html")
     if section.command:

@@ -469,7 +469,9 @@ def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> n
 
 
 def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-    """Divide sums by counts and return float32 means per input row. The mean is NaN for a row that was never held out."""
+    """Divide sums by counts and return float32 means per input row. The mean of a row that was never held out is
+    NaN.
+    """
     means = np.full((len(held_out), *sums.shape[1:]), np.nan, dtype=np.float32)
     counted = held_out[rows] > 0
     divisors = held_out[rows[counted]]

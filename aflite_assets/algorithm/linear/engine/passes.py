@@ -197,7 +197,7 @@ class TorchPasses:
             yield block.first, torch.from_numpy(block.features).to(self._device)
 
     def _within(self, number: int, first: int, stop: int) -> tuple[int, int]:
-        """Return a bool mask of the entries of `slots` that belong to a training set and lie in the range first:stop."""
+        """Return the start and end of the entries of `slots` that belong to a training set and lie in first:stop."""
         begin = self._sets.bounds[number]
         low, high = np.searchsorted(self._sets[number], (first, stop))
         return int(begin + low), int(begin + high)

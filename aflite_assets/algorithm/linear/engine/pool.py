@@ -144,7 +144,7 @@ class PoolFeatures:
 
 
 def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardization, target: np.ndarray) -> None:
-    """Standardize some rows of a matrix, given by ascending row numbers, and write them to `target` without rotation."""
+    """Standardize the rows with the given ascending numbers and write them to `target` without rotation."""
     consecutive = int(rows[-1]) - int(rows[0]) + 1 == len(rows)
     taken = features[rows[0] : rows[-1] + 1] if consecutive else features[rows]
     # Float64 and integers may be large beside their spread: there the difference is taken in float64.
@@ -164,7 +164,7 @@ def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
 
 
 def working_memory(device: torch.device, memory_limit: int) -> int:
-    """Return the bytes available besides the pool: the memory limit on the CPU, or a quarter of the GPU's free memory."""
+    """Return the available bytes besides the pool: a quarter of a GPU's free memory or, on the CPU, `memory_limit`."""
     return torch.cuda.mem_get_info(device)[0] // 4 if device.type == "cuda" else memory_limit
 
 

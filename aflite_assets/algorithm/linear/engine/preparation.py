@@ -1,4 +1,4 @@
-"""Decisions before the first pass of a run: the device, the precision, and a sample of rows that represents the pool."""
+"""Choices before the first pass of a run: device, precision, and a sample of rows that represents the pool."""
 
 from dataclasses import dataclass, replace
 

@@ -41,7 +41,7 @@ class NeuralClassifier:
         """Return the rows in the model's input form. With a seed, the rows are prepared for training and, depending on
         the settings, augmented.
 
-        `seed` may also be a generator. The caller can then set the generator's state before each batch.
+        `augmentation_seed` may also be a generator. The caller can then set the generator's state before each batch.
         """
         rng = None if augmentation_seed is None else np.random.default_rng(augmentation_seed)
         built = BuiltModel(self.model, self.tokenizer)

@@ -1,5 +1,5 @@
-"""The representation of a classifier, which is the input of its last linear layer. This module finds that layer and
-runs forward passes.
+"""The representation of a row, which is the input of a classifier's last linear layer. This module finds the last
+linear layer and runs forward passes.
 """
 
 from collections.abc import Mapping
@@ -53,8 +53,8 @@ def final_layer(model: torch.nn.Module, n_classes: int) -> torch.nn.Linear:
 def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) -> ForwardPass:
     """Run one forward pass and return the inputs of the final linear layer and the logits.
 
-    Decoders apply the final layer to every token and use only the logits of the last token. For decoders, the input for
-    the last token is therefore returned.
+    Decoders apply the final layer to every token and use only the logits of the last token. For decoders, this function
+    therefore returns the final layer's input for the last token.
 
     Raises:
         ModelError: the logits are not the output of the final linear layer.
@@ -90,8 +90,8 @@ def _agree(output: torch.Tensor, logits: torch.Tensor) -> bool:
 
 
 def last_tokens(input_ids: torch.Tensor, *, padding: int) -> torch.Tensor:
-    """Return the position of each row's last token that is not padding. The decoders of transformers use
-    the same rule.
+    """Return the position of the last token in each row, ignoring padding. The decoders of transformers use the same
+    rule.
     """
     numbers = torch.arange(input_ids.shape[1], device=input_ids.device)
     return (numbers * (input_ids != padding)).argmax(dim=1)

@@ -1,4 +1,4 @@
-"""Image classifiers from timm, in the wrapper of transformers: checking, building and loading them. This module trains
+"""Checking, building and loading of timm's image classifiers, in the wrapper of transformers. This module trains
 nothing.
 """
 
@@ -31,8 +31,8 @@ WRAPPER_PREFIX = "timm_model."
 class TimmClassifier(TimmWrapperForImageClassification):
     """The wrapper of transformers for timm models, but with timm's own initial weights for each architecture.
 
-    The original wrapper would initialise every convolution again with standard deviation 0.02, a value meant for a new
-    output layer on pretrained weights.
+    The original wrapper would initialise every convolution again with standard deviation 0.02. That value is meant for
+    a new output layer on pretrained weights.
     """
 
     def init_weights(self) -> None:
@@ -103,7 +103,7 @@ def saved_image_model(folder: Path) -> Any:
     """Return a model that `save_pretrained` wrote.
 
     Raises:
-        ModelError: the folder does not hold such a model.
+        ModelError: the folder does not contain a saved image classifier.
     """
     with quiet_libraries():
         try:

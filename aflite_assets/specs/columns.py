@@ -1,4 +1,4 @@
-"""The field `columns` of a dataset's YAML file: the meaning of the source's columns."""
+"""Model of the field `columns` in a dataset's YAML file, which assigns meanings to the source's columns."""
 
 from typing import Annotated, Self
 
@@ -12,7 +12,7 @@ _MOST_NAMES, _NAME_LENGTH = 30, 80
 
 
 class ColumnsSpec(StrictSpec):
-    """Names of the source's columns; image folders and feature files need none."""
+    """Names of the source's columns. Image folders and feature files need no names."""
 
     label: str = "label"
     text: str | None = None
@@ -53,7 +53,9 @@ class ColumnsSpec(StrictSpec):
         return self
 
     def _check_label_copies(self) -> None:
-        """Refuse names in `allow_label_copies` that are not inputs, because they would silently have no effect."""
+        """Raise an error if `allow_label_copies` contains a name that is not an input, because that name would silently
+        have no effect.
+        """
         inputs = (*as_tuple(self.text or ()), *as_tuple(self.text_pair or ()))
         if isinstance(self.features, tuple):
             inputs = self.features
@@ -76,7 +78,9 @@ class ColumnsSpec(StrictSpec):
                 )
 
     def _check_inputs_differ(self) -> None:
-        """Refuse the label column as an input, because the label would predict itself, and refuse repeated columns."""
+        """Raise an error if the label column is also an input, because the label would predict itself. Raise an error
+        for repeated columns too.
+        """
         inputs = [
             (field, column)
             for field in ("text", "text_pair", "image", "features")
@@ -98,16 +102,17 @@ class ColumnsSpec(StrictSpec):
 
 
 def subset_name(source: SourceSpec) -> str | None:
-    """Return the name of the attribute that holds each question's subset, or None if the source has no subsets."""
+    """Return the name of the attribute with the subset of each question, or None if the source has no subsets."""
     if isinstance(source, PreferenceSource):
         return "subset"
     return source.subset if isinstance(source, MultipleChoiceSource) else None
 
 
 def text_names(source: SourceSpec, columns: ColumnsSpec) -> dict[str, str]:
-    """Return how the source calls the raw table's columns `text` and `text_pair`; names that it lacks are left out.
+    """Map the raw table's columns `text` and `text_pair` to their names in the source. Columns without a name in the
+    source are left out.
 
-    If a multiple choice source has several columns of answers, their name is "answer".
+    If a multiple-choice source has several columns of answers, their common name is "answer".
     """
     if isinstance(source, MultipleChoiceSource):
         answers = as_tuple(source.answers or "answer")

@@ -1,5 +1,5 @@
-"""`DatasetSpec`, the model of a dataset's YAML file. The models of its fields are in the other modules; `yaml` reads
-the file.
+"""Model of a dataset's YAML file. Other modules define the models of its fields, and the package `yaml` reads the
+file.
 """
 
 import re
@@ -62,9 +62,10 @@ PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class AnnotationsSpec(TableFormat):
-    """Individual annotators' labels from separate files, matched to the dataset's rows by the values of given columns.
+    """Labels of individual annotators from separate files, matched to the dataset's rows by the values in given
+    columns.
 
-    If several rows of the files match one row of the dataset, each is one annotator's label. Rows of the files without
+    If several rows of the files match one row of the dataset, each of them is the label of one annotator. Rows without
     a match are ignored.
     """
 
@@ -141,7 +142,7 @@ class ChallengeSpec(ChosenQuestions):
 
 
 class DatasetSpec(StrictSpec):
-    """One dataset: its source, its filter settings, and the models that evaluate it."""
+    """Settings of one dataset: the source, the filter, and the models that evaluate the dataset."""
 
     name: Name
     title: str = Field("", max_length=200)
@@ -331,7 +332,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def filterings(self) -> dict[str, str]:
-        """Map the name of every filtered set to its representation; the sets of `filter.compare` come last."""
+        """Map the name of every filtered set to its representation. The sets from `filter.compare` come last."""
         own = {name: name for name in self.representations}
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 
@@ -419,7 +420,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Names of the rows' attributes: those in `columns.attributes`, or by default the source's own attributes."""
+        """Names of the rows' attributes: `columns.attributes` or, by default, the attributes of the source."""
         implied: tuple[str, ...] = getattr(self.source, "attributes", ())
         return self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
 

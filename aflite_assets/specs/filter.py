@@ -1,4 +1,4 @@
-"""The model of `filter` in a dataset's YAML file: AFLite's settings, and the treatment of rows other than train
+"""Model of the field `filter` in a dataset's YAML file: AFLite's settings, and the treatment of validation and test
 rows.
 """
 
@@ -42,7 +42,9 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
-    """Return the name of the filtered set that another ranking than the filter's own gives for a representation."""
+    """Return the name of a filtered set for comparison, made from a representation with a different ranking than the
+    main filtered set.
+    """
     return f"{representation}_by_{rank}"
 
 
@@ -51,12 +53,14 @@ _OVER_GUESSING, _ROUNDING = 0.6, 1e-9
 
 
 def advised_threshold(guessed: float) -> float:
-    """Return the recommended threshold for data whose largest class makes up this share of the rows."""
+    """Return the recommended threshold, given the share of rows in the largest class."""
     return min(math.ceil(100 * (guessed + _OVER_GUESSING * (1 - guessed)) - _ROUNDING) / 100, 1.0)
 
 
 class FilterChanges(StrictSpec):
-    """Settings of the filter for a single representation; fields that are not given have the values set for all."""
+    """Settings of the filter for a single representation. Missing fields have the values that are set for all
+    representations.
+    """
 
     target_size: Count | None = None
     train_size: Count | None = None
@@ -75,8 +79,8 @@ class FilterChanges(StrictSpec):
 
 
 class FilterSpec(StrictSpec):
-    """AFLite's settings. `target_size` refers to train rows; other shares refer to the pool, the set of rows that are
-    filtered.
+    """Settings of AFLite. A share in `target_size` refers to the train rows. Other shares refer to the pool, which is
+    the set of rows that are filtered.
     """
 
     target_size: Count = Field(0.5, description="train rows to keep at least; a share is of those in the pool")
@@ -163,23 +167,23 @@ class FilterSpec(StrictSpec):
 
     @property
     def quarantined_splits(self) -> frozenset[str]:
-        """Splits from which rows with suspected label errors are removed before filtering."""
+        """Names of splits from which rows with suspected label errors are removed before filtering."""
         decision = self.suspected_label_errors
         decisions = decision if isinstance(decision, dict) else {"train": decision}
         return frozenset(split for split, one in decisions.items() if one == "quarantine")
 
     @property
     def asks_whether_learnt(self) -> bool:
-        """Whether the filter removes nothing if the classifiers of its first pass learnt nothing."""
+        """True if the filter must remove no rows when the classifiers learned nothing in the first pass."""
         return self.stop_at_chance is not False
 
     @property
     def keeps_copies_together(self) -> bool:
-        """Whether exact copies of a row are removed together."""
+        """True if exact copies of a row are removed together."""
         return self.copies == "together"
 
     def of_representation(self, name: str) -> Self:
-        """Return the filter's settings for one representation, including its own changes."""
+        """Return the filter's settings for one representation, including the changes for this representation."""
         changes = self.representations.get(name)
         own = {} if changes is None else changes.model_dump(exclude_none=True)
         return self.model_copy(update={**own, "representations": {}})
@@ -187,7 +191,7 @@ class FilterSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, values: object) -> object:
-        """Add the settings of a preset; settings that the file gives explicitly take precedence."""
+        """Add the settings of a preset. Explicit settings in the file take precedence."""
         if not isinstance(values, dict) or values.get("preset") != "paper":
             return values
         by_words = _PAPER_BY_WORDS if values.get("rank") == "vocabulary" else {}
@@ -263,7 +267,7 @@ class FilterSpec(StrictSpec):
             )
 
     def ranked_by(self, rank: Ranking) -> Self:
-        """Return a copy of the filter with `rank` as its only ranking."""
+        """Return a copy of the filter settings with `rank` as the only ranking."""
         return self.model_copy(update={"rank": rank, "compare": ()})
 
     @model_validator(mode="after")
@@ -276,7 +280,7 @@ class FilterSpec(StrictSpec):
         return self
 
     def evaluation_rows_of(self, split: str) -> EvaluationRows:
-        """Return the value of `evaluation_rows` for one split other than train."""
+        """Return the value of `evaluation_rows` for a split other than `train`."""
         return (
             self.evaluation_rows.get(split, "pooled")
             if isinstance(self.evaluation_rows, dict)

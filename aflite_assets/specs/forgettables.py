@@ -1,6 +1,7 @@
-"""Settings of forgettable rows and minority statistics (Yaghoobzadeh et al. 2021) in a dataset's YAML file.
+"""Settings in a dataset's YAML file for forgettable rows and minority statistics (Yaghoobzadeh et al. 2021).
 
-`recipes` describes training on forgettable rows; `models.training.forgetting` counts the events of forgetting.
+The module `recipes` describes training on forgettable rows. The module `models.training.forgetting` counts forgetting
+events.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,9 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ForgettablesSpec(StrictSpec):
-    """A weak model whose forgettable rows are used: rows that it forgets or never learns during training."""
+    """A weak model that determines the forgettable rows, which are the rows that it forgets or never learns during
+    training.
+    """
 
     model: Annotated[NeuralModelSpec, Field(discriminator="kind")] | None = Field(
         None, description="a weak model, trained on full for this alone"
@@ -59,7 +62,7 @@ class ForgettablesSpec(StrictSpec):
         return self
 
     def training_seeds(self, *, seed: int, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the seeds with which the weak model is trained; `seed` is the dataset's seed, and `seeds` are the
+        """Return the seeds with which the weak model is trained. `seed` is the dataset's seed, and `seeds` are the
         evaluators' seeds.
         """
         if self.seeds is not None:
@@ -77,7 +80,9 @@ class ForgettablesSpec(StrictSpec):
 
 
 class MinoritiesSpec(StrictSpec):
-    """The classes that are associated with word overlap and with negation, and the words of negation."""
+    """The class that is associated with word overlap, the class that is associated with negation, and the negation
+    words.
+    """
 
     positive: str = Field(description="the class that goes with overlapping texts, such as entailment")
     negative: str = Field(description="the class that goes with words of negation, such as contradiction")
@@ -93,7 +98,7 @@ class MinoritiesSpec(StrictSpec):
 def check_forgettables(
     forgettables: Mapping[str, ForgettablesSpec], evaluators: Mapping[str, EvaluatorSpec], *, seeds: tuple[int, ...]
 ) -> None:
-    """Refuse evaluators that cannot serve as weak models.
+    """Raise an error if an evaluator cannot be used as a weak model.
 
     Raises:
         ValueError: an evaluator is unknown, has no epochs, uses early stopping, or is not trained with a requested

@@ -1,5 +1,5 @@
-"""The field `refresh` of a dataset's YAML file: whether and when a refresh processes changes. Keys of results do not
-depend on this field.
+"""Model of the field `refresh` in a dataset's YAML file, which sets whether and when a refresh processes changes. Keys
+of results do not depend on this field.
 """
 
 import re
@@ -17,7 +17,7 @@ _RANDOM = re.compile(r"\b[rR]\b")
 
 
 class RefreshSpec(StrictSpec):
-    """Settings that determine when a refresh processes changes."""
+    """Settings that determine when a refresh processes changes of the data."""
 
     start: bool = Field(
         False, description="whether a refresh also makes what was never made; default: a person makes it the first time"
@@ -42,7 +42,7 @@ class RefreshSpec(StrictSpec):
         return self
 
     def last_time(self, now: datetime) -> datetime | None:
-        """Return the last time at or before `now` that matches `cron`, in UTC; return None if `cron` is not set."""
+        """Return the last time at or before `now` that matches `cron`, in UTC. Return None if `cron` is not set."""
         if self.cron is None:
             return None
         from croniter import croniter
@@ -54,7 +54,7 @@ class RefreshSpec(StrictSpec):
         return previous.astimezone(UTC)
 
     def next_time(self, now: datetime) -> datetime | None:
-        """Return the first time after `now` that matches `cron`, in UTC; return None if `cron` is not set."""
+        """Return the first time after `now` that matches `cron`, in UTC. Return None if `cron` is not set."""
         if self.cron is None:
             return None
         from croniter import croniter

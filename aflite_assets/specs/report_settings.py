@@ -1,4 +1,4 @@
-"""The field `report` of a dataset's YAML file: settings that only the report uses."""
+"""Model of the field `report` in a dataset's YAML file: settings that only the report uses."""
 
 from typing import Annotated, Literal
 
@@ -8,8 +8,8 @@ from aflite_assets.specs.models.settings import Name, StrictSpec
 
 
 class PrimarySpec(StrictSpec):
-    """The comparison of `filtered` with its control that the report states first; the choice does not affect any
-    result.
+    """The primary comparison of `filtered` with its control, which the report shows first. The choice does not affect
+    any result.
     """
 
     evaluator: Name
@@ -19,7 +19,7 @@ class PrimarySpec(StrictSpec):
 
 
 class ReportSpec(StrictSpec):
-    """Settings that only the report uses."""
+    """Settings of the report. No other result depends on them."""
 
     scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
         None, description="two feature columns to plot"

@@ -1,6 +1,8 @@
-"""Settings of two selections: the sample to filter instead of all train rows, and the questions kept in a test set.
+"""Settings of two selections: the sample that is filtered instead of all train rows, and the questions that are kept in
+a test set.
 
-The sample is drawn as in Algorithm 1 of Mishra and Sachdeva 2020 (SustaiNLP). `analysis.inputs` selects the questions.
+The sample is drawn as in Algorithm 1 of Mishra and Sachdeva 2020 (SustaiNLP). The package `analysis.inputs` selects the
+questions.
 """
 
 from typing import Annotated, Literal, Self
@@ -19,7 +21,7 @@ AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refus
 
 
 class ChosenQuestions(StrictSpec):
-    """Rules for the questions or pairs kept in a test set, based on surface measures of their answers."""
+    """Rules that select the questions or pairs of a test set by surface measures of their answers."""
 
     balanced_by: tuple[AnswerMeasure, ...] = Field(
         (),
@@ -42,7 +44,7 @@ class ChosenQuestions(StrictSpec):
         return self
 
     def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:
-        """Refuse a selection of questions from a split of the dataset that the filter also selects from.
+        """Raise an error if questions are selected from a split that the filter also selects from.
 
         Raises:
             ValueError: the filter also selects from this split.
@@ -76,7 +78,7 @@ class SampleSpec(StrictSpec):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of rows of all samples that may be tried, in ascending order."""
+        """Sizes of all samples that may be tried, in rows, in ascending order."""
         return tuple(range(self.start, self.most + 1, self.step))
 
     @model_validator(mode="after")
@@ -105,7 +107,7 @@ class SampleSpec(StrictSpec):
 
 
 def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
-    """Refuse sizes in `filter` that are too large even for the largest sample.
+    """Raise an error if a size in `filter` is too large even for the largest sample.
 
     Raises:
         ValueError: a number of rows is larger than the largest sample, or larger than the target size allows.

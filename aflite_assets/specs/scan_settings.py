@@ -1,5 +1,5 @@
-"""The field `scan` of a dataset's YAML file: whether a run continues if the scan finds an artefact. Keys of results do
-not depend on this field.
+"""Model of the field `scan` in a dataset's YAML file, which sets whether a run continues after the scan finds an
+artefact. Keys of results do not depend on this field.
 """
 
 from typing import Literal
@@ -10,7 +10,7 @@ from aflite_assets.specs.models.settings import StrictSpec
 
 
 class ScanSpec(StrictSpec):
-    """Behaviour of a run after the scan for cues."""
+    """Settings for the behaviour of a run after the scan for cues."""
 
     stop: Literal["never", "artefact"] = Field(
         "never",

@@ -1,4 +1,6 @@
-"""The field `source` of a dataset's YAML file: files, datasets of the hub, or generated data. `data` reads them."""
+"""Model of the field `source` in a dataset's YAML file: files, datasets on the Hugging Face hub, or generated data. The
+package `data` reads the sources.
+"""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -18,7 +20,7 @@ Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class TableFormat(StrictSpec):
-    """The format of files of rows and columns."""
+    """Format of files with rows and columns."""
 
     format: Literal["parquet", "csv", "tsv", "jsonl"]
     delimiter: str | None = Field(
@@ -74,7 +76,7 @@ class TableFormat(StrictSpec):
 
 
 class TableSource(TableFormat):
-    """Files of rows and columns, one or more per split; paths are relative to the YAML file."""
+    """Files with rows and columns, one or more per split. Paths are relative to the YAML file."""
 
     splits: dict[SplitName, Files] = Field(min_length=1)
 
@@ -84,9 +86,9 @@ class TableSource(TableFormat):
 
 
 class HubSource(StrictSpec):
-    """A dataset of the Hugging Face hub; code in it is never run.
+    """A dataset on the Hugging Face hub. Code in the dataset is never run.
 
-    Each entry of `splits` names one or more of the hub's own splits, or files of the repository (any name or pattern
+    Each entry of `splits` is one or more splits of the hub dataset, or files in the repository (any name or pattern
     with a dot). Keys of results contain the commit of the revision.
     """
 
@@ -126,7 +128,7 @@ class HubSource(StrictSpec):
         return self
 
     def files(self) -> list[Path]:
-        """Return no files, because the rows come from the hub's cache."""
+        """Return an empty list, because the rows come from the hub's cache."""
         return []
 
 
@@ -135,12 +137,12 @@ RowsSource = Annotated[TableSource | HubSource, Field(discriminator="format")]
 
 
 class MultipleChoiceSource(StrictSpec):
-    """Multiple choice questions; each row of the dataset is a question with one of its answers, right or wrong.
+    """Multiple-choice questions. Each row of the dataset is a question with one of its answers, right or wrong.
 
-    If `answers` names several columns or one column of lists, each table row is a question; empty answers are ignored.
-    If `answers` names one column of texts, each table row is an answer, and rows with the same `id` form a question.
-    Instead of `answers` and `right`, the settings `correct` and `incorrect` may name columns with the right and the
-    wrong answers, as texts or lists. If a column contains mappings, a dot separates the column and the field, as in
+    If `answers` is several columns or one column of lists, each table row is a question, and empty answers are ignored.
+    If `answers` is one column of texts, each table row is an answer, and rows with the same `id` form a question.
+    Alternatively, `correct` and `incorrect` are columns with the right and the wrong answers, as texts or lists. They
+    replace `answers` and `right`. If a column contains mappings, a dot separates the column and the field, as in
     `choices.text`.
     """
 
@@ -198,12 +200,12 @@ class MultipleChoiceSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none."""
+        """Columns that are kept as attributes by default."""
         return () if self.subset is None else (self.subset,)
 
     @property
     def splits(self) -> dict[str, Files]:
-        """The splits of the source."""
+        """Splits of the source."""
         return self.table.splits
 
     def files(self) -> list[Path]:
@@ -222,9 +224,9 @@ PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
 
 
 class PreferenceSource(StrictSpec):
-    """Preference data; each row of the dataset is a prompt with one of its answers, right (preferred) or wrong.
+    """Preference data. Each row of the dataset is a prompt with one of its answers, right (preferred) or wrong.
 
-    Columns and layouts that are not given are derived from the names and values of the table's columns.
+    Missing columns and layouts are derived from the names and values of the table's columns.
     """
 
     format: Literal["preference"]
@@ -256,12 +258,12 @@ class PreferenceSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none, as far as the source has them."""
+        """Columns that are kept as attributes by default, if the source has them."""
         return PREFERENCE_ATTRIBUTES
 
     @property
     def splits(self) -> dict[str, Files]:
-        """The splits of the source."""
+        """Splits of the source."""
         return self.table.splits
 
     def files(self) -> list[Path]:
@@ -276,17 +278,17 @@ CHOICE_FORMATS = ("multiple_choice", "preference")
 
 
 def hub_of(source: BaseModel) -> HubSource | None:
-    """Return the hub dataset that is the source or the source's `table`; return None if there is none."""
+    """Return the hub dataset of a source: the source itself or its `table`. Return None if neither is a hub dataset."""
     table = source.table if isinstance(source, ChoiceSource) else source
     return table if isinstance(table, HubSource) else None
 
 
 class LabelledFolder(StrictSpec):
-    """A folder of images without subfolders, and the file with the images' labels.
+    """A folder of images without subfolders, with a file of labels.
 
-    The label file has one line per image: the image's name (with or without suffix), then its label, separated by a
-    comma, a tab or spaces. Bounding boxes after the label (as in ImageNet's lists) are ignored, and so is a header
-    line. Alternatively, each line contains only a label, and the lines are in the order of the images' names.
+    Each line of the label file has the name of an image (with or without suffix) and its label, separated by a comma, a
+    tab or spaces. A header line is ignored, and so are bounding boxes after the label (as in ImageNet's lists).
+    Alternatively, each line contains only a label, and the lines are in the order of the images' names.
     """
 
     folder: str = Field(min_length=1)
@@ -298,13 +300,15 @@ class LabelledFolder(StrictSpec):
 
 
 class ImageFolderSource(StrictSpec):
-    """One folder per split, with either a subfolder of images per class, or all images and a label file."""
+    """Image folders, one per split. A folder has either one subfolder of images per class, or all images and a label
+    file.
+    """
 
     format: Literal["image_folder"]
     splits: dict[SplitName, str | LabelledFolder] = Field(min_length=1)
 
     def files(self) -> list[Path]:
-        """Return the label files; `image_folders.image_paths` finds the images."""
+        """Return the label files. The function `image_folders.image_paths` finds the images."""
         return [Path(place.labels) for place in self.splits.values() if isinstance(place, LabelledFolder)]
 
     def folders(self) -> list[Path]:
@@ -313,7 +317,7 @@ class ImageFolderSource(StrictSpec):
 
 
 class FeatureFiles(StrictSpec):
-    """The `.npy` files of one split: features have the shape (rows, width); labels and groups have one number per
+    """The `.npy` files of one split. Features have the shape (rows, width). Labels and groups have one number per
     row.
     """
 
@@ -323,7 +327,7 @@ class FeatureFiles(StrictSpec):
 
 
 class FeatureSource(StrictSpec):
-    """Feature vectors that another program computed."""
+    """Feature vectors from another program."""
 
     format: Literal["features"]
     splits: dict[SplitName, FeatureFiles] = Field(min_length=1)
@@ -344,12 +348,12 @@ class FeatureSource(StrictSpec):
 
 
 class CirclesSource(StrictSpec):
-    """Two concentric circles with planted artifacts, drawn from a seed (ICML 2020, section 3).
+    """Points on two concentric circles with planted artifacts, generated from a seed (ICML 2020, section 3).
 
-    The class of a row is its circle. Every row has two coordinates and `bias_width` bias features. The bias features
-    have the mean `+bias_mean` or `-bias_mean`, depending on the label, in biased rows, and the mean zero in all other
-    rows. In the splits `flipped_splits`, the labels of a share of the biased rows are flipped before the bias features
-    are drawn.
+    The class of a row is its circle. Every row has two coordinates and `bias_width` bias features. In biased rows, the
+    bias features have the mean `+bias_mean` or `-bias_mean`, depending on the label. In all other rows, their mean is
+    zero. In the splits in `flipped_splits`, the labels of a share of the biased rows are flipped before the bias
+    features are drawn.
     """
 
     format: Literal["circles"]
@@ -371,17 +375,17 @@ class CirclesSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none."""
+        """Columns that are kept as attributes by default."""
         return ("biased", "flipped")
 
     def files(self) -> list[Path]:
-        """Return no files, because the rows are drawn."""
+        """Return an empty list, because the rows are generated."""
         return []
 
 
 class DegradedSpec(StrictSpec):
-    """Settings for degrading images of digits: each digit is moved and blurred, then it is partly covered, then noise
-    is added.
+    """Settings for degrading images of digits. Each digit is moved, blurred and partly covered, and then noise is
+    added.
     """
 
     shift: int = Field(0, ge=0, le=56, description="most pixels that the digit is moved up, and likewise to the left")
@@ -395,8 +399,8 @@ class DegradedSpec(StrictSpec):
 
 
 class MarksSpec(StrictSpec):
-    """Settings of a planted artifact: bright pixels in the upper left corner that encode a class, usually the image's
-    own class.
+    """Settings of a planted artifact: bright pixels in the upper left corner that encode a class, usually the class of
+    the image.
     """
 
     share: float = Field(ge=0, le=1, description="share of each class's images of each split that carry a mark")
@@ -404,11 +408,11 @@ class MarksSpec(StrictSpec):
 
 
 class DigitsSource(StrictSpec):
-    """scikit-learn's 1,797 images of handwritten digits (8 x 8 pixels), split into train and test by a seeded
-    stratified draw.
+    """The 1,797 images of handwritten digits from scikit-learn (8 x 8 pixels), split at random into train and test,
+    stratified by class.
 
-    The images can be degraded, and they can carry a mark. Splits, degradation and marks are drawn independently, so
-    changing the marks changes neither the splits nor the other pixels.
+    The images can be degraded and can have a planted mark. Splits, degradation and marks are drawn independently. A
+    change of the marks therefore does not change the splits and the other pixels.
     """
 
     format: Literal["digits"]
@@ -436,26 +440,26 @@ class DigitsSource(StrictSpec):
 
     @property
     def splits(self) -> dict[str, None]:
-        """The splits of the source."""
+        """Splits of the source."""
         return {"train": None, "test": None}
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none."""
+        """Columns that are kept as attributes by default."""
         return () if self.marks is None else ("mark", "mark_names")
 
     def files(self) -> list[Path]:
-        """Return no files, because the images come with scikit-learn."""
+        """Return an empty list, because the images are part of scikit-learn."""
         return []
 
 
 class TemplateNliSource(StrictSpec):
     """Sentence pairs generated by a small grammar, with planted artifacts in a given share of the rows.
 
-    The words of a pair determine its label. A planted row carries one of three cues that are known from NLI datasets
-    (Gururangan et al., NAACL 2018; McCoy et al., ACL 2019). The cues are a negation word in contradictions, a word in
-    the hypothesis that is associated with the label, and, in entailments, a hypothesis that consists of the premise's
-    words.
+    The words of a pair determine its label. A planted row has one of three cues that are known from NLI datasets
+    (Gururangan et al., NAACL 2018; McCoy et al., ACL 2019). The first cue is a negation word in contradictions. The
+    second cue is a word in the hypothesis that is associated with the label. The third cue, in entailments, is a
+    hypothesis that consists of the premise's words.
     """
 
     format: Literal["template_nli"]
@@ -468,11 +472,11 @@ class TemplateNliSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none."""
+        """Columns that are kept as attributes by default."""
         return ("cue",)
 
     def files(self) -> list[Path]:
-        """Return no files, because the rows are drawn."""
+        """Return an empty list, because the rows are generated."""
         return []
 
 

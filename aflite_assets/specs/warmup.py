@@ -1,6 +1,4 @@
-"""The model of `warmup` in a dataset's YAML file: the rows on which encoders are trained, and how these rows are
-drawn.
-"""
+"""Model of the field `warmup` in a dataset's YAML file, which sets how the train rows of the encoders are drawn."""
 
 from typing import Literal, Self
 
@@ -11,7 +9,7 @@ from aflite_assets.specs.models.settings import StrictSpec
 
 
 class WarmupSpec(StrictSpec):
-    """Settings of the warm-up rows: train rows that are used for training the encoders and for nothing else."""
+    """Settings of the warm-up rows, which are train rows that are used only for training the encoders."""
 
     size: Count | Literal["auto"] = Field(
         0.1, description="auto: chosen by the encoders' learning curves on samples of growing size"

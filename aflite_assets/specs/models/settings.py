@@ -1,4 +1,4 @@
-"""Settings of the project's own kinds of encoders and evaluators, and the base classes of every kind."""
+"""Settings of all kinds of encoders and evaluators in this project, and the base classes of all kinds."""
 
 from typing import Annotated, Literal, Self
 
@@ -27,13 +27,15 @@ With that value they are left out of keys, so that results that were made before
 
 
 class StrictSpec(BaseModel):
-    """Base class of all spec models, which refuse unknown keys and are immutable."""
+    """Base class of all spec models. Spec models are immutable and raise an error for unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
     @model_serializer(mode="wrap")
     def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Leave out settings that were added later and have their default values, so that older keys stay valid."""
+        """Leave out settings that were added later if they have their default values. Older cache keys then stay
+        valid.
+        """
         values = serialize(self)
         for (model, field), neutral in LATER_SETTINGS.items():
             if any(base.__name__ == model for base in type(self).__mro__) and getattr(self, field) == neutral:
@@ -55,7 +57,7 @@ FeatureColumns = Annotated[
 
 
 class EarlyStoppingSpec(StrictSpec):
-    """Settings of early stopping; the weights of the best epoch are kept."""
+    """Settings of early stopping. The weights of the best epoch are kept."""
 
     patience: int = Field(1, ge=1, description="epochs in a row without a higher accuracy on the held-back rows")
     split: SplitName | None = Field(
@@ -111,7 +113,7 @@ class TrainingSpec(StrictSpec):
         return self
 
     def for_rows(self, n_rows: int) -> Self:
-        """Return the settings with all fields filled in that depend on the number of train rows."""
+        """Return the settings after filling in the fields that depend on the number of train rows."""
         return self
 
     @model_validator(mode="after")
@@ -191,7 +193,7 @@ LARGE_BATCH_ROWS = 50_000
 
 
 class WordsSpec(TrainingSpec):
-    """Settings of the weak models that read words (Yaghoobzadeh et al. 2021)."""
+    """Settings that the weak models that read words have in common (Yaghoobzadeh et al. 2021)."""
 
     vectors: str | None = Field(
         None, min_length=1, description="file of word vectors, a word and its numbers per line (GloVe's text format)"
@@ -207,14 +209,14 @@ class WordsSpec(TrainingSpec):
     warmup_share: float = Field(0.0, ge=0, lt=1, description="share of the steps spent raising the rate")
 
     def for_rows(self, n_rows: int) -> Self:
-        """Fill in the batch size for this number of train rows if the file does not set it."""
+        """Fill in the batch size for this number of train rows if the file sets no batch size."""
         if self.batch_size:
             return self
         return self.model_copy(update={"batch_size": 256 if n_rows >= LARGE_BATCH_ROWS else 32})
 
 
 class SiameseSpec(WordsSpec):
-    """Settings that both siamese models share; they encode each text separately."""
+    """Settings that both siamese models share. A siamese model encodes each text separately."""
 
     train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
     vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
@@ -236,7 +238,7 @@ class WordOverlapSpec(WordsSpec):
 
 
 class SiameseBagSpec(SiameseSpec):
-    """A siamese bag of words: a text is represented by the mean or maximum of its words' projected vectors."""
+    """A siamese bag of words, which represents a text by the mean or maximum of its projected word vectors."""
 
     kind: Literal["siamese_bag"]
     pooling: Literal["mean", "max"] = Field("mean", description="over the words of a text")
@@ -247,7 +249,7 @@ class SiameseBagSpec(SiameseSpec):
 
 
 class SiameseLstmSpec(SiameseSpec):
-    """A siamese LSTM: a text is represented by the top layer's outputs, max-pooled over its words."""
+    """A siamese LSTM, which represents a text by the top layer's outputs, max-pooled over the words."""
 
     kind: Literal["siamese_lstm"]
     width: int = Field(200, ge=8, le=4096, description="hidden units of each direction")
@@ -330,13 +332,13 @@ class UntrainedSpec(StrictSpec):
 
 
 class IdentityEncoderSpec(UntrainedSpec):
-    """A representation that consists of the dataset's own feature columns, unchanged."""
+    """A representation that consists of the dataset's feature columns, unchanged."""
 
     kind: Literal["identity"]
 
 
 class SurfaceEncoderSpec(UntrainedSpec):
-    """A representation that consists of surface properties of each row, such as lengths, punctuation and blanks."""
+    """A representation that consists of surface properties of each row, such as length, punctuation and spaces."""
 
     kind: Literal["surface"]
     inputs: TextInputs | None = Field(
@@ -345,7 +347,7 @@ class SurfaceEncoderSpec(UntrainedSpec):
 
 
 class ClassicalSpec(StrictSpec):
-    """Base class of models that have no epochs and are the same for every seed."""
+    """Base class of models without epochs. Their results are the same for every seed."""
 
 
 class LinearModelSpec(ClassicalSpec):
@@ -358,7 +360,7 @@ class LinearModelSpec(ClassicalSpec):
 
 
 class RbfSvmSpec(ClassicalSpec):
-    """Support vector machine with a radial basis function kernel on the same inputs as the linear model."""
+    """Support vector machine with a radial basis function kernel. It has the same inputs as the linear model."""
 
     kind: Literal["rbf_svm"]
     inverse_regularization: float = Field(1.0, gt=0)
@@ -379,7 +381,7 @@ class MaxPpmiSpec(ClassicalSpec):
 
 
 class FineTuneStage(StrictSpec):
-    """One further stage of training; fields that are not given have the values of the evaluator in `start`."""
+    """One further stage of training. Missing fields have the values of the evaluator in `start`."""
 
     rows: Name | None = Field(None, description="a challenge set with fine_tune, whose rows of that split these are")
     forgettables: Name | None = Field(
@@ -430,7 +432,7 @@ class FineTuneStage(StrictSpec):
 
 
 class FineTunedSpec(StrictSpec):
-    """An evaluator that is first trained like another evaluator and then on further sets of rows, one after the other.
+    """An evaluator that is first trained like another evaluator, and then on further sets of rows in turn.
 
     The rows may come from challenge sets (ICML 2020, Table 2). The rows may also be forgettable rows (Yaghoobzadeh et
     al. 2021, section 3).

@@ -1,8 +1,9 @@
-"""Safe reading of one YAML file as plain values, with variables filled in. `registry` finds and validates the files.
+"""Safe reading of one YAML file as plain values, with variables filled in. The module `registry` finds and validates
+the files.
 
-In addition to what a safe loader refuses, the following are refused: tags, duplicate keys, keys that are not text,
-several documents, and files that become very large when aliases are expanded. Dates, numbers with leading zeros and
-numbers with colons are kept as text.
+The reader is stricter than PyYAML's safe loader. It also rejects tags, duplicate keys, keys that are not text, several
+documents, and files that become very large when aliases are expanded. Dates, numbers with leading zeros and numbers
+with colons are kept as text.
 """
 
 import re
@@ -66,15 +67,15 @@ _DOLLAR = re.compile(rf"\$\$|\$\{{(?P<name>{_NAME})(?::-(?P<default>(?:[^}}$]|\$
 
 
 def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
-    """Return the content of a YAML file: mappings with text for keys, lists, text, numbers, booleans, None, and
-    secrets.
+    """Return the content of a YAML file: mappings with text keys, lists, text, numbers, booleans, None, and secrets.
 
-    Aliases and merges (`<<`) give separate copies of values. `environment` provides the variables (see `fill_in`).
-    After variables are filled in, an unquoted value is read as YAML, so it may become a number, but never several
-    values.
+    Aliases and merges (`<<`) create separate copies of values. `environment` provides the variables (see `fill_in`).
+    After variables are filled in, an unquoted value is parsed as a YAML scalar. The value may become a number, but
+    never a list or a mapping.
 
     Raises:
-        SpecError: the file cannot be read or is refused; the message names the file and, if possible, the line.
+        SpecError: the file is unreadable or not allowed. The message contains the path and, if possible, the line
+            number.
     """
     text = _text(path)
     root = _composed(path, text)
@@ -103,8 +104,8 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes:
-    """Return the beginning of the file: one byte more than the allowed size. A pipe is refused, because reading from a
-    pipe might never end.
+    """Read at most one byte more than the allowed size. A pipe raises an error, because reading from a pipe might never
+    end.
     """
     try:
         if stat.S_ISREG(path.stat().st_mode):
@@ -143,7 +144,7 @@ def _root(composer: yaml.composer.Composer) -> yaml.Node | None:
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
-    """Return PyYAML's error message, its line number and a remedy; the text of the line is left out, because it may
+    """Return PyYAML's error message with the line number and a remedy. The text of the line is left out, because it may
     contain a secret.
     """
     problem = truncate(" ".join(filter(None, (error.context, error.problem))), _LONGEST)
@@ -154,7 +155,7 @@ def _syntax(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Guarded:
-    """A loader that refuses tags, and nesting that would exhaust the stack, while it builds nodes."""
+    """A loader that raises an error for tags, and for nesting that would exhaust the stack, while it builds nodes."""
 
     _depth = 0
     _count = 0
@@ -180,7 +181,7 @@ class _Guarded:
 
 
 class _Composer(_Guarded, yaml.SafeLoader):
-    """PyYAML's safe loader, used only up to the nodes."""
+    """PyYAML's safe loader, used only to build nodes."""
 
 
 @cache
@@ -198,7 +199,7 @@ def _quick_composer() -> Callable[[str], yaml.composer.Composer]:
 
 
 class _Reader:
-    """A converter of YAML nodes to plain values; error messages name the location of a value."""
+    """A converter of YAML nodes to plain values. Error messages contain the location of a value."""
 
     def __init__(self, path: Path, environment: Mapping[str, str]) -> None:
         self._path = path
@@ -208,7 +209,7 @@ class _Reader:
         self._characters_left = _MOST_CHARACTERS
 
     def measure(self, node: yaml.Node) -> tuple[int, int]:
-        """Return the number of values in a node with aliases expanded, and the depth of their nesting."""
+        """Return the number of values in a node after expanding aliases, and the depth of nesting."""
         if id(node) in self._open:
             self._refuse(node, (), "a value contains itself; remove the alias")
         if id(node) not in self._sizes:
@@ -224,7 +225,7 @@ class _Reader:
         return self._sizes[id(node)]
 
     def value(self, node: yaml.Node, place: tuple[str, ...]) -> object:
-        """Return the plain value of a node; `place` contains the keys that lead to the node."""
+        """Return the plain value of a node. `place` contains the keys that lead to the node."""
         match node:
             case yaml.MappingNode():
                 return self._mapping(node, place)
@@ -248,7 +249,9 @@ class _Reader:
         return {**(merged or {}), **own}
 
     def _merged(self, node: yaml.Node, place: tuple[str, ...]) -> dict[str, object]:
-        """Return the keys and values that a merge (`<<`) adds; among several mappings, the first has precedence."""
+        """Return the keys and values that a merge (`<<`) adds. If there are several mappings, the first mapping takes
+        precedence.
+        """
         mappings = node.value if isinstance(node, yaml.SequenceNode) else [node]
         merged: dict[str, object] = {}
         for mapping in reversed(mappings):
@@ -323,15 +326,15 @@ def _inner(node: yaml.Node) -> list[yaml.Node]:
 
 
 def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
-    """Return `text` with variables replaced by their values and `$$` by `$`; return a secret if the whole text is
-    `${secret:NAME}`.
+    """Return `text` after replacing variables by their values and `$$` by `$`. If the whole text is `${secret:NAME}`,
+    return a secret.
 
     As in shells, `${NAME:-default}` gives the default if the variable is not set or empty. Values are not expanded
-    again: a `${` inside a value stays.
+    again, so a `${` inside a value is kept.
 
     Raises:
         SpecError: a variable is not set and has no default, `${` does not begin a variable, or the values are too long.
-            The message contains no value of a variable.
+            The message never contains the value of a variable.
     """
     secret = _SECRET.fullmatch(text)
     if secret is None:
@@ -343,7 +346,9 @@ def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
 
 
 def _filled(text: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the pieces of a text with variables replaced by their values, which can be far longer than the file."""
+    """Yield the pieces of a text after replacing variables by their values. The values can be far longer than the
+    file.
+    """
     end = length = 0
     for match in _DOLLAR.finditer(text):
         value = _value(match, environment)

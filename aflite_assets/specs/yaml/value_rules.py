@@ -14,7 +14,7 @@ _FREE_TEXT = (("title",), ("description",))
 
 
 def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[Location, str]:
-    """Return one message, by location, for each value in `content` that `model` accepts but that must be a mistake."""
+    """Return a message per location for values in `content` that are valid for `model` but must be mistakes."""
     return {
         location: f"{shown_field(location)}: {problem} ({received_text(value, location)})"
         for location, value, place in typed_values(model, content)
@@ -23,9 +23,7 @@ def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[
 
 
 def _problem(location: Location, value: object, place: object) -> str | None:
-    """Return a message about the problem with the value, without the field's name; return None if there is no
-    problem.
-    """
+    """Return a message about a problem with the value, without the field's name. Return None if there is no problem."""
     types = members(place)
     if SecretStr in types:
         return _token_problem(value)
@@ -42,7 +40,9 @@ def _problem(location: Location, value: object, place: object) -> str | None:
 
 
 def _token_problem(value: object) -> str | None:
-    """Return a message about a token that is not a secret, without the token; return None if there is no problem."""
+    """Return a message if a token is not given as a secret. The message does not contain the token. Return None if
+    there is no problem.
+    """
     if value is None or isinstance(value, SecretStr):
         return None
     return "a token in a file leaks; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
@@ -77,7 +77,7 @@ def _text_problem(location: Location, value: str, types: list[object]) -> str | 
 
 
 def _as_number(text: str) -> float:
-    """Return the number that pydantic reads from a text; return 0 if pydantic refuses the text."""
+    """Return the number that pydantic reads from a text, or 0 if pydantic raises an error."""
     try:
         return float(text)
     except ValueError:

@@ -1,4 +1,5 @@
-"""`aflite backup` and `aflite restore`: results, MLflow's files and all databases, copied together while runs go on.
+"""The commands `aflite backup` and `aflite restore`, which copy results, MLflow's files and all databases while runs
+continue.
 
 A backup folder contains:
 
@@ -7,8 +8,9 @@ A backup folder contains:
 <folder>/<time>/state/...              small files that change: pointers to current results, notes of refreshes
 <folder>/<time>/backup.json            record of the finished backup, written last
 
-Databases are copied first, then the state, then results. Databases and state refer only to results that were published
-before. Results never change, so a copy made last contains all results that the restored databases refer to.
+Databases are copied first, then the state, then the results. Databases and state refer only to published results, and
+published results never change. Because results are copied last, the backup contains all results that the copied
+databases refer to.
 """
 
 import argparse
@@ -55,7 +57,9 @@ themselves, those of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGU
 
 @dataclass(frozen=True)
 class Places:
-    """Locations to copy: the home folder, Dagster's home (or None), MLflow's files, and PostgreSQL databases."""
+    """Locations that a backup copies: the home folder, Dagster's home (or None), MLflow's files, and PostgreSQL
+    databases.
+    """
 
     home: Path
     dagster_home: Path | None
@@ -65,9 +69,10 @@ class Places:
 
 @dataclass
 class Copied:
-    """Counts of copied items of a backup or restore; `already_there`: results that were already in the backup folder.
+    """Numbers of items that a backup or a restore copied. `already_there`: number of results that were already in the
+    backup folder.
 
-    `damaged`: results that were not copied, each with its problem.
+    `damaged`: the results that were not copied, each with a description of the damage.
     """
 
     path: Path
@@ -139,9 +144,9 @@ def _places(options: argparse.Namespace) -> Places:
 
 
 def make_backup(folder: Path, places: Places) -> Copied:
-    """Copy everything in `places` into a new backup below `folder`; runs may continue during the copy.
+    """Copy everything in `places` into a new backup below `folder`. Runs may continue during the copy.
 
-    Damaged results are not copied, so they cannot replace intact copies of an earlier backup.
+    Damaged results are not copied, so they cannot replace intact copies from an earlier backup.
 
     Raises:
         StoreError: a database cannot be copied, or the folder cannot be written.
@@ -175,12 +180,13 @@ def make_backup(folder: Path, places: Places) -> Copied:
 
 
 def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Copied:
-    """Restore a backup into empty places, and check the content of every result.
+    """Restore a backup into empty folders and databases, and check the content of every result.
 
-    Databases and home folders that are not empty are refused.
+    If a database or a home folder is not empty, an error is raised.
 
     Raises:
-        StoreError: there is no such backup, a target is not empty, or a result differs from the published one.
+        StoreError: the backup does not exist, a target is not empty, or the content of a result differs from its
+            manifest.
     """
     backup = _chosen(folder, at)
     databases = _databases_of(backup)
@@ -215,7 +221,7 @@ def _databases_of(backup: Path) -> list[str]:
     """Return the databases of a finished backup.
 
     Raises:
-        StoreError: the backup's record is damaged, or has another format.
+        StoreError: the backup's record is damaged or has another format.
     """
     try:
         facts = read_json(backup / _DONE)
@@ -233,7 +239,7 @@ def _databases_of(backup: Path) -> list[str]:
 
 
 def _sqlite_files(places: Places) -> dict[str, Path]:
-    """Return every SQLite database by its path in the backup."""
+    """Return all SQLite databases by their paths in the backup."""
     files = {}
     if places.dagster_home is not None:
         for path in sorted(places.dagster_home.rglob("*.db")):
@@ -323,7 +329,9 @@ def _run(program: str, *arguments: str) -> str:
 
 
 def _state_files(home: Path) -> Iterator[Path]:
-    """Yield the small files that change in place; result folders and hidden folders (locks, work, trash) have none."""
+    """Yield the small files that change in place. Result folders and hidden folders (locks, work, trash) contain no
+    such files.
+    """
     for top in ("results", "refresh"):
         walked: set[str] = set()
         for folder, names, files in os.walk(home / top, followlinks=True):  # folders may lie on other disks
@@ -334,7 +342,7 @@ def _state_files(home: Path) -> Iterator[Path]:
 
 
 def _published(results: Path) -> Iterator[Path]:
-    """Yield the folder of every published result and part, including damaged results."""
+    """Yield the folder of every published result and of every published part, including damaged results."""
     for _, _, home in ResultStore(results).partitions():
         for place in (home, home / "parts"):
             found = place.iterdir() if place.is_dir() else ()
@@ -342,7 +350,7 @@ def _published(results: Path) -> Iterator[Path]:
 
 
 def _copy_result(path: Path, target: Path, copied: Copied) -> None:
-    """Copy a published folder completely or not at all; an existing copy with the same manifest is kept."""
+    """Copy a published folder completely or not at all. An existing copy with the same manifest is kept."""
     if target.exists():
         if (target / MANIFEST).is_file() and (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
             copied.already_there += 1
@@ -360,7 +368,7 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
 
 
 def _result_at(path: Path, results: Path) -> PublishedResult:
-    """Return the result or part stored in this folder below the results folder."""
+    """Return the result or the part of a result that is stored in this folder."""
     asset, partition = path.relative_to(results).parts[:2]
     return PublishedResult(asset, partition, path.name, path)
 
@@ -375,7 +383,7 @@ def _check_content(result: PublishedResult) -> None:
 
 
 def _copy_changed(folder: Path, target: Path) -> None:
-    """Copy files that are missing in the target or have another size or time."""
+    """Copy the files that are missing in the target or have another size or modification time there."""
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         there = target / path.relative_to(folder)
         mark = path.stat()

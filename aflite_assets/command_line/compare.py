@@ -1,4 +1,4 @@
-"""The command `aflite compare`, which compares two results of the pipeline."""
+"""The command `aflite compare`, which compares two analysis results."""
 
 import argparse
 import json
@@ -56,11 +56,12 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def result_named(name: str, store: ResultStore) -> PublishedResult:
-    """Return the result of `analysis` for a dataset's name or a report's folder.
+    """Return the result of the stage `analysis` for the name of a dataset or the folder of a report.
 
     Raises:
         SpecError: no dataset has this name.
-        StoreError: the dataset has no analysis, or the folder is not a published report with a stored analysis.
+        StoreError: the dataset has no result of `analysis`, or the folder is not a published report with a stored
+            analysis.
     """
     from aflite_assets.specs.registry import load_registry
 
@@ -74,7 +75,7 @@ def result_named(name: str, store: ResultStore) -> PublishedResult:
 
 
 def _of_folder(folder: Path) -> PublishedResult:
-    """Return the result of `analysis` that the report of a folder was made from."""
+    """Return the result of the stage `analysis` from which the report in a folder was made."""
     place = folder.parent if folder.name == "report.html" else folder
     if not (place / MANIFEST).is_file() or place.parent.parent.name not in (_REPORT, _ANALYSIS):
         raise StoreError(

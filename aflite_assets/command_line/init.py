@@ -31,7 +31,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None:
-    """Create the home folder, and the Dagster instance if its folder is given; `log` gets a line for each step.
+    """Create the home folder and, if a folder is given, the Dagster instance. `log` receives a line for each step.
 
     Raises:
         StoreError: a folder cannot be written.
@@ -53,7 +53,7 @@ def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None
 
 
 def prepare_dagster_home(folder: Path) -> list[str]:
-    """Create or update the Dagster instance in a folder; return a phrase on the action.
+    """Create or update the Dagster instance in a folder. Return a phrase that describes what was done.
 
     Raises:
         StoreError: the folder cannot be written.

@@ -1,4 +1,4 @@
-"""The command `aflite list`, which prints the datasets and the refused files."""
+"""The command `aflite list`, which prints the datasets and the invalid YAML files."""
 
 import argparse
 import sys
@@ -35,7 +35,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def dataset_lines(registry: "Registry") -> Iterator[str]:
-    """Yield a table of the datasets with their titles and files, or a hint on how to add datasets."""
+    """Yield a table of the datasets with their titles and files. If there are no datasets, yield a hint on how to add
+    one.
+    """
     if not registry.specs:
         yield "no dataset is listed; name a folder of YAML files in AFLITE_DATASETS, or try `aflite list --bundled`"
         return

@@ -1,4 +1,6 @@
-"""The command `aflite`: arguments, the order of a check, exit codes. The printed text is in `check_text`."""
+"""The command `aflite`: its arguments, the order of checks, and exit codes. The module `check_text` formats the printed
+text.
+"""
 
 import argparse
 import signal
@@ -35,10 +37,10 @@ dataset's file, `# yaml-language-server: $schema=<file>`.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; `arguments` default to the arguments of the process. Returns the exit code.
+    """Run one command and return the exit code. `arguments` default to the arguments of the process.
 
     Raises:
-        SystemExit: with code 2 for wrong usage, with 0 after `--help`.
+        SystemExit: with exit code 2 after wrong arguments, or with exit code 0 after `--help`.
     """
     options = command_parser().parse_args(arguments)
     configure_libraries()
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command_parser() -> argparse.ArgumentParser:
-    """Return the parser of every command, from which the documentation is generated too."""
+    """Return the parser of all commands. The documentation is generated from this parser too."""
     parser = argparse.ArgumentParser(prog="aflite", description="Filtering datasets with AFLite: what comes before.")
     commands = parser.add_subparsers(required=True, metavar="command")
     check = commands.add_parser("check", help="check a dataset's file and estimate a run's cost", description=_CHECK)

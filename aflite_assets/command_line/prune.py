@@ -1,6 +1,6 @@
-"""The commands `aflite prune`, `pin`, `unpin` and `pins`: arguments and printed text.
+"""Arguments and printed text of the commands `aflite prune`, `pin`, `unpin` and `pins`.
 
-Deletion is implemented in `results`.
+The package `results` deletes the results.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def add_commands(commands: Any) -> None:
 
 
 def age(text: str) -> timedelta:
-    """Return an age as written on the command line, in hours, days or weeks.
+    """Parse an age from the command line, in hours, days or weeks.
 
     Raises:
         argparse.ArgumentTypeError: the text is not an age.
@@ -70,7 +70,7 @@ def age(text: str) -> timedelta:
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """Yield lines on removed results by kind, kept results with reasons, and results in use."""
+    """Yield lines about removed results by kind, kept results with reasons, and results in use."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"
@@ -81,7 +81,7 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
 
 
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    """Yield a table of counts and bytes with a total, or nothing."""
+    """Yield a table of counts and bytes with a total. Yield nothing if there are no counts."""
     if counts:
         rows = [(kind, str(count), size(total)) for kind, (count, total) in counts.items()]
         together = [sum(column) for column in zip(*counts.values(), strict=True)]

@@ -1,4 +1,4 @@
-"""The command `aflite push`: arguments and printed text. Uploads and refusals are in `data.hub.push`."""
+"""Arguments and printed text of the command `aflite push`. The module `data.hub.push` uploads the files."""
 
 import argparse
 import re
@@ -56,7 +56,7 @@ def _push(options: argparse.Namespace) -> None:
 def push_lines(
     result: "PublishedResult", hub_id: str, files: Mapping[str, int], *, public: bool, dry_run: bool
 ) -> Iterator[str]:
-    """Yield lines on the upload: the folder, its visibility, and its configurations with rows, files and bytes."""
+    """Yield lines about the upload: the folder, its visibility, and its configurations with rows, files and bytes."""
     visible = "public, everybody can read it" if public else "private"
     yield f"{escaped(result.partition)} to the dataset {hub_id} ({visible})"
     yield f"  from {escaped(str(result.path))}, data version {result.data_version}"

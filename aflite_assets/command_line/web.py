@@ -1,4 +1,4 @@
-"""The command `aflite web`: Dagster's pages, guarded against web pages of other origins."""
+"""The command `aflite web`, which serves Dagster's pages and rejects requests from web pages of other origins."""
 
 import argparse
 import os
@@ -69,10 +69,10 @@ def _run(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _dagster_home(*, may_be_temporary: bool) -> Iterator[None]:
-    """Prepare the instance in `DAGSTER_HOME`, or a temporary instance if it is not set.
+    """Prepare Dagster's instance in `DAGSTER_HOME`, or a temporary instance if the variable is not set.
 
     Raises:
-        InvalidInputError: DAGSTER_HOME is not set and the instance may not be temporary.
+        InvalidInputError: `DAGSTER_HOME` is not set, and a temporary instance is not allowed.
     """
     named = os.environ.get(_HOME)
     if named:

@@ -1,6 +1,6 @@
-"""Text of `aflite check` by section, made from records; nothing is read, counted or timed here.
+"""Text of the sections of `aflite check`. This module only formats records and computes nothing.
 
-Text of the dataset is truncated and escaped.
+Text from the dataset is truncated and escaped.
 """
 
 import os
@@ -61,7 +61,9 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
 
 
 def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
-    """Yield every challenge set with its rows, categories and mapping of labels to the dataset's labels."""
+    """Yield every challenge set with its rows and categories, and with the mapping of the dataset's labels to its
+    labels.
+    """
     if not challenges.read and not challenges.missing:
         yield "challenge sets: none"
     for challenge in challenges.read:
@@ -71,7 +73,7 @@ def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
 
 
 def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the sizes of a run: numbers of rows, iterations, train sets and cells."""
+    """Yield the sizes of a planned run: numbers of rows, iterations, train sets and cells (trained evaluators)."""
     settings = plan.settings
     yield f"plan{_basis(data)}"
     lines = [
@@ -99,7 +101,7 @@ def _threshold(settings: FilterSettings) -> str:
 
 
 def _changes(changes: FilterChanges) -> str:
-    """Return the filter settings that a representation overrides."""
+    """Return the filter settings that are different for this representation."""
     given = changes.model_dump(exclude_none=True)
     return ", ".join(f"{name} {count(value) if isinstance(value, int) else value}" for name, value in given.items())
 
@@ -109,7 +111,9 @@ WORST_CASE_ROWS = 1_537
 
 
 def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield what the report's verdict cannot decide with this dataset file, and the settings that would help."""
+    """Yield the questions that the report's verdict cannot answer with this dataset file, and the settings that would
+    help.
+    """
     if plan.seeds == 1:
         yield "warning: seeds has one seed, so nothing can be said of training; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]
@@ -136,7 +140,7 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """Yield a warning if always predicting the largest class reaches the threshold, and the setting to change."""
+    """Yield a warning and the setting to change if a constant prediction of the largest class reaches the threshold."""
     train = data.raw.examples.in_split("train")
     labels = train.labels
     of_questions = right_answers(train, partly=isinstance(spec.source, ChoiceSource)) is not None
@@ -156,7 +160,9 @@ def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
 
 
 def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield token counts of the texts beside each text model's `max_length`; models that tokenize later are skipped."""
+    """Yield the share of rows that each text model truncates at `max_length`. Models that build their tokenizer during
+    training are skipped.
+    """
     for name, length in lengths.items():
         if "not_measured" not in length:
             share, rows = percent(length["share"]), counted(length["rows"], "row")
@@ -167,7 +173,7 @@ def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
-    """Yield the failed checks, each with its finding and advice."""
+    """Yield the failed data checks, each with a finding and advice."""
     for result in findings:
         if result.passed:
             continue
@@ -178,7 +184,7 @@ def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
 
 
 def estimate_section(estimate: CostEstimate) -> Iterator[str]:
-    """Yield a line per stage and model, the total, and the reliability of the estimate."""
+    """Yield the estimated cost per stage and model, the total, and the reliability of the estimate."""
     yield f"estimated cost on this machine ({estimate.device}, {os.cpu_count()} CPU cores)"
     head = ("stage", "what", "work", "estimate")
     rows = [(line.stage, line.what, _work(line.counts), _seconds(line.seconds)) for line in estimate.lines]
@@ -226,7 +232,9 @@ def _how_read(data: DataPreview) -> str:
 
 
 def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
-    """Return a table line per split, with a column of undecodable images if there are any."""
+    """Return a table with a line per split. If some images cannot be decoded, the table has a column with their
+    number.
+    """
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
     rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]
@@ -281,7 +289,9 @@ def _input(examples: Examples) -> str:
 
 
 def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:
-    """Yield the first rows, each on several lines: position and label, input, group, annotators, attributes."""
+    """Yield the first rows. Each row takes several lines: position and label, input, group, annotators, and
+    attributes.
+    """
     examples = raw.examples
     for position, ordinal in zip(range(len(examples)), _ORDINALS, strict=False):
         row = Examples(examples.table.slice(position, 1), examples.label_names)
@@ -294,7 +304,9 @@ _ORDINALS = ("first", "second", "third")
 
 
 def _file_place(source: SourceSpec, source_rows: Mapping[str, int], row_id: int) -> str:
-    """Return a position such as `line 2 of 'train.csv'`, or a row if the file has no lines; empty if unknown."""
+    """Return a position such as `line 2 of 'train.csv'`. For a file without lines, return the row number. Return an
+    empty text if the position is unknown.
+    """
     if not isinstance(source, TableSource):
         return ""
     for split, rows in source_rows.items():
@@ -364,7 +376,7 @@ def _challenge(challenge: ChallengePreview) -> Iterator[str]:
 
 
 def _by_category(examples: Examples) -> dict[str, np.ndarray]:
-    """Return the number of rows per class, overall and per category if there are few categories."""
+    """Return the number of rows per class. If there are few categories, return the numbers for each category too."""
     classes = len(examples.label_names)
     columns = {"rows": np.bincount(examples.labels, minlength=classes)}
     by_column = category_columns(examples)

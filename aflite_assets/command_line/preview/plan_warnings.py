@@ -1,6 +1,6 @@
-"""Warnings of `aflite check` about settings that a run accepts: samples, train sets, learning rates.
+"""Warnings of `aflite check` about samples, train sets and learning rates that are valid but probably not intended.
 
-Warnings about verdicts and thresholds are in `check_text`.
+The module `check_text` writes the warnings about verdicts and thresholds.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,9 @@ from aflite_assets.text import count, listed
 
 
 def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
-    """Yield whether a run ends after the scan, if the dataset file requests this; the current scan decides if known."""
+    """Yield a line if the dataset file ends a run after the scan finds an artefact. If there is a current scan, yield a
+    warning only if it found an artefact.
+    """
     if spec.scan.stop == "never":
         return
     scan = found_result(CUE_SCAN.name, spec, store)
@@ -33,7 +35,7 @@ def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
 
 
 def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the samples for which a run would be refused because of their sizes."""
+    """Yield warnings about samples that are too small for the other settings, so that a run would fail."""
     if plan.sample is None:
         return
     tried = plan.sample.samples
@@ -58,7 +60,7 @@ def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Itera
 
 
 def train_sets_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
-    """Yield the requested train sets whose sizes the filter never reaches."""
+    """Yield a warning for each size in `train_sets` that the filter never reaches."""
     most, least = plan.train_pool_rows, plan.settings.target_size
     for name, rows in spec.train_sets.items():
         if rows >= most:
@@ -74,7 +76,9 @@ def train_sets_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
 
 
 def rates_section(spec: DatasetSpec) -> Iterator[str]:
-    """Yield second phases whose learning rate is not below the rate of the first phase."""
+    """Yield a warning for each second training phase with a learning rate that is not below the rate of the first
+    phase.
+    """
     recipes = recipes_of(spec.evaluators)
     high: dict[tuple[str, float], list[str]] = {}
     for name, recipe in recipes.items():
@@ -92,6 +96,8 @@ def rates_section(spec: DatasetSpec) -> Iterator[str]:
 
 
 def yaml_number(number: float) -> str:
-    """Return a number in the form that YAML reads as a number: 0.0002, 4.0e-06; `4e-06` would be a text."""
+    """Return a number as text that YAML parses as a number, such as 0.0002 or 4.0e-06. YAML would parse `4e-06` as
+    text.
+    """
     text = f"{number:g}"
     return text.replace("e", ".0e") if "e" in text and "." not in text else text

@@ -1,6 +1,6 @@
 """The representation bias that linear classifiers reach by chance, measured by passes over permuted labels.
 
-The module filtering.py filters the rows. The report uses the measured bias in its verdict.
+The module `filtering.py` filters the rows. The report uses the measured bias in its verdict.
 """
 
 from dataclasses import replace

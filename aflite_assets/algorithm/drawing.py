@@ -1,4 +1,4 @@
-"""Random train / held-out partitions of one iteration. The module partitions.py draws a single partition."""
+"""Random train / held-out partitions of one iteration. The module `partitions.py` draws a single partition."""
 
 from dataclasses import dataclass
 

@@ -75,7 +75,7 @@ def filter_dataset(
             changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
         settings: the sizes must satisfy train_size < n, slice_size <= n and target_size <= number of `counted` rows.
-            Here n is the target size; if `target_size` counts only some rows, n is the corresponding number of all rows
+            Here n is the target size. If `target_size` counts only some rows, n is the corresponding number of all rows
             in the pool.
         seed: 0 to 2**64 - 1. Partition j of iteration i depends only on (seed, i, j) and on the pool.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows. Whole
@@ -103,7 +103,7 @@ def filter_dataset(
             pass. If `on_iteration` is None, a progress bar is shown.
         resume: a state that `on_iteration` received in an earlier run with the same inputs, settings and seed. The
             result is bit-identical to the result of an uninterrupted run.
-        scorers: other processes that score the partitions, with bit-identical results (see spreading.py). Small jobs
+        scorers: other processes that score the partitions, with bit-identical results (see `spreading.py`). Small jobs
             are scored in this process.
         is_learnt: a function that is called once, with the scores of the first pass. If the function returns False, the
             run ends after the first pass without removing any row.

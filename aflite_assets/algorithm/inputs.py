@@ -1,7 +1,7 @@
 """Inputs of a run: the arrays are checked once, read in blocks of limited size, and hashed.
 
 This module finds all errors in the arrays, and all conflicts between arrays and settings, before any fitting. The
-module settings.py checks the settings alone.
+module `settings.py` checks the settings alone.
 """
 
 import hashlib

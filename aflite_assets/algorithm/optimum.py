@@ -1,13 +1,13 @@
 """AFOpt on tiny inputs: an exhaustive search for the subset with the least representation bias. The bias of every
 subset is exact.
 
-Let training sets of a fixed size be drawn uniformly at random. By equations 2 to 5 of the ICML 2020 paper, the
-representation bias of S is then the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S
-outside T. All rows have the same weight, because each row is outside the same number of training sets T. All training
-sets T have the same weight, because each T leaves out the same number of rows. `right(T, i)` is 1 if the classifier
-trained on T predicts the label of row i, and 0 otherwise. The value `right(T, i)` does not depend on S. Each T is
-therefore fitted only once, and each correct prediction is counted for the set T + i. The bias of S follows from the sum
-of the counts over all subsets of S.
+Let training sets of a fixed size be drawn uniformly at random from a set of rows S. For a training set T and another
+row i of S, let `right(T, i)` be 1 if the classifier trained on T predicts the label of row i, and 0 otherwise. By
+equations 2 to 5 of the ICML 2020 paper, the representation bias of S is the mean of `right(T, i)` over all pairs (T,
+i). All rows have the same weight, because each row is outside the same number of training sets T. All training sets T
+have the same weight, because each T leaves out the same number of rows. The value `right(T, i)` does not depend on S.
+Each T is therefore fitted only once, and each correct prediction is counted for the set T + i. The bias of S follows
+from the sum of the counts over all subsets of S.
 
 Among all subsets of at least n rows, only the subsets of exactly n rows need to be searched. To prove this, remove one
 row from S in every possible way. Every pair (T, i) lies in the same number of the resulting subsets. The bias of S is

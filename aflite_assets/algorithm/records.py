@@ -1,7 +1,7 @@
 """Results of the algorithm: scores, one record per iteration, the final result, and the state from which a run can
 resume.
 
-The modules scoring.py and filtering.py compute the results. The caller of the algorithm stores the states.
+The modules `scoring.py` and `filtering.py` compute the results. The caller of the algorithm stores the states.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class Scores:
     `label_probability` is None if no classifier gives probabilities. `probabilities`: the mean held-out probability of
     every class, float32, rows x classes, or None without `keep_probabilities`. The columns are the distinct labels in
     ascending order. `representation_bias`: mean predictability of the scored rows that are not `score_only`.
-    `scored_bias`: mean predictability of the `score_only` rows, or None if no such row has a score.
+    `scored_bias`: mean predictability of the `score_only` rows, or None if none of these rows has a score.
     """
 
     predictability: np.ndarray
@@ -153,9 +153,9 @@ class FilterArrays:
     `vocabulary_share` (float64) have one entry per input row. Both are None unless rows are ranked by vocabulary.
     `own_words` is the number of words that no other row of the pool contained when the row was removed. For a kept row,
     `own_words` is the number at the end. `vocabulary_share` is the row's share of the vocabulary at the start, as
-    defined in vocabulary.py. Rows that are removed together have the same `own_words` and the same `vocabulary_share`.
-    `last_label_probability`: the label probability of every row from the last iteration in which the row had a score,
-    float32. `last_label_probability` is None unless rows are ranked by label probability.
+    defined in `vocabulary.py`. Rows that are removed together have the same `own_words` and the same
+    `vocabulary_share`. `last_label_probability`: the label probability of every row from the last iteration in which
+    the row had a score, float32. `last_label_probability` is None unless rows are ranked by label probability.
     """
 
     removed_rows: np.ndarray

@@ -43,8 +43,8 @@ def score_rows(
             other rows of this group.
         partitions: one array of training row numbers per partition, which replaces the random draw. If `partitions` is
             given, `train_size` and `n_partitions` are not used.
-        fit: a function that replaces the classifiers, `fit(features, labels, classes) -> predict`, where
-            `predict(features)` returns the predicted classes or `Predictions`. `fit` and `predict` receive features as
+        fit: a function that replaces the classifiers: `fit(features, labels, classes)` returns a function `predict`.
+            `predict(features)` returns the predicted classes or `Predictions`. Both functions receive features as
             float64.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool that is too large for the GPU's
             memory is streamed.

@@ -1,4 +1,4 @@
-"""Choice of the rows that an iteration removes: threshold, slice, ties and Gumbel noise. The module tally.py computes
+"""Choice of the rows that an iteration removes: threshold, slice, ties and Gumbel noise. The module `tally.py` computes
 the scores.
 """
 
@@ -32,12 +32,12 @@ class Cut:
 class Slice:
     """The rows that one iteration removes.
 
-    `rows`: ascending row numbers. `passing`: number of rows whose score is at or over the threshold. `cutoff`: lowest
-    score among the removed rows, or None if nothing is removed. `tied_at_cutoff`: number of rows with exactly the
-    cut-off score. `reaches_target`: True if the target size prevented the removal of further rows. `runs_out`: True if
-    too few rows could be removed to fill the slice. `cut`: the rule for removing rows that are only scored, or None if
-    all of them are kept. `own_words`: int64, one entry per row of `rows`, or None unless rows are ranked by vocabulary.
-    An entry is the number of words that no other unit contained when the row's unit was removed.
+    `rows`: ascending row numbers. `passing`: number of rows that pass the threshold. `cutoff`: lowest score among the
+    removed rows, or None if nothing is removed. `tied_at_cutoff`: number of rows with exactly the cut-off score.
+    `reaches_target`: True if the target size prevented the removal of further rows. `runs_out`: True if too few rows
+    could be removed to fill the slice. `cut`: the rule for removing rows that are only scored, or None if all of them
+    are kept. `own_words`: int64, one entry per row of `rows`, or None unless rows are ranked by vocabulary. An entry is
+    the number of words that no other unit contained when the row's unit was removed.
     """
 
     rows: np.ndarray

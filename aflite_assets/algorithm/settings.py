@@ -1,4 +1,4 @@
-"""Settings of a run, with checks that need no data. The module inputs.py checks the settings against the data."""
+"""Settings of a run, with checks that need no data. The module `inputs.py` checks the settings against the data."""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -56,7 +56,7 @@ class FilterSettings:
     chooses the rows of the slice. By default, the rows with the highest predictability are removed. The ranking
     "label_probability" (not in the papers) removes the rows with the highest mean held-out probability of their own
     label in the same pass. The ranking "vocabulary" removes rows so that as few words as possible disappear from the
-    pool (see vocabulary.py). "vocabulary" needs `words` and the selection "greedy". A score equal to the threshold
+    pool (see `vocabulary.py`). "vocabulary" needs `words` and the selection "greedy". A score equal to the threshold
     passes if `comparison` is "at_least" (ICML 2020), but not if `comparison` is "greater" (SustaiNLP 2020, Algorithm
     1). `early_stop` ends the run after the first slice that is not full (ICML 2020). Without `early_stop`, the run ends
     only at the target, or when no row passes (SustaiNLP 2020). Among rows of equal rank, `ties` (not in the papers)

@@ -97,7 +97,7 @@ class PartitionScorer:
 
 
 class SpreadEngine:
-    """A replacement for `LinearEngine` in a run whose partitions are scored by `scorers`. As a context manager, it does
+    """A replacement for `LinearEngine` that sends the partitions of a run to `scorers`. As a context manager, it does
     nothing on exit.
 
     For any number of scorers, the results are bit-identical to the results of one `LinearEngine` on the same kind of

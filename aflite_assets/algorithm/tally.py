@@ -1,8 +1,8 @@
 """Counts of held-out predictions: classifiers are fitted, and their predictions are added up per row. This module also
 defines the interface of a classifier.
 
-The module partitions.py draws the training rows, and selection.py chooses the removed rows. The package `linear` is a
-fast engine that computes the same counts.
+The module `partitions.py` draws the training rows, and `selection.py` chooses the removed rows. The package `linear` is
+a fast engine that computes the same counts.
 """
 
 from collections.abc import Callable, Sequence

@@ -2,16 +2,16 @@
 based on the counts.
 
 Mishra and Sachdeva, "Do We Need to Create Big Datasets to Learn a Task?" (SustaiNLP 2020, Algorithm 1), sort the
-candidates of a slice by |V| / |X|, the number of distinct words per row. |V| / |X| is the first term of the data
-quality index DQI (Mishra et al., arXiv 2005.00816). The module selection.py chooses the candidates and the number of
-removed rows.
+candidates of a slice by |V| / |X|, the number of distinct words per row. The ratio |V| / |X| is the first term of the
+data quality index DQI (Mishra et al., arXiv 2005.00816). The module `selection.py` chooses the candidates and the
+number of removed rows.
 
 A unit is removed as a whole. A unit is a row, or a group that counts as one row with all words of the group. Let a pool
 have N units and V distinct words, and let `rows_with(w)` be the number of units that contain the word w. For a unit r
 of the pool:
 
 - u(r), its *own words*: the number of words that no other unit contains. Removing r lowers V / N by (N u(r) - V) / (N
-  (N - 1)), so an order by u is also an order by this loss.
+  (N - 1)). An order by u is therefore also an order by this loss.
 - phi(r), its *share of the vocabulary*: the sum of 1 / rows_with(w) over the words of r, which is the Shapley value of
   r. The shares of all units sum to V.
 """

@@ -61,8 +61,8 @@ class ClassMove:
 
 
 def class_moves(before: np.ndarray, after: np.ndarray, classes: np.ndarray) -> tuple[ClassMove, ...]:
-    """Return the classes whose share changed by more than 5 percentage points. `before` and `after`: float64 shares in
-    [0, 1], one entry per class in `classes`.
+    """Return the classes with a share of the rows that changed by more than 5 percentage points. `before` and `after`:
+    float64 shares in [0, 1], one entry per class in `classes`.
     """
     return tuple(
         ClassMove(int(label), float(old), float(new))

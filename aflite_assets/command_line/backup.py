@@ -329,8 +329,8 @@ def _run(program: str, *arguments: str) -> str:
 
 
 def _state_files(home: Path) -> Iterator[Path]:
-    """Yield the small files that change in place. Result folders and hidden folders (locks, work, trash) contain no
-    such files.
+    """Yield the small files that change in place. Result folders and hidden folders (locks, work, trash) are
+    skipped.
     """
     for top in ("results", "refresh"):
         walked: set[str] = set()

@@ -66,8 +66,8 @@ def evaluate(
     loss of each train row. If the train set lacks classes, predictions still cover all classes.
 
     Raises:
-        ModelError: the model does not fit the data, cannot be loaded or needs too much memory; `validation` is missing;
-            or the training diverged.
+        ModelError: the model does not fit the data, cannot be loaded, or needs too much memory. The error is also
+            raised if `validation` is missing or if training diverged.
         DataError: there are no train rows or no rows for early stopping, or texts or images cannot be read.
         InvalidInputError: `row_weights` must have one finite number of at least 0 per train row.
     """

@@ -73,7 +73,7 @@ def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
 class BuiltModel:
     """A network, with its tokenizer or vocabulary if that is learned or loaded together with the network.
 
-    `model`: a torch module whose last linear layer computes the output `logits`, rows x classes. `model` has an
+    `model`: a torch module with a last linear layer that computes the output `logits`, rows x classes. `model` has an
     attribute `num_labels` and a method `save_pretrained(folder)`, which writes `config.json` and safetensors.
     `tokenizer` also has a method `save_pretrained`.
     """

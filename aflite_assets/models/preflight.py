@@ -33,8 +33,8 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
     """Check that the data have the columns that the model reads.
 
     Raises:
-        ModelError: the model reads another type of input, `inputs` or `features` contains a column that is not in the
-            data, or the model compares two texts but the rows have only one.
+        ModelError: the model reads another type of input, a column in `inputs` or `features` is not in the data, or a
+            second text is missing.
     """
     family = family_of(settings)
     needed = "features" if isinstance(settings, IdentityEncoderSpec) else None if family is None else family.modality

@@ -28,7 +28,7 @@ def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
     """Return the name of the last linear layer with one output per class.
 
     Raises:
-        ModelError: the model has no such layer.
+        ModelError: the model has no linear layer with one output per class.
     """
     names = [
         name

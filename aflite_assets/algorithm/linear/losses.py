@@ -28,7 +28,7 @@ above with twice the strength (`Objective.strengths`).
 In the whole package `linear`, the shapes are: features rows x width, weights outputs x width, intercepts outputs,
 scores and residuals rows x outputs. If there are several models or training sets, the first axis is `models` or `sets`.
 `codes` (int64) are class numbers from 0. `seen` (bool) is True for the classes that a training set contains. The
-compiled code that computes R is in kernels/activations.py.
+compiled code that computes R is in `kernels/activations.py`.
 """
 
 from dataclasses import dataclass

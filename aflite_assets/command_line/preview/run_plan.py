@@ -44,7 +44,7 @@ class RunPlan:
     per representation. `weak_models`: weak models by name. `full_alone`: evaluators that are first trained on `full`
     only, because they are later trained on forgettable rows. `sample`: possible sizes of the sample of train rows. The
     plan assumes `sampled_rows`, or else the largest size. `kept`: number of kept train rows in the current results, by
-    filtered set; empty if there are no results.
+    filtered set. The mapping is empty if there are no results.
     """
 
     rows: Mapping[str, int]

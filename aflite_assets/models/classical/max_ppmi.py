@@ -2,9 +2,9 @@
 text. The module `classical.families` has the model that uses these features.
 
 Gururangan et al. 2018 ("Annotation Artifacts in Natural Language Inference Data", section 3) find annotation artifacts
-with the pointwise mutual information of single words and classes, with add-100 smoothing. Le Bras et al. 2020
-("Adversarial Filters of Dataset Biases", section 4.2) use Max-PPMI as the only features of a baseline, without a
-further definition. In this module, a row has one feature per class: the largest positive value among the row's words.
+by the pointwise mutual information of words and classes, with add-100 smoothing. Le Bras et al. 2020 ("Adversarial
+Filters of Dataset Biases", section 4.2) use Max-PPMI as the only features of a baseline, without a further definition.
+In this module, a row has one feature per class: the largest positive value among the row's words.
 """
 
 from collections.abc import Callable, Sequence

@@ -97,7 +97,7 @@ class LayerMix(nn.Module):
     """A learned weighted mean of layers, multiplied by a learned factor (Peters et al., NAACL 2018, eq. 1).
 
     Before training, all layers have the same weight and the factor is 1. The optimizer's weight decay pulls `weights`
-    towards 0, where all layers have the same weight. The penalty in the paper has the same effect.
+    towards 0, which means equal weights for all layers. The penalty in the paper has the same effect.
     """
 
     def __init__(self, layers: int) -> None:

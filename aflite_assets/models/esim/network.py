@@ -32,8 +32,8 @@ class Esim(nn.Module):
     One bidirectional LSTM reads both texts, and each word attends to the words of the other text. A second LSTM reads
     four vectors per word: the word, the mean of the attended words, and the difference and product of the two. A hidden
     layer reads the mean and the maximum of the second LSTM's outputs over the words. As in the authors' code, dropout
-    is applied to the word vectors and to the inputs of three layers: the second LSTM, the hidden layer and the last
-    layer. Padding of the texts does not change the result.
+    is applied to the word vectors and to the inputs of the second LSTM, the hidden layer and the last layer. Padding of
+    the texts does not change the result.
 
     `vectors` maps word numbers to an array, rows x longest x `vector_width`. The word number 0 means no word. With
     `ContextualVectors`, this model also learns the weights that mix the layers. New weights are drawn from torch's

@@ -43,7 +43,7 @@ def check_image_model(architecture: str, *, checkpoint: str | None) -> None:
     """Check the architecture's name and the checkpoint's header.
 
     Raises:
-        ModelError: timm has no such architecture, or the checkpoint is not a safetensors file.
+        ModelError: timm does not have the architecture, or the checkpoint is not a safetensors file.
     """
     if not timm.is_model(architecture):
         near = difflib.get_close_matches(architecture, timm.list_models(), n=3)

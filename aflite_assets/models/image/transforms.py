@@ -101,8 +101,8 @@ def _middle(image: Image.Image) -> Image.Image:
 
 @dataclass(frozen=True)
 class LargeEnough:
-    """A transform that enlarges images with fewer than `pixels` pixels, because timm's crops of such images could be
-    empty.
+    """A transform that enlarges images with fewer than `pixels` pixels, because timm's crops of very small images could
+    be empty.
     """
 
     pixels: float

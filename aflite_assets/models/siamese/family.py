@@ -55,13 +55,13 @@ class WordFamily(NeuralFamily[WordSettings]):
 
 
 class SiameseBag(WordFamily[SiameseBagSpec]):
-    """A siamese model whose encoder is a bag of words."""
+    """A siamese model with a bag of words as encoder."""
 
     settings = SiameseBagSpec
 
 
 class SiameseLstm(WordFamily[SiameseLstmSpec]):
-    """A siamese model whose encoder is an LSTM."""
+    """A siamese model with an LSTM as encoder."""
 
     settings = SiameseLstmSpec
 

@@ -90,7 +90,7 @@ class HuggingFaceText(TokenizedTexts[TextModelSpec]):
 
 
 class SmallTransformer(TokenizedTexts[SmallTransformerSpec]):
-    """A small BERT whose word pieces are learned from the train texts."""
+    """A small BERT with word pieces that are learned from the train texts."""
 
     settings = SmallTransformerSpec
 

@@ -30,9 +30,9 @@ def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> Bui
     Texts are normalised as for uncased BERT models. Control characters are dropped. Letters are lower-cased, and
     accents are removed (NFD). Each punctuation mark and each CJK character becomes a separate word. There is no
     dropout, and the feed-forward layers are four times as wide as the other layers. The standard deviation of the
-    weights is `1 / sqrt(width)`, so that the outputs of a layer are as large as its inputs (LeCun et al. 1998,
-    Efficient BackProp). BERT's standard deviation of 0.02 is suitable for 768 units. With a standard deviation of 0.02,
-    models of 32 to 64 units learned text pairs far more slowly.
+    weights is `1 / sqrt(width)`. The outputs of a layer are then as large as its inputs (LeCun et al. 1998, Efficient
+    BackProp). BERT's standard deviation of 0.02 is suitable for 768 units. With a standard deviation of 0.02, models of
+    32 to 64 units learned text pairs far more slowly.
 
     Raises:
         DataError: the columns contain no character that the tokenizer keeps.

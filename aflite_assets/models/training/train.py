@@ -289,8 +289,8 @@ class _Training:
             (self._summed_loss(micro_batch) / rows).backward()
 
     def _summed_loss(self, micro_batch: MicroBatch) -> torch.Tensor:
-        """Return the summed cross-entropy of the logits, and record the dynamics of the rows. If a checkpoint's
-        configuration has a loss, it is ignored.
+        """Return the summed cross-entropy of the logits, and record the dynamics of the rows. The loss function in a
+        checkpoint's configuration is ignored.
 
         With label smoothing (Szegedy et al. 2016, section 7), the targets are smoothed but the recorded losses are not.
         """

@@ -60,8 +60,8 @@ def read_word_vectors(
     only for the result.
 
     Raises:
-        MissingDataError: the file does not exist. DataError: a line has too few or too many numbers, or a number that
-            is not finite; the file is not UTF-8; or the file contains none of the wanted words.
+        MissingDataError: the file does not exist. DataError: a line has a wrong number of fields or a number that is
+            not finite, the file is not UTF-8, or the file contains no wanted word.
     """
     if not path.is_file():
         raise MissingDataError(

@@ -185,10 +185,10 @@ def tolerance_at(
     """Return a tolerance for `fit` that limits the error of the scores to `precision` times the spread of the scores at
     `point`.
 
-    For a training set of t rows with d columns, the curvature along some direction may fall to (1 - sqrt(d / t))^2 of
-    the pool's curvature (Marchenko and Pastur 1967). The error along that direction grows by the same factor. The norm
-    sums the errors of all outputs, but a prediction depends only on the highest outputs. If there are many outputs, a
-    larger sum is therefore allowed.
+    Consider a training set of t rows with d columns. Its curvature along some direction may fall to (1 - sqrt(d / t))^2
+    of the pool's curvature (Marchenko and Pastur 1967). The error along that direction grows by the same factor. The
+    norm sums the errors of all outputs, but a prediction depends only on the highest outputs. If there are many
+    outputs, a larger sum is therefore allowed.
     """
     scores = sample.features @ point.weights.T + point.intercepts
     weight = float(curvature_of(scores, codes, loss).own.mean())

@@ -1,6 +1,6 @@
 """Passes over the pool, which compute gradients for the solver and count predictions.
 
-The passes in this module use torch, for any device and precision. The passes in compiled_passes.py use the compiled
+The passes in this module use torch, for any device and precision. The passes in `compiled_passes.py` use the compiled
 kernels.
 """
 

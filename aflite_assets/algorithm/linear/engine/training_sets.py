@@ -1,5 +1,5 @@
 """Training sets of many classifiers: the training rows, and the rows that each classifier does not predict. The module
-partitions.py draws the sets.
+`partitions.py` draws the sets.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
 """Vector code for numba that converts scores to probabilities, derivatives of the losses, or the highest-scoring class.
 
-The formulas are in losses.py. A *line* holds the float32 scores of one output for a group of GROUP rows. The lines of a
-group are contiguous in memory. The arguments of every function include the address of the first line and the number of
-lines, at least 1. `intercepts` is the address of an array with one float32 per line. `seen` is the address of an array
-with one byte per line. The byte is 0 if the training set has no row of the line's class. With two classes, the only
-line is for class 1, and class 0 has score 0. `zero` is True if there are two classes and class 0 was seen.
+The formulas are in `losses.py`. A *line* holds the float32 scores of one output for a group of GROUP rows. The lines of
+a group are contiguous in memory. The arguments of every function include the address of the first line and the number
+of lines, at least 1. `intercepts` is the address of an array with one float32 per line. `seen` is the address of an
+array with one byte per line. The byte is 0 if the training set has no row of the line's class. With two classes, the
+only line is for class 1, and class 0 has score 0. `zero` is True if there are two classes and class 0 was seen.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,8 +74,8 @@ def to_logistic_slopes(
     """Replace scores (without intercepts) by the derivatives of the logistic loss, correct to 1e-7. The derivative is 0
     for unseen classes.
 
-    `first`: the class of the first line. `codes`: the address of the classes of the rows, one int32 per row; each class
-    must have been seen. `count`: the number of rows; further entries are set to 0.
+    `first`: the class of the first line. `codes`: the address of the classes of the rows, one int32 per row. Each class
+    must have been seen. `count`: the number of rows. Further entries are set to 0.
     """
     signature = types.void(
         types.uintp, types.intp, types.uintp, types.uintp, types.boolean, types.intp, types.uintp, types.intp

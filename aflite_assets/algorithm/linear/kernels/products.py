@@ -1,4 +1,4 @@
-"""Products of rows with any number of weight vectors, computed in tiles of four rows. Losses are in activations.py.
+"""Products of rows with any number of weight vectors, computed in tiles of four rows. Losses are in `activations.py`.
 
 A tile multiplies four rows with up to six vectors. A tile keeps its sums in registers and reads every number only once.
 A compiler's vectorised loop and a matrix product with three columns are both slower, because they read numbers several

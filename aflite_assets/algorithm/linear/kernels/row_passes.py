@@ -1,6 +1,6 @@
 """Compiled passes over a block of rows that compute gradients of many classifiers and count their predictions.
 
-This module contains only arithmetic. The module engine/compiled_passes.py manages blocks, threads and memory. Every
+This module contains only arithmetic. The module `engine/compiled_passes.py` manages blocks, threads and memory. Every
 array is C-ordered. Rows and weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple
 of 16 columns. Arrays that are passed by address are not checked: an array with the wrong dtype would give wrong
 results.

@@ -3,15 +3,15 @@ module does not use the rows.
 
 One loop (`advance_all`) runs one of two implementations of the steps. The steps in torch are in this module, for any
 device and precision. The steps in torch are used on a GPU, for small jobs, and for fits that are repeated in float64.
-The compiled steps, for float32 on the CPU, are in compiled_lbfgs.py. The steps in torch and the compiled steps follow
+The compiled steps, for float32 on the CPU, are in `compiled_lbfgs.py`. The steps in torch and the compiled steps follow
 the same rule. Let g . d be the slope along the direction d. A step is taken if the slope at its end is at most
 `STEEPEST` times the absolute slope at its start. Otherwise the step is shortened to the length at which a linearly
 changing slope would be zero (the secant rule). The step is shortened by a factor between `SHORTEST` and `LONGEST`.
 Function values are not used, because sums of losses in float32 are too coarse to compare near an optimum. Gradients are
-precise enough. After a step is taken, the next step has length 1 along -H g, where H is the inverse Hessian of L-BFGS.
-A step and its gradient change are stored if the curvature along the step is positive. The compiled steps multiply by H
-with the two-loop recursion of Nocedal (1980). The steps in torch use the compact form of Byrd, Nocedal and Schnabel
-(1994), because torch is faster with few large products. The two forms are equal except for rounding.
+precise enough. After a step is taken, the next step has length 1 along -H g. H is the inverse Hessian of L-BFGS. A step
+and its gradient change are stored if the curvature along the step is positive. The compiled steps multiply by H with
+the two-loop recursion of Nocedal (1980). The steps in torch use the compact form of Byrd, Nocedal and Schnabel (1994),
+because torch is faster with few large products. The two forms are equal except for rounding.
 """
 
 from collections.abc import Callable

@@ -17,16 +17,24 @@ from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.errors import InvalidInputError
 
 PASSES = 20
-"""A bias above the biases of all these passes is significant at the level 1/21, one-sided."""
+"""Number of passes over permuted labels. A bias above the biases of all passes is significant at the level 1/21,
+one-sided.
+"""
 
 MOST_PARTITIONS = 16
-"""Most partitions in one pass: the bias is a mean over all rows, so more partitions hardly change it."""
+"""Largest number of partitions in one pass. More partitions would hardly change the bias, because it is a mean over all
+rows.
+"""
 
 FEWEST_IN_BIN = 20
-"""Fewest groups of similar size that exchange their labels: with fewer, labels would hardly move."""
+"""Smallest number of groups in a bin of groups that exchange their labels. With fewer groups, labels would hardly
+move.
+"""
 
 MOST_ROWS = 20_000
-"""Most rows in one pass: a larger pool is sampled in whole groups, and the training size falls in proportion."""
+"""Largest number of rows in one pass. A larger pool is sampled in whole groups, and the training size is reduced in
+proportion.
+"""
 
 
 def score_permuted(

@@ -178,7 +178,7 @@ def _filtered(
 def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:
     if keep_probabilities and settings.classifier == "linear_svm":
         raise InvalidInputError(
-            '`keep_probabilities` is True, but `classifier` is "linear_svm", which has no probabilities; use '
+            '`keep_probabilities` is True, but `classifier` is "linear_svm", which gives no probabilities; use '
             '"logistic" or "both", or leave `keep_probabilities` out'
         )
 
@@ -291,8 +291,8 @@ def _scored(run: _Run, engine: "LinearEngine | SpreadEngine", state: FilterState
 
 
 _OVER_LARGEST_CLASS = 0.05
-"""A bias that exceeds the largest class's share by more than this is not compared with permuted labels, which cannot
-reach it.
+"""If a bias exceeds the largest class's share by more than this number, it is not compared with permuted labels,
+because their bias is never so high.
 """
 
 

@@ -341,7 +341,7 @@ def _check_groups_whole(where: str, trained: np.ndarray, held_out: np.ndarray, g
     split: Sequence[int] = np.intersect1d(groups[trained], groups[held_out]).tolist()
     if split:
         raise InvalidInputError(
-            f"{where} contains only some rows of group {split[0]}; give all rows of each group, or none"
+            f"{where} contains only a part of group {split[0]}; include all rows of a group, or no row"
         )
 
 

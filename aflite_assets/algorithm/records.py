@@ -19,11 +19,11 @@ class StopReason(Enum):
     """Reason why the filter ended."""
 
     TARGET_SIZE = "target_size"
-    """The target was within reach of one slice, and the last slice was cut to fit it."""
+    """The target size was reached. The last slice was made smaller to reach it exactly."""
     THRESHOLD = "threshold"
-    """Fewer rows than a full slice had a predictability at or over the threshold; with "gumbel", no row had."""
+    """Too few rows had a predictability of at least the threshold to fill the slice (with "gumbel": no row had)."""
     CHANCE = "chance"
-    """With `stop_at_chance`: two passes in a row had no more bias than permuted labels give."""
+    """With `stop_at_chance`, two consecutive passes had no more bias than passes over permuted labels."""
     NOTHING_LEARNT = "nothing_learnt"
     """The function `is_learnt` returned False after the first pass, so nothing was removed."""
 
@@ -51,13 +51,13 @@ class Scores:
 
 
 IsLearnt = Callable[[np.ndarray, np.ndarray | None], bool]
-"""A function that decides whether the classifiers learnt, from every row's predictability and label probability as in
-`Scores` (not in the papers).
+"""A function that returns True if the classifiers learned something (not in the papers). The arguments are the arrays
+`predictability` and `label_probability` of `Scores`.
 """
 
 LEAST_MOVED = 0.5
-"""Least share of labels that permutations must move, relative to a free permutation, for the passes to show what chance
-gives.
+"""Smallest share of labels that permutations must move, relative to permutations without groups, for the passes to
+measure chance.
 """
 
 
@@ -204,7 +204,8 @@ _STOP_CODES: dict[StopReason | None, int] = {None: 0} | {reason: place for place
 _RECORD_PREFIX = "iterations."
 _RECORD_TYPES = get_type_hints(IterationRecord)
 _OF_VOCABULARY = ("distinct_words", "words_per_row")
-"""Fields of a record that exist only if rows are ranked by vocabulary: states of other runs are written without them.
+"""Fields of a record that exist only if rows are ranked by vocabulary. The saved states of other runs do not have these
+fields.
 """
 
 

@@ -51,7 +51,7 @@ class Slice:
 
 
 NOTHING = Slice(np.empty(0, dtype=np.int64), 0, None, 0, reaches_target=False, runs_out=False, cut=None)
-"""The slice of a pass that removes nothing and decides nothing."""
+"""The empty slice of a pass that removes nothing and does not end the run."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def _scored_units(scores: np.ndarray, groups: np.ndarray | None) -> Candidates:
 def _probability(among: Candidates) -> np.ndarray:
     if among.label_probability is None:
         raise InvalidInputError(
-            'rows are to be removed by "label_probability", but the classifier returned no probabilities; use a '
+            '`ranking` or `ties` is "label_probability", but the classifier returned no probabilities; use a '
             "classifier that returns probabilities"
         )
     return among.label_probability

@@ -19,9 +19,9 @@ Ties = Literal["random", "label_probability"]
 Balance = Literal["none", "classes"]
 
 _COUNTS = {
-    "target_size": "give the fewest train rows to keep",
+    "target_size": "give the smallest number of train rows to keep",
     "train_size": "give the number of rows that each classifier is trained on",
-    "slice_size": "give the most rows to remove per iteration",
+    "slice_size": "give the largest number of rows to remove per iteration",
     "n_partitions": "give the number of random partitions per iteration (64 is common; the papers give no value)",
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -122,7 +122,7 @@ class FilterSettings:
         for name, value in changed:
             if value == "label_probability" and self.classifier == "linear_svm":
                 raise InvalidInputError(
-                    f'`{name}` is "{value}", but `classifier` is "linear_svm", which has no probabilities; use '
+                    f'`{name}` is "{value}", but `classifier` is "linear_svm", which gives no probabilities; use '
                     f'"logistic" or "both", or leave `{name}` out'
                 )
             if self.selection != "greedy":

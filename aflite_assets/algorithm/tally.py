@@ -30,16 +30,16 @@ Predict = Callable[[np.ndarray], np.ndarray | Predictions]
 """A function that takes features (rows x width, float64) and returns predicted classes or `Predictions`."""
 
 ClassifierFit = Callable[[np.ndarray, np.ndarray, np.ndarray], Predict]
-"""A function `fit(features, labels, classes)`: features are rows x width float64, labels int64. `classes` (int64,
-ascending) holds every class of the dataset, whether or not the training rows have it.
+"""A function `fit(features, labels, classes)`: features are rows x width float64, and labels are int64. `classes`
+(int64, ascending) holds all classes of the dataset, including classes without training rows.
 """
 
 
 MOST_INSTEAD = 3
-"""Most classes listed among those that were predicted instead of a row's label."""
+"""Largest number of wrong classes that are listed per row."""
 
 _COUNTS_PART = 16
-"""The part of the memory limit that predictions by class may take."""
+"""Share of the memory limit that counts of predictions per class may take."""
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ from aflite_assets.errors import InvalidInputError
 
 _MOST_WORDS = np.iinfo(np.int32).max
 _PARTS = 2**46
-"""Number of parts that a word is divided into: whole numbers sum to the same in any order, correct to 1e-14 of each
-word.
+"""Number of parts of a word. Shares are counted in whole parts, so their sums do not depend on the order. The rounding
+error per word is at most 1e-14.
 """
 _MOST_PARTS = 2**62
-"""Upper limit of a share, 65,536 words, so that sums stay within 64 bits."""
+"""Upper limit of a unit's share, 65,536 words, so that sums fit into 64 bits."""
 _FEW = 32
-"""Number of units up to which they are sorted one by one."""
+"""Largest number of units that are sorted by insertion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +112,9 @@ def check_row_words(words: object, rows: int) -> RowWords:
     offsets = offsets.astype(np.int64)
     if offsets[0] != 0 or offsets[-1] != len(numbers) or (np.diff(offsets) < 0).any():
         raise InvalidInputError(
-            f"`words.offsets` goes from {offsets[0]} to {offsets[-1]}, but it must ascend from 0 to {len(numbers)}, "
-            "the length of `words.numbers`; give the start of each row's words, and the end of the last row's words"
+            f"`words.offsets` begins with {offsets[0]} and ends with {offsets[-1]}, but it must ascend from 0 to "
+            f"{len(numbers)}, the length of `words.numbers`; give the start of each row's words, and the end of the "
+            "last row's words"
         )
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= _MOST_WORDS):
         raise InvalidInputError(

@@ -37,15 +37,14 @@ import numpy as np
 import torch
 
 PROBABILITY_ROUNDING = 6144.0
-"""Adding this number to a probability and subtracting it again, in float64, leaves a multiple of 2^-40.
-
-Sums of up to 2^13 such numbers are exact, so partitions give the same bits in any order of addition.
+"""A number that rounds probabilities to multiples of 2^-40: it is added in float64 and then subtracted again. Sums of
+up to 2^13 rounded probabilities are exact. The sum over partitions is therefore bit-identical in any order.
 """
 
 SOFTMAX = 0
 """Multinomial logistic loss."""
 SIGMOID = 1
-"""Logistic loss of two classes, one output."""
+"""Logistic loss for two classes, with a single output."""
 HINGE = 2
 """Squared hinge loss, each class against the rest."""
 

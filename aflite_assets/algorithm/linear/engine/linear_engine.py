@@ -367,8 +367,8 @@ class LinearEngine:
         _log.info("%d of %d classifiers were fitted again in float64", len(failed), len(sets))
         if missed:
             _log.warning(
-                "%d of %d classifiers did not reach their optimum: lower inverse_regularization, now %g, or bring the "
-                "features to a common scale",
+                "%d of %d classifiers did not converge; lower `inverse_regularization` (now %g), or scale all "
+                "features to a similar range",
                 missed,
                 len(sets),
                 self._settings.inverse_regularization,

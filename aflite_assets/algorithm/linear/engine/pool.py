@@ -175,7 +175,8 @@ def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
     needed, free = len(pool.rows) * pool.width * 4, torch.cuda.mem_get_info(device)[0]
     if needed > _CARD_SHARE * free:
         _log.info(
-            "%d MiB of features do not fit into %d MiB of free GPU memory: the features are streamed",
+            "%d MiB of features do not fit into %d MiB of free GPU memory; the features are streamed to the GPU in "
+            "blocks",
             needed >> 20,
             free >> 20,
         )

@@ -30,7 +30,7 @@ from aflite_assets.algorithm.linear.kernels.vector_code import (
 )
 
 GROUP = 16
-"""Number of rows handled together: the length of one line."""
+"""Number of rows that are processed together, which is the length of a line."""
 
 _LINE, _NUMBERS = ir.VectorType(FLOAT, GROUP), ir.VectorType(INT32, GROUP)
 _BYTE = ir.IntType(8)

@@ -18,14 +18,13 @@ from aflite_assets.algorithm.linear.solver.preconditioner import Preconditioner
 from aflite_assets.algorithm.linear.threads import Threads
 
 LossGradients = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
-"""A function `f(weights, intercepts, problems)` that returns the losses' gradients of some problems, without penalty.
-
-The function takes weights (problems x outputs x width) and intercepts (problems x outputs), and returns gradients of
-the same shapes.
+"""A function `f(weights, intercepts, problems)` that returns the gradients of the losses of some problems, without the
+penalty. The function takes weights (problems x outputs x width) and intercepts (problems x outputs), and returns
+gradients of the same shapes.
 """
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
-"""The parts of "fast math" that let numba vectorise sums; infinities and NaN keep their meaning."""
+"""The "fast math" options that let numba vectorise sums. Infinities and NaN are still handled correctly."""
 
 
 class PreconditionerArrays(NamedTuple):

@@ -21,13 +21,15 @@ from typing import Protocol
 import torch
 
 Gradients = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-"""A function that takes z of some problems and their numbers, and returns their gradients; both are problems x size."""
+"""A function that returns the gradients of some problems, given their z and their numbers. z and the gradients are
+problems x size.
+"""
 
 STEEPEST = 0.9
 """A step is taken if the slope at its end is at most this share of the absolute slope at its start."""
 
 SHORTEST, LONGEST = 0.05, 0.8
-"""Least and greatest factor by which a step that was too long is shortened."""
+"""Smallest and largest factor by which a step that is too long is shortened."""
 
 
 @dataclass(frozen=True)

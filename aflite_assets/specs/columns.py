@@ -19,26 +19,26 @@ class ColumnsSpec(StrictSpec):
     text_pair: str | None = None
     image: str | None = None
     features: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None, description="a list column, or one column per feature"
+        None, description="column of lists, or one column per feature"
     )
-    id: str | None = Field(None, description="the source's own row ids; default: a hash of the row's content")
+    id: str | None = Field(None, description="column of row ids in the source; default: a hash of the row's content")
     group: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None,
-        description="rows with the same value belong together and are never split; with several columns, rows that "
-        "share a value of any of them",
+        description="column of groups: rows with the same value are never split; with several columns, rows that "
+        "share a value in any of them",
     )
     question: str | None = Field(
         None,
-        description="answers with the same value are of one question; default: those of one group",
+        description="answers with the same value belong to the same question; default: the group",
     )
     annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None, description="single annotators' labels: a list column, or one column per annotator"
+        None, description="labels of individual annotators: a column of lists, or one column per annotator"
     )
-    attributes: tuple[str, ...] = Field((), description="columns carried along for reports only")
+    attributes: tuple[str, ...] = Field((), description="columns that are kept for reports only")
     allow_label_copies: tuple[Annotated[int, Field(ge=0)] | str, ...] = Field(
         (),
-        description="feature or text columns that may stand one to one with the label: names, or numbers from 0 in a "
-        "column of lists or a features file",
+        description="feature or text columns that may have a one-to-one relation with the label: names, or numbers "
+        "from 0 in a column of lists or a feature file",
     )
 
     @model_validator(mode="after")
@@ -62,7 +62,7 @@ class ColumnsSpec(StrictSpec):
         for name in self.allow_label_copies:
             if self.image is not None:
                 raise ValueError(
-                    f"`allow_label_copies` is for feature or text columns, but it names {name!r} and the rows are "
+                    f"`allow_label_copies` is for feature or text columns, but it contains {name!r} and the rows are "
                     "images; remove `allow_label_copies`"
                 )
             if isinstance(self.features, str) and isinstance(name, str):
@@ -89,8 +89,8 @@ class ColumnsSpec(StrictSpec):
         for place, (field, column) in enumerate(inputs):
             if column == self.label:
                 raise ValueError(
-                    f"`{field}` is {column!r}, but this is also the label column, so a model would read the label as "
-                    f"an input; set `{field}` or `label` to another column"
+                    f"`{field}` is {column!r}, but this is also the label column, so models would receive the label as "
+                    f"input; set `{field}` or `label` to another column"
                 )
             earlier = next((other for other, name in inputs[:place] if name == column), None)
             if earlier is not None:

@@ -28,13 +28,11 @@ ENCODINGS = (
     *("shift-jis", "cp932", "euc-jp", "iso2022-jp", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "cp950"),
     *("euc-kr", "cp949"),
 )
-"""Encodings that are used for tables, by Python's names with hyphens.
-
-Not included are codecs of Python that are not text encodings (`rot13`, `zip`), that read escapes (`unicode_escape`) or
-that depend on the machine (`mbcs`).
+"""Encodings that are used for tables, by Python's names with hyphens. Some codecs of Python are not included: codecs
+that are not text encodings (`rot13`, `zip`), read escapes (`unicode_escape`) or depend on the machine (`mbcs`).
 """
 
-_COMMON = "common ones are utf-8, utf-16, cp1252 (what Windows calls ANSI in western countries) and latin-1"
+_COMMON = "common encodings are utf-8, utf-16, cp1252 (called ANSI by Windows in western countries) and latin-1"
 _LONGEST = 60
 
 

@@ -161,7 +161,7 @@ def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec])
         raise ValueError(f"`{place}` is {name!r}, which is not an evaluator; {remedy}{did_you_mean(name, neural)}")
     if isinstance(start, FineTunedSpec):
         raise ValueError(
-            f"`{place}` is {name!r}, which has the kind 'fine_tuned' itself; {remedy} and list all stages here"
+            f"`{place}` is {name!r}, which is also of kind 'fine_tuned'; {remedy} and list all stages here"
         )
     raise ValueError(f"`{place}` is {name!r}, whose kind {start.kind!r} cannot be trained further; {remedy}")
 

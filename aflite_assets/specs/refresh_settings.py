@@ -13,21 +13,24 @@ from aflite_assets.specs.models.settings import StrictSpec
 from aflite_assets.wording import did_you_mean
 
 _RANDOM = re.compile(r"\b[rR]\b")
-"""croniter's sign for a random time, which is drawn again at each call."""
+"""Symbol of croniter for a random time, which is drawn again at each call."""
 
 
 class RefreshSpec(StrictSpec):
     """Settings that determine when a refresh processes changes of the data."""
 
     start: bool = Field(
-        False, description="whether a refresh also makes what was never made; default: a person makes it the first time"
+        False,
+        description="true: a refresh also runs the pipeline for the first time; default: the first run is "
+        "started by hand",
     )
     cron: str | None = Field(
         None,
         max_length=200,
-        description="minute, hour, day, month, weekday: changes are acted on from these times on; default: at once",
+        description="five cron fields (minute, hour, day, month, weekday): the times when changes are processed; "
+        "default: at once",
     )
-    timezone: str | None = Field(None, description="of cron, such as Europe/Berlin; default: UTC")
+    timezone: str | None = Field(None, description="time zone of `cron`, such as Europe/Berlin; default: UTC")
 
     @model_validator(mode="after")
     def _times_exist(self) -> Self:

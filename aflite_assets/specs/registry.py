@@ -21,9 +21,9 @@ from aflite_assets.specs.yaml.value_rules import check_values
 from aflite_assets.wording import did_you_mean
 
 BUNDLED = Path(__file__).parent / "bundled"
-"""The folder of the datasets that come with the project. Bundled datasets are found by name, and listed on request."""
+"""Folder of the bundled datasets. Bundled datasets are always found by name, and are listed on request."""
 LIST_BUNDLED = "AFLITE_BUNDLED"
-"""The environment variable that decides whether bundled datasets are also listed: 1, or 0 (the default)."""
+"""Environment variable that sets whether bundled datasets are listed: 1, or 0 (the default)."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
 _LONGEST = 4000

@@ -14,6 +14,6 @@ class ScanSpec(StrictSpec):
 
     stop: Literal["never", "artefact"] = Field(
         "never",
-        description="artefact: if the scan finds one, no model is trained until the data are mended; never: a run goes "
-        "on whatever the scan finds",
+        description="artefact: if the scan finds an artefact, no model is trained until the data are fixed; never: a "
+        "run always continues after the scan",
     )

@@ -14,7 +14,7 @@ DIGIT_SIZE = 8
 """Side of scikit-learn's images of digits, in pixels."""
 
 MARK_SIZE = 3
-"""Side, in pixels, of the square that a mark on an image of a digit takes."""
+"""Side, in pixels, of the square of a planted mark on an image of a digit."""
 
 Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -30,16 +30,13 @@ class TableFormat(StrictSpec):
         None, description="csv and tsv: whether double quotes enclose fields; default: yes for csv, no for tsv"
     )
     header: bool = Field(
-        True,
-        description="csv and tsv: whether the first line names the columns; false: names does",
+        True, description="csv and tsv: true if the first line contains the column names; false: set `names`"
     )
     names: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None,
-        description="with header: false, the columns' names from left to right, one for each",
+        None, description="with `header: false`: the names of all columns from left to right"
     )
     encoding: Encoding = Field(
-        UTF_8,
-        description="csv, tsv and jsonl: the text encoding of the files, such as utf-16 or cp1252",
+        UTF_8, description="csv, tsv and jsonl: the text encoding of the files, such as utf-16 or cp1252"
     )
 
     @model_validator(mode="after")
@@ -98,13 +95,15 @@ class HubSource(StrictSpec):
         None, min_length=1, max_length=200, description="commit, tag or branch; needed unless newest is set"
     )
     newest: bool = Field(False, description="take the newest commit at every materialisation")
-    config: str | None = Field(None, description="the hub's name for a part of the dataset, also called subset")
+    config: str | None = Field(None, description="name of a configuration (subset) of the dataset on the hub")
     class_numbers: bool = Field(
-        False, description="read labels that the hub stores with class names as their numbers instead of their names"
+        False, description="true: if the hub stores labels with class names, read the numbers instead of the names"
     )
     splits: dict[SplitName, Files] = Field(min_length=1)
     token: SecretStr | None = Field(
-        None, exclude=True, description="for gated datasets: ${secret:VARIABLE}; default: the one `hf auth login` keeps"
+        None,
+        exclude=True,
+        description="access token for gated datasets: ${secret:VARIABLE}; default: the token of `hf auth login`",
     )
 
     @model_validator(mode="after")
@@ -133,7 +132,7 @@ class HubSource(StrictSpec):
 
 
 RowsSource = Annotated[TableSource | HubSource, Field(discriminator="format")]
-"""The sources that rows of questions and preferences can come from."""
+"""Types of sources for the rows of questions and preferences."""
 
 
 class MultipleChoiceSource(StrictSpec):
@@ -147,39 +146,37 @@ class MultipleChoiceSource(StrictSpec):
     """
 
     format: Literal["multiple_choice"]
-    table: RowsSource = Field(description="the files, or a dataset of the hub, as a source of their own")
-    question: Files = Field(description="the question's column, or several that are joined with a space")
+    table: RowsSource = Field(description="the files or the hub dataset, described as a source")
+    question: Files = Field(description="column of the question, or several columns that are joined with a space")
     answers: Files | None = Field(
-        None,
-        description="columns of the answers, a column of lists, or a column of one answer per row",
+        None, description="columns of the answers, a column of lists, or a column with one answer per row"
     )
     right: str | None = Field(
         None,
-        description="rows of questions: the column with the right answer's column, number, letter or text, or a list "
-        "of these; rows of answers: the column that says whether the answer is right",
+        description="one question per row: column with the right answer's column, number, letter or text, or a list "
+        "of these; one answer per row: column that is true for right answers",
     )
     names: str | None = Field(
         None,
-        description="answers that are a list: the column of lists with the names of the answers, such as letters, one "
-        "of which right holds",
+        description="for answers in a list: column of lists with the answers' names, such as letters; `right` then "
+        "contains a name",
     )
     correct: Files | None = Field(
         None,
-        description="in place of answers and right: columns of right answers, or a column of lists of them",
+        description="instead of `answers` and `right`: columns of right answers, or a column of lists of right answers",
     )
     incorrect: Files | None = Field(
-        None,
-        description="with correct: columns of wrong answers, or a column of lists of them",
+        None, description="with `correct`: columns of wrong answers, or a column of lists of wrong answers"
     )
     numbers_from: Literal[0, 1] | None = Field(
         None,
-        description="rows of questions: the number that right gives the first answer; a number in right is then a "
-        "place, also where an answer is that number; default: as the data show",
+        description="one question per row: number of the first answer; a number in `right` is then always a position, "
+        "even if an answer is the same number; default: derived from the data",
     )
-    id: str | None = Field(None, description="the question's own id; rows of answers need it")
+    id: str | None = Field(None, description="column of the question's id; needed if there is one answer per row")
     subset: str | None = Field(
         None,
-        description="a column that says which part of the data a question is of; the scan tests every part by itself",
+        description="column with the part of the data to which a question belongs; the scan tests each part separately",
     )
 
     @model_validator(mode="after")
@@ -214,13 +211,13 @@ class MultipleChoiceSource(StrictSpec):
 
 
 Layout = Literal["texts", "messages", "transcripts"]
-"""The layout of answers in preferences: texts, lists of role and content, or transcripts with Human: and Assistant:."""
+"""Layout of answers in preferences: texts, lists of role and content, or transcripts with "Human:" and "Assistant:"."""
 
 Several = Literal["question", "pairs"]
-"""The way to read a row with several chosen or rejected answers."""
+"""Interpretation of a row with several chosen or rejected answers."""
 
 PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
-"""Attributes of the rows made from preferences, as far as the source has such columns."""
+"""Attributes of rows from preferences, if the source has these columns."""
 
 
 class PreferenceSource(StrictSpec):
@@ -230,25 +227,29 @@ class PreferenceSource(StrictSpec):
     """
 
     format: Literal["preference"]
-    table: RowsSource = Field(description="the files, or a dataset of the hub, as a source of their own")
+    table: RowsSource = Field(description="the files or the hub dataset, described as a source")
     layout: Layout | None = Field(
         None,
         description="texts; messages: lists of role and content; transcripts: texts with turns that begin with Human: "
-        "and Assistant:; default: as the data show",
+        "and Assistant:; default: derived from the data",
     )
-    prompt: str | None = Field(None, description="the column of the prompt, if there is one; default: by its name")
-    chosen: str | None = Field(None, description="the column of the preferred answer, or of a list of such answers")
-    rejected: Files | None = Field(None, description="the column of the other answer, of a list, or several columns")
+    prompt: str | None = Field(None, description="column of the prompt, if there is one; default: found by its name")
+    chosen: str | None = Field(None, description="column of the preferred answer, or of a list of preferred answers")
+    rejected: Files | None = Field(
+        None, description="column of the rejected answer or of a list of rejected answers, or several columns"
+    )
     several: Several = Field(
         "question",
-        description="what a row with several chosen or rejected answers is. question: one question with all its "
-        "answers; pairs: a pair of every chosen and every rejected one, all of them in one group",
+        description="interpretation of a row with several chosen or rejected answers. question: one question with all "
+        "answers; pairs: all pairs of a chosen and a rejected answer, in one group",
     )
-    margin: str | None = Field(None, description="how much better the chosen answer is; 0 is a tie, which is dropped")
-    subset: str | None = Field(None, description="which part of the data a pair is of")
-    chosen_model: str | None = Field(None, description="the model that wrote the chosen answer")
-    rejected_model: str | None = Field(None, description="the model that wrote the rejected answer")
-    id: str | None = Field(None, description="the pair's own id")
+    margin: str | None = Field(
+        None, description="column with the margin of the chosen answer; rows with margin 0 (ties) are dropped"
+    )
+    subset: str | None = Field(None, description="column with the part of the data to which a pair belongs")
+    chosen_model: str | None = Field(None, description="column with the model that wrote the chosen answer")
+    rejected_model: str | None = Field(None, description="column with the model that wrote the rejected answer")
+    id: str | None = Field(None, description="column of the pair's id")
 
     @model_validator(mode="after")
     def _both_models(self) -> Self:
@@ -272,7 +273,7 @@ class PreferenceSource(StrictSpec):
 
 
 ChoiceSource = MultipleChoiceSource | PreferenceSource
-"""Sources whose rows are answers to questions, right or wrong."""
+"""Types of sources with right and wrong answers to questions as rows."""
 
 CHOICE_FORMATS = ("multiple_choice", "preference")
 
@@ -293,10 +294,7 @@ class LabelledFolder(StrictSpec):
 
     folder: str = Field(min_length=1)
     labels: str = Field(min_length=1, description="the label file")
-    encoding: Encoding = Field(
-        UTF_8,
-        description="the text encoding of the label file",
-    )
+    encoding: Encoding = Field(UTF_8, description="the text encoding of the label file")
 
 
 class ImageFolderSource(StrictSpec):
@@ -365,11 +363,10 @@ class CirclesSource(StrictSpec):
     bias_width: int = Field(ge=1)
     bias_mean: float = Field(gt=0)
     bias_deviation: float = Field(gt=0)
-    noise_deviation: float = Field(gt=0, description="of the features that stand in for bias on the other rows")
-    flipped_share: float = Field(ge=0, lt=0.5, description="share of the biased rows whose label is flipped")
+    noise_deviation: float = Field(gt=0, description="standard deviation of bias features in unbiased rows")
+    flipped_share: float = Field(ge=0, lt=0.5, description="share of the biased rows with a flipped label")
     flipped_splits: tuple[SplitName, ...] = Field(
-        ("train",),
-        description="splits whose rows are flipped; in ICML 2020 labels of the data set are, test rows included",
+        ("train",), description="splits with flipped labels; in ICML 2020, all splits, including test rows"
     )
     seed: int = Field(0, ge=0)
 
@@ -388,13 +385,13 @@ class DegradedSpec(StrictSpec):
     added.
     """
 
-    shift: int = Field(0, ge=0, le=56, description="most pixels that the digit is moved up, and likewise to the left")
+    shift: int = Field(0, ge=0, le=56, description="largest shift of the digit up and to the left, in pixels")
     blur: float = Field(0.0, ge=0, le=8, description="standard deviation of the Gaussian blur, in pixels")
     occlusion: int = Field(
-        0, ge=0, le=8, description="side of a black square at a random place of the digit, in pixels"
+        0, ge=0, le=8, description="side of a black square at a random position on the digit, in pixels"
     )
     noise: float = Field(
-        0.0, ge=0, le=255, description="standard deviation of Gaussian noise, in grey levels of 0 to 255"
+        0.0, ge=0, le=255, description="standard deviation of Gaussian noise, in grey levels from 0 to 255"
     )
 
 
@@ -403,8 +400,8 @@ class MarksSpec(StrictSpec):
     the image.
     """
 
-    share: float = Field(ge=0, le=1, description="share of each class's images of each split that carry a mark")
-    wrong_share: float = Field(0.0, ge=0, le=1, description="share of these whose mark names another class")
+    share: float = Field(ge=0, le=1, description="share of images with a mark, in each class and split")
+    wrong_share: float = Field(0.0, ge=0, le=1, description="share of the marked images with a mark of another class")
 
 
 class DigitsSource(StrictSpec):
@@ -422,7 +419,7 @@ class DigitsSource(StrictSpec):
         DIGIT_SIZE,
         ge=DIGIT_SIZE,
         le=64,
-        description="side of the images in pixels; the digit stands in the lower right corner, on black",
+        description="side of the images in pixels; the digit is in the lower right corner, on black",
     )
     degraded: DegradedSpec | None = Field(None)
     marks: MarksSpec | None = Field(None)
@@ -464,9 +461,9 @@ class TemplateNliSource(StrictSpec):
 
     format: Literal["template_nli"]
     splits: dict[SplitName, Annotated[int, Field(ge=6)]] = Field(min_length=1, description="rows per split")
-    planted_share: float = Field(ge=0, le=1, description="share of each class's rows that carry a cue")
+    planted_share: float = Field(ge=0, le=1, description="share of rows with a cue in each class")
     cues: Literal["aligned", "reversed"] = Field(
-        "aligned", description="aligned: a cue goes with its label; reversed: it stands on rows of the other labels"
+        "aligned", description="aligned: a cue is on rows of its label; reversed: a cue is on rows of the other labels"
     )
     seed: int = Field(0, ge=0)
 

@@ -12,12 +12,14 @@ class WarmupSpec(StrictSpec):
     """Settings of the warm-up rows, which are train rows that are used only for training the encoders."""
 
     size: Count | Literal["auto"] = Field(
-        0.1, description="auto: chosen by the encoders' learning curves on samples of growing size"
+        0.1,
+        description="number or share of train rows; auto: chosen by the encoders' learning curves on samples of "
+        "growing size",
     )
     draw: Literal["by_class", "random"] = Field(
         "by_class",
-        description="by_class: every class gives its share; random: rows are drawn whatever their class, as in the "
-        "papers, which filter: {preset: paper} sets",
+        description="by_class: rows are drawn in proportion to the classes; random: rows are drawn regardless of "
+        "class, as in the papers (set by `filter: {preset: paper}`)",
     )
 
     @model_validator(mode="after")

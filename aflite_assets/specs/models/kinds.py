@@ -33,7 +33,7 @@ from aflite_assets.specs.models.settings import (
 )
 
 ENTRY_POINTS = "aflite_assets.models"
-"""The group of entry points under which a package registers its families of models."""
+"""Group of entry points in which packages register model families."""
 
 
 class HasSettings(Protocol):
@@ -99,7 +99,7 @@ def _load(entry: EntryPoint) -> InstalledFamily:
 
 def _refusal(entry: EntryPoint, why: str) -> ModelError:
     package = "an installed package" if entry.dist is None else f"the package {entry.dist.name}"
-    return ModelError(f"{package} names {entry.value!r} as a kind of model, but {why}")
+    return ModelError(f"{package} names {entry.value!r} as a model family, but {why}")
 
 
 ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec

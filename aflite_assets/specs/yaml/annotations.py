@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from typing_extensions import TypeIs
 
 Location = tuple[int | str, ...]
-"""The keys, and the positions in lists, that lead to a value."""
+"""Keys and list positions that lead to a value."""
 
 
 def typed_values(place: object, value: object, location: Location = ()) -> Iterator[tuple[Location, object, object]]:

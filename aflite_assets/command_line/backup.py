@@ -42,16 +42,19 @@ from aflite_assets.results.store import ResultStore
 _FORMAT = 1
 _DONE = "backup.json"
 _MOST_NAMED = 5
-"""Damaged results that are named; `aflite doctor` names them all."""
+"""Largest number of damaged results in the message. `aflite doctor` lists all of them."""
 _OWNER = """\
 select case when pg_has_role(datdba, 'member') then pg_get_userbyid(datdba) end
 from pg_database where datname = current_database()
 """
-"""The owner of a database, if the role that asks may act as it: what is restored then belongs to it."""
+"""Query for the owner of a database, if the current role is a member of the owner's role. Restored tables then belong
+to the owner.
+"""
 _DATABASE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _DESCRIPTION = """\
-{what} results, MLflow's files, notes of refreshes and databases: SQLite's below AFLITE_HOME and DAGSTER_HOME by
-themselves, those of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD or ~/.pgpass.
+{what} results, MLflow's files, records of refreshes, and databases. SQLite databases below AFLITE_HOME and
+DAGSTER_HOME are found automatically. PostgreSQL databases are given by name; the connection uses PGHOST, PGPORT, PGUSER
+and PGPASSWORD or ~/.pgpass.
 """
 
 
@@ -96,15 +99,13 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         command = commands.add_parser(
             name, help=f"{what.lower()} results and databases together", description=description
         )
-        command.add_argument("folder", metavar="FOLDER", type=Path, help="where backups are kept")
+        command.add_argument("folder", metavar="FOLDER", type=Path, help="folder of the backups")
         command.add_argument("--postgres", metavar="DATABASE", action="append", default=[], help="may be given again")
         command.add_argument(
             "--artifacts", metavar="FOLDER", type=Path, help="MLflow's files (default: AFLITE_HOME/mlflow/artifacts)"
         )
         if name == "restore":
-            command.add_argument(
-                "--at", metavar="TIME", help="which backup, by its folder's name (default: the newest)"
-            )
+            command.add_argument("--at", metavar="TIME", help="folder name of the backup (default: the newest backup)")
         command.set_defaults(command=run, name_of_command=name)
 
 
@@ -120,7 +121,7 @@ def _backup(options: argparse.Namespace) -> None:
 
 def _restore(options: argparse.Namespace) -> None:
     done = restore_backup(options.folder.absolute(), _places(options), at=options.at)
-    told = f"restored {done}; the files of every result have the content they were published with"
+    told = f"restored {done}; the files of every result are unchanged since publication"
     sys.stdout.write(escaped(told) + "\n")
 
 
@@ -134,8 +135,8 @@ def _places(options: argparse.Namespace) -> Places:
             )
     open_store().needs_folder(
         f"aflite {options.name_of_command}",
-        instead="copy the bucket by its server's own means (versioning, replication), and databases by theirs "
-        "(docs/object_store.md)",
+        instead="copy the bucket and the databases with the tools of their servers, such as versioning and "
+        "replication (docs/object_store.md)",
     )
     home = aflite_home()
     dagster_home = os.environ.get("DAGSTER_HOME")

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from aflite_assets.results.doctor import Problem
 
 _DOCTOR = """\
-Looks for damaged results, folders and locks that killed processes left, dataset files that are not understood, stages
-that refreshes leave alone since they failed, runs that Dagster shows as running though their process is gone,
-databases that lack a migration, packages that differ from constraints.txt, and more GPU slots than GPUs. A line per
-finding says what to do. Exits with 1 if anything is left.
+Finds problems: damaged results, leftover folders and locks of killed processes, invalid dataset files, failed stages
+that refreshes do not retry, runs that Dagster shows as running although their process has ended, databases that need a
+migration, packages with other versions than in constraints.txt, and more GPU slots than GPUs. Prints each problem with
+a remedy. Exits with 1 if a problem remains.
 """
 
 
@@ -30,14 +30,14 @@ class UnfixedProblemsError(AfliteError):
 
 def add_command(commands: Any) -> None:
     """Add the command to the subparsers."""
-    doctor = commands.add_parser("doctor", help="find what is broken, and mend it", description=_DOCTOR)
+    doctor = commands.add_parser("doctor", help="find problems, and repair them", description=_DOCTOR)
     doctor.add_argument(
         "--fix",
         action="store_true",
-        help="mend what can be mended without loss: set damaged results aside, remove what dead writers left, end dead "
-        "runs",
+        help="repair problems without loss of data: set damaged results aside, remove the leftovers of killed "
+        "processes, end dead runs",
     )
-    doctor.add_argument("--deep", action="store_true", help="compare hashes of all files, not their sizes")
+    doctor.add_argument("--deep", action="store_true", help="compare the hashes of all files instead of the sizes")
     doctor.set_defaults(command=_doctor)
 
 
@@ -103,7 +103,7 @@ def _packages() -> "Iterator[Problem]":
     if differing:
         named = ", ".join(f"{name} {installed} (tested: {tested})" for name, (installed, tested) in differing.items())
         remedy = f"pip install -c {constraints} {' '.join(f'{name}=={pair[1]}' for name, pair in differing.items())}"
-        yield Problem("packages", f"installed in other versions than {constraints} names: {named}", remedy)
+        yield Problem("packages", f"installed in other versions than in {constraints}: {named}", remedy)
 
 
 def _devices() -> int:

@@ -20,19 +20,19 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
 
 REFUSED = 1
-"""Exit code of a file that was refused; 0 is fine and 2 wrong usage."""
+"""Exit code after an error such as an invalid file. Success is 0, and wrong arguments are 2."""
 INTERRUPTED = 128 + signal.SIGINT
-"""Exit code of a command that Ctrl-C stopped, as shells count it."""
+"""Exit code of a command that was stopped with Ctrl-C, as in shells."""
 
 _CHECK = """\
-Reads a dataset's description and its data, and says what was understood: rows, classes, challenge sets, sizes, and what
-a run would cost on this machine. Nothing is published and no model is kept. Large datasets of the hub and large image
-folders are read in part. Exits with 1 and a message where the file, the data or the plan is refused.
+Reads a dataset's YAML file and its data, and prints a summary: rows, classes, challenge sets, sizes, and the
+estimated cost of a run on this machine. No results are published and no models are saved. Large hub datasets and large
+image folders are read only in part. Exits with 1 and a message if there is an error in the file, the data or the plan.
 """
 
 _SCHEMA = """\
-Writes the JSON Schema of dataset files, for editors that complete and check YAML: name the file in the first line of a
-dataset's file, `# yaml-language-server: $schema=<file>`.
+Writes the JSON Schema of dataset files, for editors that complete and check YAML. To use the schema, write
+`# yaml-language-server: $schema=<file>` in the first line of a dataset's file.
 """
 
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _write(sys.stderr, [escaped_lines(str(error))])
         return REFUSED
     except PermissionError as error:
-        remedy = "make it and its folder writable, or run as their owner"
+        remedy = "make the file and its folder writable, or run the command as their owner"
         _write(sys.stderr, [escaped_lines(f"{error.filename} cannot be used ({error.strerror}); {remedy}")])
         return REFUSED
     except KeyboardInterrupt:
@@ -61,13 +61,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def command_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands. The documentation is generated from this parser too."""
-    parser = argparse.ArgumentParser(prog="aflite", description="Filtering datasets with AFLite: what comes before.")
+    parser = argparse.ArgumentParser(
+        prog="aflite", description="Command-line tools for filtering datasets with AFLite."
+    )
     commands = parser.add_subparsers(required=True, metavar="command")
     check = commands.add_parser("check", help="check a dataset's file and estimate a run's cost", description=_CHECK)
     check.add_argument("file", metavar="FILE", help="a dataset's YAML file, or the name of a registered dataset")
-    check.add_argument("--no-timing", action="store_true", help="measure and estimate nothing")
+    check.add_argument("--no-timing", action="store_true", help="skip the measurements and the estimate")
     check.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where models are timed (default: auto)"
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="device on which models are measured (default: auto)",
     )
     check.set_defaults(command=_check)
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from aflite_assets.specs.dataset import DatasetSpec
 
 MOST_BYTES = 256 << 20
-"""Larger tables are not read, since a plan is to be quick."""
+"""Largest size of tables that are read. Larger tables would make a plan too slow."""
 
 
 def row_growth(spec: "DatasetSpec", plan: "DatasetPlan", store: "ResultStore") -> str | None:

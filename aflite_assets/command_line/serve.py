@@ -24,18 +24,18 @@ from aflite_assets.text import listed
 DEFAULT_PORT = 3333
 ADDRESS = "127.0.0.1"
 
-_DESCRIPTION = f"""\
-Serves what is published below AFLITE_HOME to browsers on this machine, and changes nothing. Where Dagster is started
-with {RESULTS} set to the address that is printed, reports are links and pictures show without a click.
+_DESCRIPTION = """\
+Serves the published files below AFLITE_HOME to browsers on this machine, read-only. If Dagster is started with
+{RESULTS} set to the printed address, its pages link to reports and show pictures directly.
 """
 
-_OPENING = f"""\
-Opens the current report of a dataset in the browser, from where results lie. Serves it on {ADDRESS} until Ctrl+C, as
-`aflite serve` does.
+_OPENING = """\
+Opens the current report of a dataset in the browser. Serves the report on {ADDRESS} until Ctrl+C, as `aflite serve`
+does.
 """
 
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
-"""One step of a path that is served: nothing hidden, no `..`."""
+"""Pattern of one part of a served path: no hidden names, no `..`."""
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -43,7 +43,7 @@ _TYPES = {
     ".md": "text/plain; charset=utf-8",
     ".png": "image/png",
 }
-"""Types that a browser shows; everything else is saved."""
+"""File types that a browser displays. All other files are downloaded."""
 
 _LOCKED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _INDEX_POLICY = f"{_LOCKED}; style-src 'unsafe-inline'"
@@ -98,7 +98,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server_version = "aflite"
     sys_version = ""
     timeout = 60
-    """Seconds that a connection may stand still."""
+    """Timeout of an idle connection, in seconds."""
 
     def do_GET(self) -> None:
         self._answer(body=True)

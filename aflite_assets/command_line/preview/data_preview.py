@@ -45,13 +45,13 @@ from aflite_assets.stages.shared.source_places import RowPlaces, facts_of
 from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, check_models, draw_warmup, needs_warmup
 
 FIRST_ROWS = 1_000
-"""Rows per split that are read of a large source."""
+"""Number of rows per split that are read from a large source."""
 
 MOST_HUB_ROWS = 100_000
-"""A hub dataset of more rows is downloaded when it is materialised, not to be looked at."""
+"""Largest number of rows of a hub dataset that the preview downloads completely."""
 
 MOST_IMAGES = 20_000
-"""Folders of more images are not read, decoded and hashed whole."""
+"""Largest number of images in a folder that the preview reads, decodes and hashes completely."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.training_workers import WORTH, workers_with_memory
 
 ANY_DATA = 1.0
-"""Work of all stages for any data (statistics, publishing, the report), in starts of a process."""
+"""Fixed work of all stages, regardless of the data (statistics, publishing, the report), in units of one process
+start.
+"""
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 

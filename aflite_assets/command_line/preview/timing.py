@@ -37,24 +37,28 @@ from aflite_assets.specs.models.settings import (
 Timing = TypeVar("Timing")
 
 ENOUGH_SECONDS = 1.5
-"""A training is timed with as many steps as take so long, fits on more and more rows until one takes twice as long."""
+"""Target duration of measurements in seconds. Training is measured for about this long; fits use more and more rows
+until a fit takes twice as long.
+"""
 
 MOST_STEPS, FEW_ROWS, SMALLEST_FIT = 128, 8, 64
 
 GROWTH = {LinearModelSpec: (1.0, 2.0), RbfSvmSpec: (1.5, 3.0), MaxPpmiSpec: (1.0, 2.0)}
-"""Between which powers of the train rows a fit's time is taken to grow; measured within these."""
+"""Smallest and largest exponent for the growth of a fit's duration with the number of train rows. The measured exponent
+is limited to this range.
+"""
 
 ASSUMED_WIDTH = 768
-"""Width of an encoder that could not be measured: that of the base size of most text encoders."""
+"""Assumed width of an encoder that could not be measured: the width of most text encoders of base size."""
 
 MOST_FEATURES, MOST_ROWS = 2**25, 50_000
-"""Numbers, and rows, of the features that the filter is timed on at most."""
+"""Largest number of values, and of rows, in the features for the measurement of the filter."""
 
 MOST_SCANNED = {"text": 1_500, "features": 3_000, "image": 300}
-"""Rows that are scanned to time the scan, by kind of input."""
+"""Number of rows for the measurement of the scan, by kind of input."""
 
 LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_assets.models.evaluators"
-"""Libraries that the process of a stage loads before it does anything."""
+"""Statement that imports the libraries that the process of a stage loads first."""
 
 
 @dataclass(frozen=True)

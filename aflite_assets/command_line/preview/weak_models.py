@@ -13,7 +13,9 @@ from aflite_assets.specs.models.kinds import NeuralModelSpec
 from aflite_assets.specs.recipes import ForgettableRows, recipes_of, set_name
 
 ASSUMED_SHARE = 0.2
-"""Share of full that is taken; the paper's weak models take 12 to 31 % (Yaghoobzadeh et al. 2021, Table 1)."""
+"""Assumed share of `full` in a forgettable set. In the paper, the share is 12 to 31 % (Yaghoobzadeh et al. 2021, Table
+1).
+"""
 
 
 @dataclass(frozen=True)

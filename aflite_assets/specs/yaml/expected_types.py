@@ -53,7 +53,7 @@ def _words(alternatives: list[object]) -> str:
         words.append(f"a mapping with keys among {list(models[0].model_fields)}")
     elif models:
         key = tag_key(models)
-        words.append(f"a mapping with the key {key!r}, one of {tags(models, key)}, and those that go with it")
+        words.append(f"a mapping with the key {key!r}, one of {tags(models, key)}, and the keys that belong to it")
     return " or ".join(dict.fromkeys(words))
 
 

@@ -112,10 +112,10 @@ def _where_it_belongs(problem: _Problem, model: type[BaseModel]) -> str:
     assert is_model(problem.place)
     key, keys = str(problem.location[-1]), list(problem.place.model_fields)
     if len(problem.location) > 1 and key in model.model_fields:
-        return "; it belongs at the beginning of a line, under no other key"
+        return "; it belongs at the top level, at the beginning of a line"
     parts = {name: members(field.annotation)[0] for name, field in model.model_fields.items()}
     homes = [name for name, part in parts.items() if is_model(part) and key in part.model_fields]
-    elsewhere = f"; it is known under {' and '.join(homes)}" if len(problem.location) == 1 and homes else ""
+    elsewhere = f"; it is a key of {' and '.join(homes)}" if len(problem.location) == 1 and homes else ""
     return elsewhere + did_you_mean(key, keys) or f" (known keys: {keys})"
 
 
@@ -157,7 +157,7 @@ def _wish_of_limit(kind: str, limit: Mapping[str, Any]) -> str | None:
         case "string_pattern_mismatch":
             return _PATTERNS.get(limit["pattern"], f"must fit the pattern {limit['pattern']}")
         case "string_unicode":
-            return "must be text in UTF-8; remove what is no character"
+            return "must be text in UTF-8; remove the invalid characters"
         case "int_parsing_size":
             return "must be a whole number below 9223372036854775808"
     return None

@@ -30,7 +30,7 @@ def received_text(value: object, keys: Iterable[object] = ()) -> str:
     For a mapping, only the keys are shown. Values below a key `token` are never shown, because they may be secret.
     """
     if "token" in keys:
-        return "received what is not shown here"
+        return "received a value that is not shown here"
     match value:
         case None:
             return "received nothing"

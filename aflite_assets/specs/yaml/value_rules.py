@@ -29,7 +29,7 @@ def _problem(location: Location, value: object, place: object) -> str | None:
         return _token_problem(value)
     match value:
         case SecretStr():
-            return "a secret may only stand in source.token; write ${NAME} for a variable that may be shown"
+            return "a secret is allowed only in source.token; write ${NAME} for a variable that may be shown"
         case bool():
             return None if bool in types else _boolean_problem(types)
         case int() | float():
@@ -45,7 +45,7 @@ def _token_problem(value: object) -> str | None:
     """
     if value is None or isinstance(value, SecretStr):
         return None
-    return "a token in a file leaks; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
+    return "a token in a file is not secret; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
 
 
 def _boolean_problem(types: list[object]) -> str | None:
@@ -65,12 +65,12 @@ def _number_problem(value: float, types: list[object]) -> str | None:
 
 def _text_problem(location: Location, value: str, types: list[object]) -> str | None:
     if "\0" in value and location not in _FREE_TEXT:
-        return "holds a NUL character, which no file, column or model has in its name; remove it"
+        return "contains a NUL character, which is not allowed in names; remove it"
     if {int, float} & set(types) and str not in types:
         return _number_problem(_as_number(value), types)
     if str in types and _names_a_file(location):
         if not value.strip():
-            return "names nothing; write a path or leave the key out"
+            return "is empty; write a path, or remove the key"
         if len(value) > _LONGEST_PATH:
             return f"is {len(value)} characters long, and a path has at most {_LONGEST_PATH}"
     return None

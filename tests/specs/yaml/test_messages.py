@@ -56,12 +56,12 @@ def _challenge(**changes: Any) -> dict[str, Any]:
         ),
         (_folders({"folder": "a", "label": "b", "labels": "c"}), "source.splits.test.label: unknown key; did you mean"),
         (_challenge(catgory="a"), "challenge_sets.hard.catgory: unknown key; did you mean 'category'?"),
-        ({"threshold": 0.5}, "threshold: unknown key; it is known under filter"),
-        ({"label": "a"}, "label: unknown key; it is known under columns; did you mean 'labels'?"),
-        ({"size": 3}, "size: unknown key; it is known under warmup"),
+        ({"threshold": 0.5}, "threshold: unknown key; it is a key of filter"),
+        ({"label": "a"}, "label: unknown key; it is a key of columns; did you mean 'labels'?"),
+        ({"size": 3}, "size: unknown key; it is a key of warmup"),
         (
             {"filter": {"seed": 1}},
-            "filter.seed: unknown key; it belongs at the beginning of a line, under no other key",
+            "filter.seed: unknown key; it belongs at the top level, at the beginning of a line",
         ),
         ({"source": CSV | {"columns": {}}}, "source.columns: unknown key; it belongs at the beginning of a line"),
         (
@@ -227,7 +227,7 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
             _challenge(split="dev"),
             "challenge_sets.hard: `split` is 'dev', but `source` has only the splits ['train', 'test']",
         ),
-        ({"title": "\ud800"}, "title: must be text in UTF-8; remove what is no character (received '\\ud800')"),
+        ({"title": "\ud800"}, "title: must be text in UTF-8; remove the invalid characters (received '\\ud800')"),
     ],
 )
 def test_refused_value_is_named_once_with_field_value_and_remedy(

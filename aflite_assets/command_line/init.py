@@ -47,7 +47,7 @@ def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None
     log(f"home: {home}")
     log(f"MLflow's database: {database}{'' if before else ' (made)'}")
     if dagster_home is None:
-        log("Dagster: DAGSTER_HOME is not set, so its history of each command is temporary; results are kept")
+        log("Dagster: DAGSTER_HOME is not set, so Dagster's history of each command is temporary; results are kept")
         return
     log(f"Dagster: {dagster_home} ({', '.join(prepare_dagster_home(dagster_home))})")
 

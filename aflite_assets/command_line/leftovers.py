@@ -55,7 +55,7 @@ def find_leftovers(store: "ResultStore") -> Leftovers:
 def leftover_lines(found: Leftovers) -> Iterator[str]:
     """Yield a heading and a line for each dataset. Yield nothing if there are no leftovers."""
     if found.words:
-        yield "left of datasets whose file was deleted (`aflite prune` removes it after a question):"
+        yield "leftovers of datasets without a YAML file (`aflite prune` removes them after a confirmation):"
         yield from (f"  {name}: {words}" for name, words in found.words.items())
 
 
@@ -69,8 +69,11 @@ def confirmed(found: Leftovers, *, is_agreed: bool) -> bool:
     if is_agreed:
         return True
     if not sys.stdin.isatty():
-        write_lines(sys.stdout, ["kept, since nobody can be asked here; `aflite prune --yes` removes it"])
+        write_lines(
+            sys.stdout,
+            ["kept, because there is no terminal for a confirmation; `aflite prune --yes` removes the leftovers"],
+        )
         return False
-    sys.stdout.write("Remove all of it for good? [y/N] ")
+    sys.stdout.write("Remove all leftovers permanently? [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

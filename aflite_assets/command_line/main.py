@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _write(sys.stderr, [escaped_lines(f"{error.filename} cannot be used ({error.strerror}); {remedy}")])
         return REFUSED
     except KeyboardInterrupt:
-        _write(sys.stderr, ["stopped; what was finished stays, and the same command goes on"])
+        _write(sys.stderr, ["stopped; finished work is kept, and the same command continues"])
         return INTERRUPTED
     return code or 0
 
@@ -135,7 +135,8 @@ def _check(options: argparse.Namespace) -> None:
     blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]
     if blocking:
         raise DataError(
-            f"these checks would stop a run: {', '.join(blocking)}; correct the data as described under each check"
+            f"these failed checks would stop a run: {', '.join(blocking)}; correct the data as described under each "
+            "check"
         )
     challenges = preview_challenges(spec, data)
     _section(challenge_section(challenges))

@@ -68,7 +68,7 @@ def push_lines(
     ]
     yield from (f"  {line}" for line in table([("configuration", "rows"), *rows]))
     yield f"  {len(files)} files, {size(sum(files.values()))}: the card and the tables"
-    yield "  the tables hold the source's rows: its licence says whether you may publish them"
+    yield "  the tables contain rows of the source; check that its licence allows you to publish them"
     if dry_run:
         yield "nothing was sent (--dry-run)"
 

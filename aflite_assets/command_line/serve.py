@@ -126,14 +126,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif (path := self.server.file(self.path)) is not None:
             self._send(path, body=body)
         else:
-            self._refuse(HTTPStatus.NOT_FOUND, "No such result; / lists the current reports.\n", body=body)
+            self._refuse(HTTPStatus.NOT_FOUND, "This result does not exist; / lists the current reports.\n", body=body)
 
     def _send(self, path: Path, *, body: bool) -> None:
         kind = _TYPES.get(path.suffix)
         is_report = path.name == "report.html" and path.relative_to(self.server.root).parts[0] == _REPORTS
         damage = _damage(path) if is_report else None
         if damage is not None:
-            self._refuse(HTTPStatus.CONFLICT, f"This report is not what was published: {damage}.\n", body=body)
+            self._refuse(HTTPStatus.CONFLICT, f"This report differs from the published report: {damage}.\n", body=body)
             return
         with path.open("rb") as file:
             size = path.stat().st_size
@@ -184,7 +184,7 @@ def index_page(root: Path) -> str:
     """
     homes = sorted(mark.parent for mark in (root / _REPORTS).glob(f"*/{CURRENT}") if NAME.fullmatch(mark.parent.name))
     items = "".join(f"<li>{_index_item(root, home.name)}</li>" for home in homes)
-    listed = f"<ul>{items}</ul>" if items else f"<p>None yet: materialise {_REPORTS}.</p>"
+    listed = f"<ul>{items}</ul>" if items else f"<p>There are no reports yet; materialise {_REPORTS}.</p>"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>AFLite reports</title><style>{_STYLE}</style>'
         f"<h1>Reports</h1>{listed}</html>"
@@ -242,7 +242,7 @@ def report_path(store: ResultStore, dataset: str) -> str:
     key = store.current_key(_REPORTS, dataset) if NAME.fullmatch(dataset) else None
     if key is None:
         made = sorted(home.parent.name for home in (store.root / _REPORTS).glob(f"*/{CURRENT}"))
-        have = f"; reports there are: {listed(made, _MOST_NAMED)}" if made else ""
+        have = f"; available reports: {listed(made, _MOST_NAMED)}" if made else ""
         raise StoreError(
             f"the dataset {dataset!r} has no report in {store.place}; run `aflite refresh {dataset}` to write the "
             f"report{have}"

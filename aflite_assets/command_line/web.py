@@ -94,7 +94,7 @@ def _dagster_home(*, may_be_temporary: bool) -> Iterator[None]:
     with TemporaryDirectory(prefix="aflite-dagster-") as folder:
         os.environ[_HOME] = folder
         prepare_dagster_home(Path(folder))
-        _say(f"{_HOME} is not set: Dagster's history is temporary this time; results are kept")
+        _say(f"{_HOME} is not set: Dagster's history of this command is temporary; results are kept")
         yield
 
 

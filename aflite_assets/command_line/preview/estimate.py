@@ -115,7 +115,7 @@ def _any_data(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) ->
     lines = [CostLine("all stages", "their process", {"start": 1}, start)]
     if stages:
         lines.append(
-            CostLine("all stages", "what any data need", {"stage": stages}, ANY_DATA * start * stages / len(STAGES))
+            CostLine("all stages", "work for any data", {"stage": stages}, ANY_DATA * start * stages / len(STAGES))
         )
     neural = [speeds.neural(one.settings) for one in trainings if not isinstance(one.settings, ClassicalModelSpec)]
     firsts = [speed.first for speed in neural if speed is not None]
@@ -125,9 +125,9 @@ def _any_data(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) ->
 def _filter_line(name: str, encoder: EncoderSpec, plan: RunPlan, speeds: Speeds) -> CostLine:
     (row, measured), notes = speeds.filter(encoder), []
     if isinstance(encoder, SurfaceEncoderSpec):
-        notes.append(f"the properties taken to be {ASSUMED_WIDTH}")
+        notes.append(f"assuming {ASSUMED_WIDTH} properties")
     elif not isinstance(encoder, IdentityEncoderSpec) and not weights_are_here(encoder):
-        notes.append(f"the encoder taken to be {ASSUMED_WIDTH} wide")
+        notes.append(f"assuming an encoder of width {ASSUMED_WIDTH}")
     if measured < plan.pool_rows:
         notes.append(f"measured on {measured:,} rows")
     counts, seconds = {"iteration": plan.most_iterations * plan.filter_runs}, row * scored_rows(plan) * plan.filter_runs
@@ -141,7 +141,7 @@ def _training_line(one: Trainings, speeds: Speeds) -> CostLine:
         return CostLine(one.stage, one.what, counts, seconds if counts else 0.0, one.note)
     fit, notes = speeds.classical(one.settings), [one.note] if one.note else []
     if max(one.sizes) > fit.rows:
-        notes.append(f"measured up to {fit.rows:,} rows, then taken to grow as rows^{fit.growth:.1f}")
+        notes.append(f"measured up to {fit.rows:,} rows, then assumed to grow as rows^{fit.growth:.1f}")
     seconds = sum(fit.seconds(rows, one.asked) for rows in one.sizes)
     return CostLine(one.stage, one.what, {"fit": len(one.sizes)}, seconds, "; ".join(notes))
 

@@ -26,7 +26,7 @@ def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
         return
     scan = found_result(CUE_SCAN.name, spec, store)
     if scan is None:
-        yield "scan.stop is artefact: if cue_scan finds an artefact, the run ends there, and no model is trained"
+        yield "`scan.stop` is artefact: if `cue_scan` finds an artefact, the run ends, and no model is trained"
         return
     try:
         refuse_artefact(spec, scan)
@@ -43,8 +43,8 @@ def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Itera
     if len(asked) > len(tried):
         left = count(plan.rows["train"] - plan.sample.held_back)
         yield (
-            f"warning: sample.most is {count(asked[-1])}, but beside those held back {left} train rows are left; the "
-            f"largest sample is {count(tried[-1])}"
+            f"warning: sample.most is {count(asked[-1])}, but without the held-back rows, {left} train rows remain; "
+            f"the largest sample is {count(tried[-1])}"
         )
     problems = sample_misfits(spec, tried, plan.rows, classes=len(data.raw.examples.label_names))
     if not problems:
@@ -54,8 +54,8 @@ def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Itera
     above = [size for size in fitting if size > max(problems)]
     remedy = f"set sample.start to {above[0]}, or change these sizes" if above else "change these sizes"
     yield (
-        f"warning: if train_sample chooses {' or '.join(map(count, problems))} rows, the run is refused "
-        f"after its trainings; of {count(first)} rows: {problems[first].rstrip('.')}; {remedy}"
+        f"warning: if train_sample chooses {' or '.join(map(count, problems))} rows, the run fails after the "
+        f"training runs on the samples; of {count(first)} rows: {problems[first].rstrip('.')}; {remedy}"
     )
 
 
@@ -66,12 +66,12 @@ def train_sets_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
         if rows >= most:
             yield (
                 f"warning: train_sets.{name} is {count(rows)}, but only {count(most)} train rows are filtered, so "
-                f"filtered_{name} is all of them; set fewer"
+                f"`filtered_{name}` would have all of them; set a smaller number"
             )
         elif rows < least:
             yield (
-                f"warning: train_sets.{name} is {count(rows)}, but filter.target_size keeps {count(least)} train rows, "
-                f"so there is no filtered_{name}; set at least {count(least)}, or lower target_size"
+                f"warning: train_sets.{name} is {count(rows)}, but filter.target_size keeps {count(least)} train "
+                f"rows, so there will be no `filtered_{name}`; set at least {count(least)}, or lower target_size"
             )
 
 
@@ -89,9 +89,9 @@ def rates_section(spec: DatasetSpec) -> Iterator[str]:
         first = recipes[names[0]].settings.learning_rate
         yield (
             f"warning: {listed([f'evaluators.{name}' for name in names])}: the second phase has a learning rate of "
-            f"{yaml_number(rate)}, and the first, of {start}, {yaml_number(first)}; the paper's second rate is a fifth "
-            "or a quarter of its first. On template_nli the dataset's own test rows lost more at a high rate, and most "
-            f"where labels were wrong; set learning_rate: {yaml_number(first / 5)} in the stage"
+            f"{yaml_number(rate)}, and the first, of {start}, {yaml_number(first)}; the paper's second rate is a "
+            "fifth or a quarter of its first. On template_nli, accuracy on the dataset's test rows fell more with a "
+            f"high rate, and most with wrong labels; set learning_rate: {yaml_number(first / 5)} in the stage"
         )
 
 

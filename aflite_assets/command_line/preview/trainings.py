@@ -15,14 +15,13 @@ from aflite_assets.stages.evaluation.leaning_sets import MOST_CANDIDATES, TRAINI
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 
 GRID = "evaluator_models"
-AUTO_NOTE = "the learning curve of warmup.size auto; what follows is counted as if it chose the largest sample"
-SAMPLE_NOTE = "as if every size were tried; what follows is counted as if the largest sample were chosen"
+AUTO_NOTE = "the learning curve of warmup.size auto; later numbers assume that it chooses the largest sample"
+SAMPLE_NOTE = "assuming that every size is tried; later numbers assume that the largest sample is chosen"
 
 _OWN_TRAINING = "the first training of {}, which is counted with evaluator_models"
-_LEANING = f"at most, with {MOST_CANDIDATES} properties that go with the label"
+_LEANING = f"at most, with {MOST_CANDIDATES} properties that are associated with the label"
 _ASSUMED = (
-    f"forgettable rows taken to be {100 * ASSUMED_SHARE:g} % of full, which only a run can tell; "
-    "a later check has the number"
+    f"assuming that {100 * ASSUMED_SHARE:g} % of `full` are forgettable; after a run, a check uses the real number"
 )
 
 
@@ -100,7 +99,7 @@ def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trai
     """
     models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets_of(name))
     unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]
-    notes = [f"without the stages on {', '.join(unread)}, which could not be read"] if unread else []
+    notes = [f"without the stages on {', '.join(unread)}, which cannot be read"] if unread else []
     if any(plan.weak_models[one.weak_model].assumed for one in recipe.forgettable):
         notes.append(_ASSUMED)
     each = 0

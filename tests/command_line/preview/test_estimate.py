@@ -221,7 +221,7 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
 def test_a_run_starts_one_process(digits: Foreseen) -> None:
     first, second, third = digits.estimate.lines[:3]
     assert (first.stage, first.what, first.seconds) == ("all stages", "their process", 2.8)
-    assert (second.what, second.counts) == ("what any data need", {"stage": len(STAGES)})
+    assert (second.what, second.counts) == ("work for any data", {"stage": len(STAGES)})
     assert second.seconds == pytest.approx(2.8 * cost_estimate.ANY_DATA)
     assert (third.what, third.counts) == ("models when first used", {"start": 1})
     assert (third.seconds or 0) > 0

@@ -36,8 +36,8 @@ def test_second_phases_at_the_rate_of_the_first_are_named_together() -> None:
     assert said == [
         "warning: evaluators.net_bow and evaluators.net_random: the second phase has a learning rate of 0.001, and the "
         "first, of net, 0.001; the paper's second rate is a fifth or a quarter of its first. On template_nli, "
-        "accuracy on the dataset's test rows fell more with a high rate, and most with wrong labels; set learning_rate: "
-        "0.0002 in the stage"
+        "accuracy on the dataset's test rows fell more with a high rate, and most with wrong labels; set "
+        "learning_rate: 0.0002 in the stage"
     ]
 
 

@@ -113,8 +113,8 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     assert (plan.sampled_rows, plan.filtered_from, plan.warmup_rows) == (500, 500, 100)
     text = "\n".join(plan_section(spec, data, plan))
     assert (
-        "with 100 held back, which measure accuracies of about 80 % to ±7.8 points; the following numbers are for 500, the "
-        in text
+        "with 100 held back, which measure accuracies of about 80 % to ±7.8 points; the following "
+        "numbers are for 500, the " in text
     )
     assert "100 rows (0.2) of 500 sampled rows" in text
     refused = parse_spec({**content, "filter": {"target_size": 590}})

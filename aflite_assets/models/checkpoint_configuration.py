@@ -9,10 +9,9 @@ from transformers import PreTrainedConfig
 from aflite_assets.errors import ModelError
 
 ATTENTION = None
-"""The attention for every `from_pretrained`: PyTorch's (sdpa) if an architecture has it, else the plain one (eager).
-
-transformers chooses the same if none is named. A config.json could instead name a repository of the hub, whose compiled
-code would be downloaded and run.
+"""Attention implementation for every `from_pretrained`: PyTorch's (sdpa) if an architecture has it, otherwise the plain
+implementation (eager). transformers chooses the same by default. Without this setting, a `config.json` could name a
+repository on the hub, and compiled code from this repository would be downloaded and run.
 """
 
 

@@ -16,11 +16,10 @@ DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["float32", "bfloat16"]
 
 SMALL_MODEL = 1_000_000
-"""Number of weights below which a model uses only one of torch's threads on the CPU.
-
-Operations of such a model are so short that two threads mostly wait for each other. On two quiet cores, a network of
-0.4 million weights on images of 28 pixels trains in 21 seconds with one thread and in 56 with two; beside other work,
-two threads are even slower.
+"""Number of weights below which a model uses only one of torch's threads on the CPU. Operations of small models are so
+short that two threads mostly wait for each other. On two idle cores, a network of 0.4 million weights on images of 28
+pixels trains in 21 seconds with one thread and in 56 seconds with two threads. On busy cores, two threads are even
+slower.
 """
 
 

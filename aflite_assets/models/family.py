@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 Matrix: TypeAlias = "np.ndarray | sparse.csr_matrix"
-"""Rows x width float64; in single precision, the solvers stop short of the optimum."""
+"""A matrix, rows x width, float64. In single precision, the solvers stop before they reach the optimum."""
 
 MakeMatrix: TypeAlias = Callable[[Examples], Matrix]
 """A function, fitted on train rows, that returns one row per example."""
@@ -159,10 +159,12 @@ class ClassicalFamily(ModelFamily[ClassicalSettings]):
     """A family of evaluators with scikit-learn's interface, fitted once on a matrix of the rows."""
 
     gives_probabilities: bool = True
-    """Whether the estimator has `predict_proba`."""
+    """True if the estimator has `predict_proba`."""
 
     predictions_grow: bool = False
-    """Whether predicting a row takes longer with more train rows; `aflite check` uses this for its estimate."""
+    """True if the prediction of a row takes longer with more train rows. `aflite check` uses this attribute for its
+    estimate.
+    """
 
     @abstractmethod
     def estimator(self, settings: ClassicalSettings) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 SEED_LIMIT = 2**32
-"""Upper limit of seeds for numpy's global generator."""
+"""Upper limit of a seed for numpy's global generator."""
 
 
 def library_seed(seed: int) -> int:

@@ -11,7 +11,7 @@ import torch
 from aflite_assets.errors import ModelError
 
 AGREEMENT = 1e-2
-"""Tolerance, absolute and relative, between the last layer's output and the logits: they are equal except for bfloat16
+"""Absolute and relative tolerance between the last layer's output and the logits, which differ only by bfloat16
 casts.
 """
 

@@ -15,7 +15,7 @@ LOADING_ERRORS = (
     OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError,
     RuntimeError, ImportError, SafetensorError, StrictDataclassError, pickle.UnpicklingError, struct.error,
 )  # fmt: skip
-"""Errors that libraries raise on a folder or hub id that holds no such model, an incomplete one, or a malicious one."""
+"""Errors that libraries raise for a folder or hub id with a wrong, incomplete or malicious model."""
 
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 

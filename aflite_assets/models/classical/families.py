@@ -9,7 +9,7 @@ from aflite_assets.models.family import ClassicalFamily, MakeMatrix
 from aflite_assets.specs.models.settings import LinearModelSpec, MaxPpmiSpec, RbfSvmSpec
 
 MOST_ITERATIONS = 5_000
-"""Most iterations of the solver for logistic regression; raw pixels take some hundreds."""
+"""Maximum number of solver iterations for logistic regression. Raw pixels need some hundreds."""
 
 
 class Linear(ClassicalFamily[LinearModelSpec]):

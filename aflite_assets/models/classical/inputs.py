@@ -18,7 +18,7 @@ from aflite_assets.models.text.inputs import TextColumn, text_columns
 _Fitted = TypeVar("_Fitted")
 
 FALLBACK_SIZE = (32, 32)
-"""Width and height, in pixels, that images are resized to unless all have one size."""
+"""Width and height, in pixels, to which images are resized unless all images have the same size."""
 
 
 def fit_inputs(

@@ -14,7 +14,9 @@ from aflite_assets.errors import DataError
 from aflite_assets.models.image.transforms import ImagePreparation
 
 CACHE_BYTES = 2**30
-"""Decoded images are kept in memory up to this many bytes; beyond it they are decoded again for every batch."""
+"""Maximum number of bytes of decoded images that are kept in memory. Larger sets of images are decoded again for every
+batch.
+"""
 
 
 def open_image(examples: Examples, position: int) -> Image.Image:

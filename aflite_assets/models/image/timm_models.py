@@ -20,7 +20,7 @@ from aflite_assets.models.representations import final_layer_name
 from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of, reading_problem
 
 BUILDING_ERRORS = (AssertionError, RuntimeError, TypeError, ValueError, ImportError)
-"""Errors that timm raises for an image size that an architecture cannot be built for."""
+"""Errors that timm raises if an architecture does not support an image size."""
 
 SETTINGS = {"drop_rate": "dropout", "drop_path_rate": "drop_path"}
 """Names of timm's arguments in a dataset's YAML file."""

@@ -16,17 +16,21 @@ from aflite_assets.models.global_state import isolated_cpu_random_state
 from aflite_assets.specs.models.settings import ImageModelSpec, RandAugmentSpec
 
 GREY = 128
-"""The middle of the range of pixels, which a model sees as zero."""
+"""Middle of the range of pixel values. After normalisation, this value is zero."""
 
 SHIFT_PIXELS = 100
-"""Shift of an image by RandAugment at magnitude 10, in the authors' code for EfficientNets of any size."""
+"""Shift of an image by RandAugment at magnitude 10, in pixels, as in the EfficientNet authors' code for any image
+size.
+"""
 
 LARGEST_SHIFT = 0.5
-"""Largest shift at any magnitude, as a share of the width; otherwise small images would leave the picture."""
+"""Largest shift at any magnitude, as a share of the width. Without this limit, small images would be shifted out of the
+picture.
+"""
 
 LONGEST_SHAPE = 4
-"""Largest ratio of the longer to the shorter side: of longer images only the middle is used, because an image one pixel
-high would fill the memory when enlarged.
+"""Largest ratio of the longer to the shorter side. Only the middle of longer images is used, because an image with a
+height of one pixel would fill the memory when enlarged.
 """
 
 

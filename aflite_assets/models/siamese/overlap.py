@@ -19,7 +19,7 @@ FEATURES = (
     "lowest similarity",
     "second lowest similarity",
 )
-"""The features of a pair, in their order."""
+"""Names of the features of a pair of texts, in the order of the columns."""
 
 
 class WordOverlap(nn.Module):

@@ -19,7 +19,7 @@ from aflite_assets.models.words.word_tables import ReadWords, read_words
 from aflite_assets.specs.models.settings import SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec
 
 Settings = SiameseBagSpec | SiameseLstmSpec | WordOverlapSpec
-"""Settings of the models of this folder."""
+"""Settings of the models in this package."""
 
 
 def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None]) -> BuiltModel:

@@ -18,10 +18,14 @@ from aflite_assets.specs.models.settings import SmallTransformerSpec
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CHARACTER_COVERAGE = 0.9995
-"""Share of the characters that get pieces of their own; the rarest do not fill the vocabulary (as in SentencePiece)."""
+"""Share of the characters in the train texts that become word pieces. The rarest characters are left out, so that they
+do not fill the vocabulary (as in SentencePiece).
+"""
 
 LONGEST_WORD = 100
-"""Longest word in characters; the tokenizer reads longer words as unknown, so it need not learn from them."""
+"""Length of the longest word, in characters. The tokenizer treats longer words as unknown, so no pieces are learned
+from them.
+"""
 
 
 def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> BuiltModel:

@@ -17,29 +17,33 @@ from aflite_assets.models.global_state import library_seed
 from aflite_assets.processors import threads_per_step
 
 BUCKET_BATCHES = 50
-"""Number of batches within which rows are sorted by length; with more, an epoch's batches would depend too much on the
-lengths.
+"""Number of batches in a chunk of rows that is sorted by length. With larger chunks, an epoch's batches would depend
+too much on the lengths.
 """
 
 MOST_WORKERS = 16
-"""Most processes that build batches of images for a GPU."""
+"""Maximum number of processes that build batches of images for a GPU."""
 
 WORKER_MEMORY = 2**28
-"""Bytes of shared memory that must be free for each worker; containers often have 64 MiB and end a process that uses
-more.
+"""Bytes of shared memory that must be free for each worker process. Containers often have 64 MiB and kill a process
+that uses more.
 """
 
 FEWEST_WORKERS_MEMORY = 4
-"""Number of workers for which memory must be free before any is started."""
+"""Minimum number of worker processes. If there is too little memory for this number, no worker process is started."""
 
 MOST_THREADS = 8
-"""Most threads that decode images for a GPU that only predicts; each holds a batch in main memory."""
+"""Maximum number of threads that decode images for a GPU that only predicts. Each thread holds a batch in main
+memory.
+"""
 
 _ORDER, _AUGMENTATION = 0, 1
-"""Numbers of the seed's streams of random numbers."""
+"""Numbers of the streams of random numbers that are derived from the seed."""
 
 RowKey = tuple[int, int]
-"""Epoch from 0 and number of an item: a batch depends only on its keys, whichever process builds it."""
+"""Key of an item in an epoch: the number of the epoch (from 0) and the number of the item. A batch depends only on its
+keys, and not on the process that builds it.
+"""
 
 
 def epoch_order(n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int, epoch: int) -> np.ndarray:

@@ -11,13 +11,13 @@ import torch
 from aflite_assets.errors import ModelError
 
 HOPELESS = 10.0
-"""A mean loss of this many times ln(classes) is worse than the loss of any useful model."""
+"""Factor on ln(classes). A mean loss above the product is worse than the loss of any useful model."""
 
 RISEN = 2.0
-"""A loss of this many times the first batch's loss cannot be due to which rows the batch has."""
+"""Factor on the first batch's loss. A larger loss cannot be explained by the choice of rows in that batch."""
 
 NOISE = 0.01
-"""Relative difference of mean losses that dropout and rounding can cause."""
+"""Relative difference between mean losses that dropout and rounding can cause."""
 
 
 @dataclass

@@ -17,7 +17,7 @@ from aflite_assets.specs.models.settings import EarlyStoppingSpec
 FEWEST_TRAIN_ROWS = 2
 
 _HELD_BACK = 2
-"""Number of the seed's stream of random numbers; `batches` uses other streams."""
+"""Number of a stream of random numbers that is derived from the seed. The module `batches` uses other streams."""
 
 
 @dataclass(frozen=True)

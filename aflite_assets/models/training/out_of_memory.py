@@ -14,8 +14,8 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.training.prefetch import prefetch
 
 MESSAGES = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed")
-"""Texts of errors that torch's libraries raise without a class of their own: CUDA, the CPU's allocator, cuBLAS and
-cuDNN.
+"""Texts of out-of-memory errors from CUDA, the CPU's allocator, cuBLAS and cuDNN, which do not have a special error
+class.
 """
 
 Batch = TypeVar("Batch")

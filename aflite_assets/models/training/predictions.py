@@ -14,7 +14,7 @@ from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
 
 INFERENCE_BATCH = 128
-"""Rows predicted at once; fewer if memory does not suffice."""
+"""Number of rows that are predicted at once. The number is reduced if memory is too small."""
 
 
 @dataclass(frozen=True)

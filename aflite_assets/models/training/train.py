@@ -48,15 +48,15 @@ FOLDER = "training"
 """Folder below `scratch` for checkpoints, deleted when the training ends."""
 
 MAX_GRADIENT_NORM = 1.0
-"""Largest norm of the gradients of all weights together; longer gradients are scaled down to it."""
+"""Largest norm of the gradient over all weights. Gradients with a larger norm are scaled down to this norm."""
 
 NOT_DECAYED = (r"bias", r"layernorm", r"rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)")
-"""Names of weights without weight decay, in addition to those of `torch.nn.LayerNorm`: the list of transformers'
-Trainer.
+"""Names of weights without weight decay, in addition to the weights of `torch.nn.LayerNorm`. The list is from
+transformers' Trainer.
 """
 
 MicroBatch = dict[str, torch.Tensor]
-"""The model's arguments for some rows, with `labels` and `positions`."""
+"""Arguments of the model for some rows, with `labels` and `positions`."""
 
 
 @dataclass(frozen=True)

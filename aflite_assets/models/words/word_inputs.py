@@ -17,17 +17,17 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.text.inputs import TextColumn, TokenizedTexts
 
 NO_WORD = 0
-"""Number that fills the rows of a batch that are shorter than the longest."""
+"""Number with which shorter rows of a batch are padded."""
 
 UNKNOWN_WORD = 1
-"""Number of all words outside the vocabulary; it also represents a text without words."""
+"""Number of every word outside the vocabulary. This number also represents a text without words."""
 
 NO_PIECE = -1
-"""Number that fills shorter rows of word pieces, whose own numbers begin at 0."""
+"""Number with which shorter rows of word pieces are padded. The numbers of word pieces begin at 0."""
 
 PAIR: tuple[TextColumn, ...] = ("text", "text_pair")
 SIDES = ("first", "second")
-"""The names of the model's arguments for the words of the first and the second text."""
+"""Names of the model's arguments for the words of the first and the second text."""
 
 VOCABULARY_FILE = "vocabulary.json"
 
@@ -43,7 +43,7 @@ WORD_PATTERN = (
     rf"|{_LETTER}+"
     r"|[^\s\p{C}]"
 )
-"""Definition of a word in Oniguruma's syntax; the first alternative that fits counts. A word is a Chinese or Japanese
+"""Definition of a word in Oniguruma's syntax. The first matching alternative is used. A word is a Chinese or Japanese
 character, or a number with its points and commas. English contractions are split into the verb, "n't" and "'s", as in
 the Penn Treebank and therefore in GloVe's vectors. Other words are runs of letters, marks and digits of any script, or
 any other single character that is not a control character.

@@ -11,8 +11,8 @@ import numpy as np
 from aflite_assets.errors import DataError, MissingDataError, ModelError
 
 HEAD_LINES = 1_000
-"""One of this many first lines must be a word without spaces followed by its numbers, which gives the width of the
-vectors.
+"""Number of lines at the start of a file. One of these lines must be a word without spaces followed by numbers, which
+determines the width of the vectors.
 """
 
 SHOWN_CHARACTERS = 40

@@ -398,7 +398,7 @@ def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content:
              filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
     _refuses(spec_content,
         "`filter.suspected_label_errors` contains 'test', but `filter.evaluation_rows` is 'kept' for "
-        "this split, so its rows get no scores; remove the split, or set `evaluation_rows` to 'scored' "
+        "this split, so rows of this split get no scores; remove the split, or set `evaluation_rows` to 'scored' "
         "or 'pooled' for it",
              filter={"suspected_label_errors": {"test": "quarantine"}, "evaluation_rows": "kept"})  # fmt: skip
 

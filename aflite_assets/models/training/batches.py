@@ -30,7 +30,7 @@ that uses more.
 """
 
 FEWEST_WORKERS_MEMORY = 4
-"""Minimum number of worker processes. If there is too little memory for this number, no worker process is started."""
+"""Number of worker processes for which memory must be free. Otherwise, no worker process is started."""
 
 MOST_THREADS = 8
 """Maximum number of threads that decode images for a GPU that only predicts. Each thread holds a batch in main

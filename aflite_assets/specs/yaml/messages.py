@@ -157,7 +157,7 @@ def _wish_of_limit(kind: str, limit: Mapping[str, Any]) -> str | None:
         case "string_pattern_mismatch":
             return _PATTERNS.get(limit["pattern"], f"must fit the pattern {limit['pattern']}")
         case "string_unicode":
-            return "must be text in UTF-8; remove the invalid characters"
+            return "must be text in UTF-8; remove characters that UTF-8 cannot encode"
         case "int_parsing_size":
             return "must be a whole number below 9223372036854775808"
     return None

@@ -185,7 +185,7 @@ def test_yaml_that_a_dataset_has_no_use_for_is_refused(path: Path, text: str, me
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: b: c", "line 1: mapping values are not allowed here; put text that holds ': ' in quotes, and see that"),
+        ("a: b: c", "line 1: mapping values are not allowed here; put text that contains ': ' in quotes, and check"),
         ("a:\n\t- b", "line 2: while scanning for the next token found character '\\t' that cannot start any token; "
          "indent with spaces, not with tabs"),
         ("a: @b", "line 1: while scanning for the next token found character '@' that cannot start any token; put text "

@@ -349,18 +349,18 @@ def test_sizes_out_of_range_are_refused(size: Any) -> None:
         ({"features": []}, "at least 1 item"),
         (
             {"text": "label"},
-            "`text` is 'label', but this is also the label column, so a model would read the label as an "
+            "`text` is 'label', but this is also the label column, so models would receive the label as "
             "input; set `text` or `label` to another column",
         ),
         (
             {"text": "a", "text_pair": "gold", "label": "gold"},
-            "`text_pair` is 'gold', but this is also the label column, so a model would read the label "
-            "as an input; set `text_pair` or `label` to another column",
+            "`text_pair` is 'gold', but this is also the label column, so models would receive the label "
+            "as input; set `text_pair` or `label` to another column",
         ),
         (
             {"features": ["x", "label"]},
-            "`features` is 'label', but this is also the label column, so a model would read the label "
-            "as an input; set `features` or `label` to another column",
+            "`features` is 'label', but this is also the label column, so models would receive the label "
+            "as input; set `features` or `label` to another column",
         ),
         (
             {"text": "a", "text_pair": "a"},

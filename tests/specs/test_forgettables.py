@@ -58,8 +58,8 @@ def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
             "`forgettables.x.evaluator` is 'nett', which is not an evaluator; name a neural evaluator "
             "(there are ['net', 'early']); did you mean 'net'?"),
         ({"evaluator": "linear"}, "`forgettables.x.evaluator` is 'linear', but its kind 'linear' has no epochs"),
-        ({"evaluator": "early"}, "`forgettables.x.evaluator` is 'early', which has a variable number of epochs because of "
-            "`early_stopping`; name an evaluator without `early_stopping`, or set `model` instead"),
+        ({"evaluator": "early"}, "`forgettables.x.evaluator` is 'early', which has a variable number of epochs because "
+            "of `early_stopping`; name an evaluator without `early_stopping`, or set `model` instead"),
         ({"evaluator": "net", "seeds": [4, 5]},
             "`forgettables.x.seeds` contains [5], but the evaluator 'net' is trained with the seeds "
             "[3, 4] only"),

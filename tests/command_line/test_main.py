@@ -311,9 +311,13 @@ def test_what_a_verdict_will_lack_is_said_before_the_run(make: Make, capsys: pyt
         "warning: `seeds` has one seed, so the variation between training runs is unknown; set seeds: [0, 1, 2]"
         in printed
     )
-    assert "warning: every test row enters the filter's pool, so whether filtering helps cannot be judged" in printed
     assert (
-        "rows to filter may be too few to distinguish a bias from that of shuffled labels; 1,537 always do" in printed
+        "warning: every test row enters the filter's pool, so the report cannot decide whether filtering helps"
+        in printed
+    )
+    assert (
+        "rows to filter may be too few to distinguish a bias from that of shuffled labels; 1,537 are always enough"
+        in printed
     )
     assert "warning: planted names kind no such, which no row has; it has k" in printed
     held_out = {"holdout": {"fresh": 0.2}, "filter": {**SPEC["filter"], "evaluation_rows": {"fresh": "kept"}}}
@@ -372,8 +376,8 @@ def test_a_threshold_that_guessing_reaches_is_named_with_what_to_set(
         assert said == []
     else:
         assert len(said) == 1
-        assert said[0].startswith(f"warning: filter.threshold is {threshold:g}, and saying ")
-        assert f" of every answer is right on {guessed} % of them, so answers leave for what guessing gives" in said[0]
+        assert said[0].startswith(f"warning: filter.threshold is {threshold:g}, and always predicting ")
+        assert f" is right for {guessed} % of the answers, so guessing alone would remove answers" in said[0]
         assert said[0].endswith(f"; set filter: {{threshold: {advised:g}}}")
 
 
@@ -397,8 +401,8 @@ def test_a_threshold_that_the_largest_class_reaches_is_named_for_all_kinds_of_da
         []
         if advised is None
         else [
-            f"warning: filter.threshold is {threshold:g}, and {share} of the train rows are {largest}, so rows of this "
-            f"class count as predictable for a classifier that says {largest} of every row; set filter: "
+            f"warning: filter.threshold is {threshold:g}, and {share} of the train rows are {largest}, so these rows "
+            f"count as predictable for a classifier that always predicts {largest}; set filter: "
             f"{{threshold: {advised:g}}}"
         ]
     )

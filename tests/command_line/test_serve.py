@@ -308,7 +308,7 @@ def test_a_dataset_without_a_report_is_named_with_those_that_have_one(
     assert main(["open", name]) == 1
     said = capsys.readouterr().err
     assert (
-        f"{name!r} has no report in {root}; run `aflite refresh {name}` to write the report; reports there are: digits"
+        f"{name!r} has no report in {root}; run `aflite refresh {name}` to write the report; available reports: digits"
         in said
     )
 

@@ -81,10 +81,10 @@ def test_train_sets_of_sizes_that_the_filter_never_has_are_named() -> None:
     plan = preview_plan(spec, data, preview_challenges(spec, data))
     train, target = plan.train_pool_rows, plan.settings.target_size
     assert list(train_sets_section(spec, plan)) == [
-        f"warning: train_sets.all is 5,000, but only {train:,} train rows are filtered, so filtered_all is all of "
-        "them; set fewer",
-        f"warning: train_sets.few is 10, but filter.target_size keeps {target} train rows, so there is no "
-        f"filtered_few; set at least {target}, or lower target_size",
+        f"warning: train_sets.all is 5,000, but only {train:,} train rows are filtered, so `filtered_all` would "
+        "have all of them; set a smaller number",
+        f"warning: train_sets.few is 10, but filter.target_size keeps {target} train rows, so there will be "
+        f"no `filtered_few`; set at least {target}, or lower target_size",
     ]
     assert target <= 900 < train
 
@@ -129,6 +129,6 @@ def test_samples_beyond_the_rows_are_named() -> None:
     data = preview_data(spec)
     (said,) = sample_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))
     assert said == (
-        "warning: sample.most is 5,000, but without the held-back rows, 1,900 train rows are left; the largest sample "
+        "warning: sample.most is 5,000, but without the held-back rows, 1,900 train rows remain; the largest sample "
         "is 1,500"
     )

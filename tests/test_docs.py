@@ -341,5 +341,5 @@ def test_the_four_lines_on_forgettable_rows_can_be_added_to_a_file_of_pairs(
         in warned
     )
     assert "set learning_rate: 0.0002 in the stage" in warned
-    assert "bow: 1 training, 90 rows taken (20.0 % of full, assumed until a run says how many)" in printed[1]
+    assert "bow: 1 training, 90 rows taken (20.0 % of full, assumed, because no run has counted them)" in printed[1]
     assert "= 1 evaluator x 6 train sets x 2 seeds + 2 evaluators on full alone x 2 seeds" in printed[1]

@@ -1,5 +1,5 @@
-"""AFLite on arrays: scoring and filtering of rows, and exact search on tiny data. The package reads no files and does
-not depend on Dagster. Its public names are listed below.
+"""AFLite on arrays: the package scores rows, filters rows, and searches tiny data exhaustively. The package reads no
+files and does not depend on Dagster. Its public names are listed in `__all__`.
 
 A module is imported only when one of its names is first used, because some modules load torch and numba.
 """

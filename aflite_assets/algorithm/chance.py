@@ -1,6 +1,6 @@
-"""The bias that linear classifiers reach by chance. It is measured by passes over permuted labels.
+"""The representation bias that linear classifiers reach by chance, measured by passes over permuted labels.
 
-Rows are filtered in filtering.py. The report decides what the passes mean for a verdict.
+The module `filtering.py` filters the rows. The report uses the measured bias in its verdict.
 """
 
 from dataclasses import replace
@@ -17,16 +17,24 @@ from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.errors import InvalidInputError
 
 PASSES = 20
-"""A bias above the biases of all these passes is significant at the level 1/21, one-sided."""
+"""Number of passes over permuted labels. A bias above the biases of all passes is significant at the level 1/21,
+one-sided.
+"""
 
 MOST_PARTITIONS = 16
-"""Most partitions in one pass: the bias is a mean over all rows, so more partitions hardly change it."""
+"""Largest number of partitions in one pass. More partitions would hardly change the bias, because it is a mean over all
+rows.
+"""
 
 FEWEST_IN_BIN = 20
-"""Fewest groups of similar size that exchange their labels: with fewer, labels would hardly move."""
+"""Smallest number of groups in a bin of groups that exchange their labels. With fewer groups, labels would hardly
+move.
+"""
 
 MOST_ROWS = 20_000
-"""Most rows in one pass: a larger pool is sampled in whole groups, and the training size falls in proportion."""
+"""Largest number of rows in one pass. A larger pool is sampled in whole groups, and the training size is reduced in
+proportion.
+"""
 
 
 def score_permuted(
@@ -43,9 +51,9 @@ def score_permuted(
     device: str = "auto",
     memory_limit: int = 2**30,
 ) -> ChanceScores:
-    """Score the rows `passes` times, as one iteration of the filter does, each time with newly permuted labels.
+    """Score the rows `passes` times as in one iteration of the filter. Each pass permutes the labels anew.
 
-    Any accuracy on permuted labels comes from the class shares and the groups alone. The method is the permutation test
+    With permuted labels, a classifier can use only the class shares and the groups. The method is the permutation test
     of a classifier's accuracy by Ojala and Garriga (2010), "Permutation tests for studying classifier performance",
     JMLR 11, test 1.
 
@@ -53,11 +61,12 @@ def score_permuted(
         features: rows x width, finite numbers, as for `score_rows`.
         labels: one integer of 0 or more per row, at least two classes.
         settings: as for `score_rows`, with at most `MOST_PARTITIONS` partitions.
-        seed: from 0 to 2**64 - 1; the same seed gives other permutations for each `iteration`.
+        seed: from 0 to 2**64 - 1. With the same seed, each `iteration` has different permutations.
         rows: the numbers of the rows to score, all by default.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows.
         passes: number of permutations.
-        most_rows: a larger pool is sampled in whole groups, and `train_size` is reduced in proportion.
+        most_rows: the largest number of rows per pass. A larger pool is sampled in whole groups, and `train_size` is
+            reduced in proportion.
         device: as for `score_rows`.
         memory_limit: as for `score_rows`.
 
@@ -91,12 +100,12 @@ def score_permuted(
 def _permuted_pass(
     features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, **given: Any
 ) -> tuple[np.ndarray, Scores]:
-    """Return the permuted labels of one pass, and the scores of the pass."""
+    """Return the permuted labels and the scores of one pass."""
     return labels, score_rows(features, labels, seed=int(rng.integers(2**63)), **given)
 
 
 def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
-    """Return the settings for a pass over a share of the pool's rows."""
+    """Return settings for a pass over a random `share` of the pool: `train_size` is reduced in proportion."""
     return replace(
         settings,
         n_partitions=min(settings.n_partitions, MOST_PARTITIONS),
@@ -105,13 +114,13 @@ def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
 
 
 def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
-    """Return the labels in random order. If there are groups, the order preserves the mixture of classes within groups.
+    """Return the labels in random order. If there are groups, each group keeps its mixture of classes.
 
-    Groups exchange their labels as whole vectors within bins of similar sizes (`size_bins`). A group of one class still
-    has one class afterwards, and a group with one row per label still has one row per label. Within each group the
-    order is random. If the groups of a bin differ in size, a smaller group gets a random part of a larger group's
-    labels. The labels that are left over fill up larger groups. If there are fewer than `FEWEST_IN_BIN` groups in all,
-    rows are permuted one by one. The number of rows of each class never changes.
+    Within a bin of groups of similar size (`size_bins`), groups exchange all their labels at once. A group of one class
+    still has one class afterwards, and a group with one row per label still has one row per label. Within each group
+    the order is random. If the groups of a bin differ in size, a smaller group gets a random part of a larger group's
+    labels. The remaining labels fill up larger groups. If there are fewer than `FEWEST_IN_BIN` groups in all, rows are
+    permuted one by one. The number of rows of each class never changes.
     """
     if groups is None:
         return rng.permutation(labels)
@@ -142,8 +151,8 @@ def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
     """Return bins of group numbers. The groups of a bin have similar numbers of rows, and each bin has at least
     `FEWEST_IN_BIN` groups.
 
-    If enough groups have the same size, they form a separate bin. Groups of rarer sizes are joined with groups of the
-    next larger sizes. The remaining largest groups are added to the last bin.
+    If enough groups have the same size, they form a separate bin. Groups of a rare size are joined with the groups of
+    the next larger size. The remaining largest groups are added to the last bin.
     """
     order = np.argsort(sizes, kind="stable")
     edges, start = [], 0
@@ -157,10 +166,10 @@ def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
 
 
 def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
-    """Return the share of rows whose label changed, divided by the share that a permutation without groups changes.
+    """Return the share of rows with a changed label, relative to the expected share in a permutation without groups.
 
-    A permutation without groups changes a share of 1 minus the sum of squared class shares. The result is about 1 if
-    all labels can move, or if there is only one class. It is 0 if the groups leave every label in place.
+    The expected share is 1 minus the sum of the squared class shares. The result is about 1 if all labels can move, or
+    if there is only one class. The result is 0 if the groups keep every label in place.
     """
     shares = np.unique(labels, return_counts=True)[1] / len(labels)
     free = 1 - float((shares**2).sum())
@@ -168,9 +177,7 @@ def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
 
 
 def class_means(values: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the mean per class over the rows that have a value, as float64. The mean is NaN for a class without such
-    rows.
-    """
+    """Return the mean value per class as float64, ignoring NaN. The mean is NaN for a class without any value."""
     scored = ~np.isnan(values)
     codes = np.searchsorted(classes, labels[scored])
     rows = np.bincount(codes, minlength=len(classes))
@@ -179,9 +186,7 @@ def class_means(values: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> 
 
 
 def _sample(groups: np.ndarray | None, rows: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Return ascending row numbers: all rows, or the rows of randomly chosen whole groups with at most `most` rows
-    together.
-    """
+    """Return ascending row numbers: all rows, or a random sample of whole groups with at most `most` rows in total."""
     if rows <= most:
         return np.arange(rows)
     codes = np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]

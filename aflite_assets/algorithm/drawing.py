@@ -1,6 +1,4 @@
-"""The partitions of one iteration, drawn from the pool at the start of the iteration. The module partitions.py draws a
-single partition.
-"""
+"""Random train / held-out partitions of one iteration. The module `partitions.py` draws a single partition."""
 
 from dataclasses import dataclass
 
@@ -13,10 +11,11 @@ from aflite_assets.algorithm.settings import FilterSettings
 
 @dataclass(frozen=True)
 class Partitions:
-    """Partitions of one iteration, as arrays of ascending int64 row numbers.
+    """Random train / held-out partitions of one iteration, as arrays of ascending int64 row numbers.
 
     `trainable`: the rows of the pool that may be trained on; `scored_only`: the other rows of the pool. `subsets`: the
-    rows that each partition trains on. `unpredicted`: the `scored_only` rows that each partition does not predict.
+    training rows of each partition. `unpredicted`: for each partition, the `scored_only` rows that its classifiers do
+    not predict.
     """
 
     trainable: np.ndarray
@@ -34,8 +33,8 @@ def draw_iteration(
     iteration: int,
     numbers: range | None = None,
 ) -> Partitions:
-    """Draw the partitions of an iteration from `pool`, an ascending array of rows. `numbers` selects consecutive
-    partitions; None means all.
+    """Draw the partitions of an iteration from `pool`, an ascending array of rows. `numbers` is a range of partition
+    numbers; None means all partitions.
 
     Raises:
         InvalidInputError: every group is larger than `train_size`.

@@ -1,4 +1,4 @@
-"""`filter_dataset`: the outer loop of AFLite, and its progress bar."""
+"""The outer loop of AFLite (`filter_dataset`) and its progress bar."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
@@ -60,55 +60,57 @@ def filter_dataset(
     scorers: "Scorers | None" = None,
     is_learnt: IsLearnt | None = None,
 ) -> FilterResult:
-    """Remove the rows whose labels linear classifiers predict most easily, slice by slice (Algorithm 1, ICML 2020).
+    """Remove the rows that linear classifiers predict most easily, slice by slice (Algorithm 1, ICML 2020).
 
-    Each iteration scores the pool as `score_rows` does. Among the rows at or over `threshold`, it removes the
-    `slice_size` rows with the highest scores. The filter ends when `target_size` is reached; the last slice may
-    therefore be smaller. It also ends after a slice for which fewer rows than allowed reach the threshold. At the end,
-    the kept rows are scored once more without a removal, unless the last iteration removed nothing. Ties at the cut-off
-    are broken at random. A row that was never held out in an iteration has no score in that iteration and is not
-    removed. The settings `selection`, `remove` and `ranking` change which rows are removed.
+    Each iteration scores the pool as `score_rows` does. Among the rows with a score of at least `threshold`, each
+    iteration removes the `slice_size` rows with the highest scores. The filter ends when `target_size` is reached; the
+    last slice may therefore be smaller. The filter also ends after an iteration in which too few rows reach the
+    threshold to fill the slice. At the end, the kept rows are scored once more without a removal, unless the last
+    iteration removed nothing. If too many rows have the lowest removed score, the removed rows among them are drawn at
+    random. A row that was never held out in an iteration has no score in that iteration and is not removed. The
+    settings `selection`, `remove` and `ranking` change which rows are removed.
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
             changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
-        settings: they must satisfy train_size < n, slice_size <= n and target_size <= number of `counted` rows, where n
-            is the target size. If `target_size` counts only some rows, n is the corresponding number of all rows in the
-            pool.
+        settings: the sizes must satisfy train_size < n, slice_size <= n and target_size <= number of `counted` rows.
+            Here n is the target size. If `target_size` counts only some rows, n is the corresponding number of all rows
+            in the pool.
         seed: 0 to 2**64 - 1. Partition j of iteration i depends only on (seed, i, j) and on the pool.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows. Whole
             groups are drawn in random order. A group that would exceed `train_size` is skipped.
-        score_only: bool per row; True rows are never trained on and do not count towards any size. Such rows are
-            predicted as often as other rows and removed by the same rule (`selection.rows_cut`). If remove="groups",
-            the mean of the row's group decides.
+        score_only: bool per row; True rows are never trained on and do not count towards any size. The True rows are
+            predicted as often as other rows and removed by the same rule (`selection.rows_cut`). With remove="groups",
+            the rule uses the mean score of the row's group.
         counted: bool per row; `target_size` counts the True rows. By default these are all rows that are not
-            `score_only`. If the pool contains test rows, `counted` can restrict the target to train rows; the other
+            `score_only`. If the pool contains test rows, `counted` can restrict the target to train rows. All other
             sizes refer to the whole pool.
         copies: one integer per row, the same integer for exact copies of a row. With remove="rows", copies are removed
-            together, by their mean predictability, if a slice can hold them. Copies do not change how training sets are
-            drawn.
-        words: the words of every row, needed only for ranking="vocabulary", which accepts no `score_only` rows. Each
-            iteration counts the words again in its pool. Rows that are removed together count as one row.
+            together according to their mean predictability, if they all fit into one slice. Copies do not change how
+            training sets are drawn.
+        words: the words of every row, needed only for ranking="vocabulary". With this ranking, no row may be
+            `score_only`. Each iteration counts the words again in its pool. Rows that are removed together count as one
+            row.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool that is too large for the GPU's
             memory is streamed.
-        memory_limit: bytes of main memory that a run may use, in addition to the pages of `features`, a hundred bytes
-            per row and the libraries. If a float32 copy of the pool takes more than half of this limit, the pool is
-            read again in every pass.
-        keep_probabilities: keep the matrix of probabilities, rows x classes, of the first iteration. The classifier
-            must have probabilities.
-        on_iteration: a function that is called with the record and the state of each iteration, including the last
-            pass. If it is None, a progress bar is shown.
-        resume: a state that `on_iteration` received in a run on the same inputs, settings and seed. The result is
-            bit-identical to the result of an uninterrupted run.
-        scorers: other processes that score the partitions, with bit-identical results (see `spreading`). Small jobs are
-            scored in this process.
-        is_learnt: a function that is called once, with the scores of the first pass. If it returns False, the run ends
-            with that pass and nothing is removed.
+        memory_limit: bytes of main memory that a run may use. The pages of `features`, a hundred bytes per row and the
+            loaded libraries are not included. If a float32 copy of the pool takes more than half of this limit, the
+            pool is read again in every pass.
+        keep_probabilities: keep the matrix of probabilities (rows x classes) of the first iteration. The classifier
+            must give probabilities.
+        on_iteration: a function that is called with the record and the state after each iteration, including the last
+            pass. If `on_iteration` is None, a progress bar is shown.
+        resume: a state that `on_iteration` received in an earlier run with the same inputs, settings and seed. The
+            result is bit-identical to the result of an uninterrupted run.
+        scorers: other processes that score the partitions, with bit-identical results (see `spreading.py`). Small jobs
+            are scored in this process.
+        is_learnt: a function that is called once, with the scores of the first pass. If the function returns False, the
+            run ends after the first pass without removing any row.
 
     Raises:
         InvalidInputError: an argument is not as described above. The error is raised before any fitting, with one
-            exception: it can happen after removals that no remaining group fits into `train_size`.
+            exception: after removals, every remaining group may be too large for `train_size`.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     given = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies, "words": words}
@@ -141,7 +143,7 @@ class _Run:
         return None if self.inputs.groups is None else self.inputs.groups[rows]
 
     def candidates(self, rows: np.ndarray, tally: Tally) -> Candidates:
-        """Return the rows as units; the rows of a unit are removed together."""
+        """Return the rows as units of removal: the rows of a unit are removed together."""
         if self.settings.remove == "groups":
             together = self.groups_of(rows)
         else:
@@ -155,7 +157,7 @@ class _Run:
         return words_of(among, self.inputs.words)
 
     def room(self, pool: np.ndarray) -> int:
-        """Return how many of the counted rows in the pool may still be removed."""
+        """Return how many more counted rows may be removed before the pool reaches the target size."""
         return int(self.inputs.counted[pool].sum()) - self.settings.target_size
 
 
@@ -176,7 +178,7 @@ def _filtered(
 def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:
     if keep_probabilities and settings.classifier == "linear_svm":
         raise InvalidInputError(
-            '`keep_probabilities` is True, but `classifier` is "linear_svm", which has no probabilities; use '
+            '`keep_probabilities` is True, but `classifier` is "linear_svm", which gives no probabilities; use '
             '"logistic" or "both", or leave `keep_probabilities` out'
         )
 
@@ -216,7 +218,7 @@ def _finished(
     on_iteration: Callable[[IterationRecord, FilterState], None] | None,
     scorers: "Scorers | None",
 ) -> FilterState:
-    """Iterate until the run is finished."""
+    """Run iterations until the filter stops, and return the final state."""
     removable = run.room(np.arange(len(run.inputs.labels)))
     with (
         _engine(run, state.pool, device, scorers) as engine,
@@ -289,13 +291,13 @@ def _scored(run: _Run, engine: "LinearEngine | SpreadEngine", state: FilterState
 
 
 _OVER_LARGEST_CLASS = 0.05
-"""A bias that exceeds the largest class's share by more than this is not compared with permuted labels, which cannot
-reach it.
+"""If a bias exceeds the largest class's share by more than this number, it is not compared with permuted labels,
+because their bias is never so high.
 """
 
 
 def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, device: str) -> float | None:
-    """Return the highest bias of the passes over permuted labels of the pool, or None if the value is not needed."""
+    """Return the highest bias over the passes with permuted labels, or None if the bias is not needed."""
     if not run.settings.stop_at_chance or state.stop_reason is not None:
         return None
     labels = run.inputs.labels[pool.trainable]
@@ -315,8 +317,8 @@ def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, 
 
 
 def _stopped_by_chance(run: _Run, state: FilterState, tally: Tally, *, at_chance: bool) -> StopReason | None:
-    """Return the reason why the run ends after this pass because the classifiers learned nothing, or None if the run
-    continues.
+    """Return a stop reason if `is_learnt` rejects the first pass or if the last two passes are at chance. Otherwise,
+    return None.
     """
     if not state.iterations:
         unlearnt = run.is_learnt is not None and not run.is_learnt(tally.scores, tally.label_probability)
@@ -393,8 +395,8 @@ def _advanced(
 
 
 def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, removal: Slice) -> FilterState:
-    """Return the state with the word counts of this iteration. For a row that is not removed, the count is from the
-    start of the iteration.
+    """Return the state with the word counts of this iteration. The counts of kept rows are from the start of the
+    iteration.
     """
     rows, share = len(state.predictability), state.vocabulary_share
     own_words = np.zeros(rows, np.int64) if state.own_words is None else state.own_words.copy()
@@ -408,16 +410,14 @@ def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, r
 
 
 def _last_probability(state: FilterState, tally: Tally) -> np.ndarray | None:
-    """Return the label probabilities by which rows are ranked. A removed row keeps its value from its last
-    iteration.
-    """
+    """Return the label probabilities that rank the rows. A removed row keeps the value from its last iteration."""
     before, now = state.last_label_probability, tally.label_probability
     return now if before is None or now is None else np.where(tally.held_out > 0, now, before)
 
 
 def _instead(run: _Run, state: FilterState, tally: Tally) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return, for each row, the wrong labels that were predicted and their shares, from the last iteration that scored
-    the row.
+    """Return the wrong labels predicted for each row, and the shares of these labels, from the row's last scored
+    iteration.
     """
     if tally.instead is None or (state.iterations and state.instead_labels is None):
         return None, None  # a run that goes on with another memory limit has it of all rows or of none
@@ -456,10 +456,10 @@ def _result(run: _Run, state: FilterState) -> FilterResult:
 
 
 class _ProgressBar:
-    """A progress bar on a terminal. It shows the number of removed rows out of the `removable` rows, counting only rows
-    that the target counts.
+    """A progress bar on a terminal: removed rows out of `removable` rows. Only rows that count towards the target are
+    shown.
 
-    Nothing is shown if standard error is not a terminal.
+    If standard error is not a terminal, no progress bar is shown.
     """
 
     def __init__(self, removable: int, records: Iterable[IterationRecord]) -> None:
@@ -476,6 +476,8 @@ class _ProgressBar:
         self._bar.close()
 
     def advance(self, record: IterationRecord, state: FilterState) -> None:
-        """Add the removed rows of one iteration to the bar. The arguments are the same as for `on_iteration`."""
+        """Add the removed rows of one iteration to the bar. The arguments are the record and the state, as for
+        `on_iteration`.
+        """
         self._bar.set_postfix(iteration=record.iteration, bias=f"{record.representation_bias:.3f}")
         self._bar.update(record.counted_removed)

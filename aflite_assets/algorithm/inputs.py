@@ -1,7 +1,7 @@
-"""Inputs of a run: arrays that are checked once, read in blocks of limited size, and hashed.
+"""Inputs of a run: the arrays are checked once, read in blocks of limited size, and hashed.
 
-Every error in the arrays, and every conflict between arrays and settings, is found here before any fitting. Checks of
-the settings alone are in settings.py.
+This module finds all errors in the arrays, and all conflicts between arrays and settings, before any fitting. The
+module `settings.py` checks the settings alone.
 """
 
 import hashlib
@@ -22,11 +22,11 @@ _DEVICES = ("auto", "cpu", "cuda")
 
 @dataclass(frozen=True)
 class Inputs:
-    """Checked arrays, one entry per row. `features` may be a memory map. The arrays are never changed.
+    """Checked input arrays with one entry per row. `features` may be a memory map. The arrays are never changed.
 
-    `labels` is int64, and `classes` holds the labels that occur, ascending. `groups` is int64 or None, and `score_only`
-    is bool. `counted` is bool and True for the rows that the target size counts. `copies` is int64 or None. Rows that
-    are removed together have the same number. `words` is None or holds the words of every row.
+    `labels` is int64. `classes` holds the distinct labels, ascending. `groups` is int64 or None, and `score_only` is
+    bool. `counted` is bool and True for the rows that the target size counts. `copies` is int64 or None. Exact copies
+    of a row have the same number in `copies`. `words` is None or holds the words of every row.
     """
 
     features: np.ndarray
@@ -55,7 +55,7 @@ def check_inputs(
     copies: object = None,
     words: object = None,
 ) -> Inputs:
-    """Check the arrays and return them in their checked form. The features are read in blocks and not copied."""
+    """Check the arrays and return them as `Inputs`. The features are read in blocks and not copied."""
     matrix = _check_features(features, memory_limit=memory_limit)
     rows = len(matrix)
     label_array = _whole_numbers("labels", labels, rows)
@@ -80,7 +80,7 @@ def check_inputs(
 
 
 def check_run(*, seed: object, device: object, memory_limit: object) -> None:
-    """Check the arguments other than the data and the settings."""
+    """Check all arguments of a run except the data and the settings."""
     if not _is_whole(seed) or not 0 <= seed < 2**64:
         raise InvalidInputError(
             f"`seed` is {seed!r}, but it must be a whole number from 0 to 2**64 - 1; give an int in this range"
@@ -121,9 +121,7 @@ def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
 
 
 def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
-    """Check that the sizes in the settings are compatible with each other, with the data and with the sizes of the
-    groups.
-    """
+    """Check that the sizes in the settings fit each other, the number of rows and the sizes of the groups."""
     check_sizes(settings, pool_rows=len(inputs.trainable_rows), counted_rows=int(inputs.counted.sum()))
     check_train_size(inputs, settings)
     if settings.remove == "groups":
@@ -154,7 +152,7 @@ def check_partitions(partitions: Iterable[object], inputs: Inputs) -> list[np.nd
 def fingerprint(
     inputs: Inputs, settings: FilterSettings, *, seed: int, keep_probabilities: bool, memory_limit: int
 ) -> str:
-    """Return the SHA-256 of arrays, settings and seed, in hexadecimal.
+    """Return the SHA-256 hash of the arrays, settings and seed, in hexadecimal.
 
     The hash does not depend on the device or on `memory_limit`, which only limits the size of blocks. A run can
     therefore be resumed on another machine. The hash depends on the words if rows are ranked by words.
@@ -182,16 +180,18 @@ def fingerprint(
 
 
 def row_blocks(n_rows: int, *, row_bytes: int, memory_limit: int) -> Iterator[slice]:
-    """Yield consecutive slices of the rows. Each slice takes at most `memory_limit` bytes, but has at least one row."""
+    """Yield consecutive slices of the rows. Each slice has at least one row and, if possible, takes at most
+    `memory_limit` bytes.
+    """
     step = max(1, memory_limit // row_bytes)
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
 def prediction_row_bytes(width: int, n_classes: int) -> int:
-    """Return the number of bytes that one row needs during prediction. These bytes hold the row's features twice in
-    float64, original and centred. They also hold three float64 values per class: a decision value, a probability, and
-    the probability in the dataset's class order.
+    """Return the number of bytes that one row needs during prediction. A row needs its features twice in float64,
+    original and centred. A row also needs three float64 values per class: a decision value, a probability, and the
+    probability in the dataset's class order.
     """
     return 8 * (2 * width + 3 * n_classes)
 
@@ -341,7 +341,7 @@ def _check_groups_whole(where: str, trained: np.ndarray, held_out: np.ndarray, g
     split: Sequence[int] = np.intersect1d(groups[trained], groups[held_out]).tolist()
     if split:
         raise InvalidInputError(
-            f"{where} contains only some rows of group {split[0]}; give all rows of each group, or none"
+            f"{where} contains only a part of group {split[0]}; include all rows of a group, or no row"
         )
 
 

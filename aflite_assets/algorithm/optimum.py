@@ -1,18 +1,19 @@
-"""AFOpt on tiny inputs: the exact representation bias of every subset, and the subset with the least bias. The search
-is exhaustive.
+"""AFOpt on tiny inputs: an exhaustive search for the subset with the least representation bias. The bias of every
+subset is exact.
 
-Let training sets of a fixed size be drawn uniformly at random. By equations 2 to 5 of the ICML 2020 paper, the
-representation bias of S is then the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S
-outside T. All rows have the same weight, because the same number of training sets T leave each row out. All T have the
-same weight, because each T leaves out the same number of rows. `right(T, i)` is 1 if the classifier trained on T
-predicts the label of row i, and 0 otherwise. The value does not depend on S. Each T is therefore fitted once, and each
-correct prediction is counted for the set T + i. The sum of the counts over all sets inside S gives the bias of S.
+Let training sets of a fixed size be drawn uniformly at random from a set of rows S. For a training set T and another
+row i of S, let `right(T, i)` be 1 if the classifier trained on T predicts the label of row i, and 0 otherwise. By
+equations 2 to 5 of the ICML 2020 paper, the representation bias of S is the mean of `right(T, i)` over all pairs (T,
+i). All rows have the same weight, because each row is outside the same number of training sets T. All training sets T
+have the same weight, because each T leaves out the same number of rows. The value `right(T, i)` does not depend on S.
+Each T is therefore fitted only once, and each correct prediction is counted for the set T + i. The bias of S follows
+from the sum of the counts over all subsets of S.
 
-Among all subsets of at least n rows, only the subsets of exactly n rows need to be searched. To see this, remove one
+Among all subsets of at least n rows, only the subsets of exactly n rows need to be searched. To prove this, remove one
 row from S in every possible way. Every pair (T, i) lies in the same number of the resulting subsets. The bias of S is
-therefore the mean of the biases of these subsets, and at least one subset has no higher bias than S. The argument holds
-as long as at least one row can be held out, that is, while n > train_size. A larger subset has the least bias only if
-all its subsets of n rows have the least bias.
+therefore the mean of the biases of these subsets, and at least one subset has no higher bias than S. The proof requires
+that at least one row can be held out, that is, n > train_size. A larger subset can have the least bias only if all of
+its subsets of n rows have the least bias.
 """
 
 from collections.abc import Sequence
@@ -35,11 +36,12 @@ _MOST_SUBSETS = 2**20
 
 @dataclass(frozen=True)
 class BiasTable:
-    """Numbers of correct predictions for every subset of the rows, which `bias_table` computes and `exact_bias` uses.
+    """Numbers of correct predictions for every subset of the rows. The function `bias_table` computes the table, and
+    `exact_bias` uses it.
 
     `n_rows`: number of rows in the data. `train_size`: number of rows that each classifier was trained on. `correct`:
-    int64, of length 2**n_rows. For each subset, it is the number of pairs (training set in the subset, other row of the
-    subset) for which the prediction was correct. The position of a subset in the array has bit n_rows - 1 - i set if
+    int64, of length 2**n_rows. For each subset, `correct` is the number of pairs (training set in the subset, other row
+    of the subset) with a correct prediction. In the binary form of a subset's position, bit n_rows - 1 - i is set if
     the subset contains row i.
     """
 
@@ -53,7 +55,7 @@ class Optimum:
     """The subset with the least representation bias.
 
     `kept_rows`: int64, ascending. `representation_bias`: the exact bias of this subset, in [0, 1]. `subsets_searched`:
-    number of subsets of the target size; all of them were compared. `ties`: number of subsets with exactly the least
+    number of subsets of the target size, all of which were compared. `ties`: number of subsets that have the least
     bias, including `kept_rows`. If several subsets have the least bias, `kept_rows` is the first of them in the order
     of row numbers. `table`: the counts that `exact_bias` needs.
     """
@@ -85,13 +87,13 @@ def optimal_subset(
         features: rows x width, finite numbers of at most 64 bits.
         labels: one integer of 0 or more per row, at least two classes.
         target_size: number of rows to keep; train_size < target_size <= number of rows.
-        train_size: number of rows that each classifier is trained on; there are "rows choose train_size" fits.
+        train_size: number of rows that each classifier is trained on. The number of fits is "rows choose train_size".
         fit: a function that replaces the classifier, as in `score_rows`. The function is called once per training set,
-            with rows in ascending order, and must not be random. If None, logistic regression is fitted to its optimum.
+            with rows in ascending order, and must be deterministic. If None, logistic regression is fitted to its
+            optimum.
         inverse_regularization: scikit-learn's C, used by the logistic regression.
-        most_fits: raise an error if there are more fits than this (a logistic regression takes some milliseconds).
-        most_subsets: raise an error if the rows have more subsets than this (there are 2**rows). Each subset takes 8
-            bytes.
+        most_fits: maximum number of fits; more fits raise an error. A logistic regression takes some milliseconds.
+        most_subsets: maximum number of subsets, 2**rows; more subsets raise an error. Each subset takes 8 bytes.
 
     Raises:
         InvalidInputError: an argument is not as described, or a limit is exceeded. The error is raised before any
@@ -127,11 +129,11 @@ def bias_table(
 
 
 def exact_bias(table: BiasTable, rows: Sequence[int] | np.ndarray) -> float:
-    """Return the representation bias of the subset `rows`, in [0, 1]. It is equation 5 of ICML 2020 over all training
+    """Return the representation bias of the subset `rows`, in [0, 1]. This is equation 5 of ICML 2020 over all training
     sets in the subset.
 
     The bias is the mean of the rows' predictability. The predictability of a row is the share of correct predictions
-    over all training sets of `table.train_size` rows of the subset that do not contain the row.
+    over all training sets that do not contain the row. Each training set has `table.train_size` rows of the subset.
 
     Args:
         table: the result of `bias_table`, or `Optimum.table`.
@@ -171,8 +173,8 @@ def _reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
 
 
 def _add_subsets(counts: np.ndarray) -> None:
-    """Replace each set's count, in place, by the sum of the counts of all its subsets. One row (bit) is processed after
-    the other.
+    """Replace the count of each set, in place, by the sum of the counts of its subsets. The rows (bits) are processed
+    one by one.
     """
     width = 1
     while width < len(counts):

@@ -1,4 +1,6 @@
-"""Random draws: a generator for each purpose, and the rows that each classifier trains on or does not predict."""
+"""Random draws: a generator per purpose, the training rows of each classifier, and the rows that a classifier does not
+predict.
+"""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -9,7 +11,7 @@ from aflite_assets.errors import InvalidInputError
 
 
 class Purpose(IntEnum):
-    """The purpose of a random generator. Draws for one purpose never change the draws for another purpose."""
+    """Purpose of a random generator. Draws for one purpose never change the draws for another purpose."""
 
     PARTITION = 0
     TIES = 1
@@ -23,7 +25,7 @@ class Purpose(IntEnum):
 
 
 def generator(seed: int, purpose: Purpose, iteration: int, partition: int = 0) -> np.random.Generator:
-    """Return a new random generator that depends only on these four numbers and not on earlier draws."""
+    """Return a new random generator that depends only on the arguments and not on earlier draws."""
     # The spawn key keeps the numbers apart: SeedSequence pads a plain list with zeros and splits large
     # integers into words, so that different lists can give the same stream.
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(purpose, iteration, partition)))
@@ -42,8 +44,8 @@ def draw_partitions(
     """Return the training rows of each partition of one iteration, starting with partition `first`, as ascending int64
     row numbers.
 
-    `rows` are the numbers of the rows that may be trained on. `groups`, of the same length, are the groups of these
-    rows. Partition j depends only on (seed, iteration, j) and on the rows.
+    `rows` are the numbers of the rows that may be trained on. `groups` has the same length and holds the group of each
+    row. Partition j depends only on (seed, iteration, j) and on the rows.
 
     Raises:
         InvalidInputError: every group is larger than `train_size`.
@@ -71,14 +73,14 @@ def draw_unpredicted(
     iteration: int,
     first: int = 0,
 ) -> list[np.ndarray]:
-    """Return the `scored_only` rows that each partition does not predict. With this choice, each such row gets as many
-    predictions as a train row.
+    """Return, for each partition, the `scored_only` rows that its classifiers do not predict. Each `scored_only` row
+    then gets as many predictions as a train row.
 
     `subsets`: the training rows of the partitions, starting with partition `first`. A train row is not predicted by the
-    partitions that train on it. A partition that trains on a share of `rows` therefore leaves out each `scored_only`
-    row with a probability equal to that share. Train rows and `scored_only` rows then have the same distribution of the
-    number of predictions. Rows of a group are predicted or left out together. If some rows of a group may be trained
-    on, the `scored_only` rows of the group are left out exactly when the group is trained on.
+    partitions that train on it. For a partition that trains on a share p of `rows`, each `scored_only` row is therefore
+    left out with probability p. Train rows and `scored_only` rows then have the same distribution of the number of
+    predictions. The rows of a group are predicted or left out together. In a group with train rows, the `scored_only`
+    rows are left out exactly when the train rows are trained on.
     """
     if not len(scored_only):
         return [scored_only for _ in subsets]
@@ -102,8 +104,8 @@ def follows_training(
     rows: np.ndarray,
     groups: np.ndarray | None,
 ) -> list[np.ndarray]:
-    """Return, for each of `subsets`, the `scored_only` rows whose group the subset trains on. `groups` belong to the
-    ascending `rows`.
+    """Return the `scored_only` rows in the groups that each of `subsets` trains on. `groups` holds the group of each of
+    the ascending `rows`.
     """
     if scored_groups is None or groups is None:
         return [scored_only[:0] for _ in subsets]
@@ -111,10 +113,10 @@ def follows_training(
 
 
 def fill_in_order(sizes: np.ndarray, capacity: int | Sequence[int]) -> np.ndarray:
-    """Choose items in the given order as long as they fit into `capacity`, and skip items that do not fit. Return a
-    bool mask.
+    """Return a bool mask of the items that fit into `capacity`. Items are considered in order, and an item that does
+    not fit is skipped.
 
-    With several capacities, `sizes` is items x capacities, and an item must fit into each capacity.
+    If there are several capacities, `sizes` is items x capacities, and an item must fit into all capacities.
     """
     needs = sizes[:, None] if sizes.ndim == 1 else sizes
     taken = np.zeros(len(needs), dtype=bool)

@@ -1,8 +1,7 @@
 """Results of the algorithm: scores, one record per iteration, the final result, and the state from which a run can
 resume.
 
-This module only defines the records. They are computed in scoring.py and filtering.py. The caller decides how to store
-a state.
+The modules `scoring.py` and `filtering.py` compute the results. The caller of the algorithm stores the states.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,14 +16,14 @@ from aflite_assets.errors import InvalidInputError
 
 
 class StopReason(Enum):
-    """The reason why filtering ended."""
+    """Reason why the filter ended."""
 
     TARGET_SIZE = "target_size"
-    """The target was within reach of one slice, and the last slice was cut to fit it."""
+    """The target size was reached. The last slice was made smaller to reach it exactly."""
     THRESHOLD = "threshold"
-    """Fewer rows than a full slice had a predictability at or over the threshold; with "gumbel", no row had."""
+    """Too few rows had a predictability of at least the threshold to fill the slice (with "gumbel": no row had)."""
     CHANCE = "chance"
-    """With `stop_at_chance`: two passes in a row had no more bias than permuted labels give."""
+    """With `stop_at_chance`, two consecutive passes had no more bias than passes over permuted labels."""
     NOTHING_LEARNT = "nothing_learnt"
     """The function `is_learnt` returned False after the first pass, so nothing was removed."""
 
@@ -33,14 +32,14 @@ class StopReason(Enum):
 class Scores:
     """Scores from one iteration. All arrays have one entry per input row.
 
-    `predictability`: the share of the row's held-out predictions that were correct, float32 in [0, 1]. It is NaN if the
-    row was never held out. `held_out_count`: the number of partitions in which the row was held out, int64. With
-    classifier "both", each partition gives two predictions. `label_probability`: the mean held-out probability of the
-    row's own label, float32 in [0, 1]. It is NaN if the row was never held out. `label_probability` is None if no
-    classifier has probabilities. `probabilities`: the mean held-out probability of every class, float32, rows x
-    classes; only with `keep_probabilities`. The columns are the classes that occur, in ascending order.
-    `representation_bias`: mean predictability of the scored rows that are not `score_only`. `scored_bias`: mean
-    predictability of the `score_only` rows, or None if no such row has a score.
+    `predictability`: the share of the row's held-out predictions that were correct, float32 in [0, 1]. Predictability
+    is NaN if the row was never held out. `held_out_count`: the number of partitions in which the row was held out,
+    int64. With the classifier "both", each partition gives two predictions. `label_probability`: the mean held-out
+    probability of the row's own label, float32 in [0, 1]. The label probability is NaN if the row was never held out.
+    `label_probability` is None if no classifier gives probabilities. `probabilities`: the mean held-out probability of
+    every class, float32, rows x classes, or None without `keep_probabilities`. The columns are the distinct labels in
+    ascending order. `representation_bias`: mean predictability of the scored rows that are not `score_only`.
+    `scored_bias`: mean predictability of the `score_only` rows, or None if none of these rows has a score.
     """
 
     predictability: np.ndarray
@@ -52,27 +51,27 @@ class Scores:
 
 
 IsLearnt = Callable[[np.ndarray, np.ndarray | None], bool]
-"""A function that decides whether the classifiers learnt, from every row's predictability and label probability as in
-`Scores` (not in the papers).
+"""A function that returns True if the classifiers learned something (not in the papers). The arguments are the arrays
+`predictability` and `label_probability` of `Scores`.
 """
 
 LEAST_MOVED = 0.5
-"""Least share of labels that permutations must move, relative to a free permutation, for the passes to show what chance
-gives.
+"""Smallest share of labels that permutations must move, relative to permutations without groups, for the passes to
+measure chance.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class ChanceScores:
-    """Scores of passes over permuted labels. `bias` has one number per pass, and `class_bias` is passes x classes; both
+    """Scores of passes over permuted labels. `bias` has one number per pass, and `class_bias` is passes x classes. Both
     are in [0, 1].
 
     `bias` is the mean predictability of all rows. `class_bias` is the mean predictability of the rows of each class, in
-    the order of the labels that occur. It is NaN for a class without a scored row. `class_probability`: the mean label
-    probability of the rows of each class, or None if the classifier has no probabilities. `rows`: number of rows in
-    each pass. `moved`: the mean share of rows whose label changed in a pass, relative to a permutation without groups
-    (`chance.share_moved`). Below `LEAST_MOVED`, the groups keep most labels in place, so the passes do not measure
-    chance.
+    ascending order of the labels. `class_bias` is NaN for a class without a scored row. `class_probability`: the mean
+    label probability of the rows of each class, or None if the classifier gives no probabilities. `rows`: number of
+    rows in each pass. `moved`: mean share of rows with a changed label, relative to permutations without groups
+    (`chance.share_moved`). If `moved` is below `LEAST_MOVED`, the groups keep most labels in place, so the passes do
+    not measure chance.
     """
 
     bias: np.ndarray
@@ -83,32 +82,32 @@ class ChanceScores:
 
     @property
     def labels_moved(self) -> bool:
-        """Whether enough labels moved for the passes to measure chance."""
+        """True if the permutations moved enough labels to measure chance."""
         return self.moved >= LEAST_MOVED
 
     @property
     def largest(self) -> float:
-        """The highest bias among all passes."""
+        """Highest bias among all passes."""
         return float(self.bias.max())
 
 
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord:
-    """Sizes, scores and time of one iteration. Fields with "scored" in their name are about the `score_only` rows; all
-    other fields are about the other rows.
+    """Sizes, scores and time of one iteration. Fields with "scored" in their name describe the `score_only` rows. All
+    other fields describe the other rows.
 
     `iteration`: number of the iteration, from 0. `rows_in`, `scored_rows_in`: number of rows in the pool at the start.
-    `removed`, `scored_removed`: number of rows that the iteration removed. `counted_rows_in`, `counted_removed`: the
-    numbers of rows in `rows_in` and `removed` that the target size counts. `cutoff`: lowest score among the removed
-    rows (with remove="groups", among the removed groups), or None if nothing was removed. `tied_at_cutoff`: number of
-    rows, removed or not, with exactly the cut-off score; 0 if there is no cut-off. `representation_bias`,
-    `scored_bias`: mean predictability of the rows at the start. `rows_per_class`: number of rows at the start, in the
-    order of `FilterResult.classes`. `never_held_out`: number of rows that were never held out and have no score.
-    `smallest_train_size`, `largest_train_size`: number of rows that a classifier was trained on (the two differ only
-    with groups). `chance_bias`: with `stop_at_chance`, the highest bias of passes over permuted labels of the rows at
-    the start. It is None if no such passes were made. `distinct_words`, `words_per_row`: the number of distinct words
-    of the rows at the start, and the mean number of distinct words per row. Both are None unless rows are ranked by
-    vocabulary. `seconds`: wall time, which is ignored when records are compared.
+    `removed`, `scored_removed`: number of rows that the iteration removed. `counted_rows_in`, `counted_removed`: like
+    `rows_in` and `removed`, but only for rows that count towards the target size. `cutoff`: lowest score among the
+    removed rows (with remove="groups", among the removed groups), or None if nothing was removed. `tied_at_cutoff`:
+    number of removed and kept rows with exactly the cut-off score, or 0 if there is no cut-off. `representation_bias`,
+    `scored_bias`: mean predictability of the rows at the start. `rows_per_class`: number of rows of each class at the
+    start, in the order of `FilterResult.classes`. `never_held_out`: number of rows without a score, because they were
+    never held out. `smallest_train_size`, `largest_train_size`: smallest and largest number of rows that a classifier
+    was trained on. The two sizes differ only with groups. `chance_bias`: with `stop_at_chance`, the highest bias of
+    passes over permuted labels of the rows at the start. `chance_bias` is None if no pass permuted the labels.
+    `distinct_words`, `words_per_row`: number of distinct words at the start, in total and as a mean per row. Both are
+    None unless rows are ranked by vocabulary. `seconds`: wall time, which is ignored when records are compared.
     """
 
     iteration: int
@@ -133,9 +132,7 @@ class IterationRecord:
 
     @property
     def at_chance(self) -> bool:
-        """Whether the bias of the rows at the start is at most the bias with permuted labels. It is False if this was
-        not computed.
-        """
+        """True if the bias at the start is at most the bias with permuted labels. False if `chance_bias` is None."""
         return self.chance_bias is not None and self.representation_bias <= self.chance_bias
 
 
@@ -145,19 +142,20 @@ class FilterArrays:
 
     `removed_rows`: int64, ordered by iteration, ascending within an iteration. `removed_in_iteration`: the iteration in
     which each of these rows was removed, int64. `predictability` (float32) and `held_out_count` (int64): values of
-    every input row from the last iteration in which the row had a score. They are NaN and 0 if the row never had a
-    score. `label_probability`: the value of every input row from the first iteration, float32. It is NaN for a row that
-    was not held out, and None if the classifier has no probabilities. `probabilities`: the mean held-out probabilities
-    from the first iteration, float32, rows x classes; only with `keep_probabilities`. `instead_labels` (int64, -1 for
-    none) and `instead_shares` (float32) are rows x 3. The two arrays hold the wrong labels that were predicted most
-    often for the row, most frequent first, and the labels' shares of the row's held-out predictions. The two arrays are
-    from the same iteration as `predictability`. They are None if the counts of all classes would take more than a
-    sixteenth of the memory limit. `own_words` (int64) and `vocabulary_share` (float64) have one entry per input row.
-    They are None unless rows are ranked by vocabulary. `own_words` is the number of words that no other row of the pool
-    contained when the row was removed. For a kept row, it is the number at the end. `vocabulary_share` is the row's
-    share of the vocabulary at the start; vocabulary.py defines it. Rows that are removed together have the same two
-    numbers. `last_label_probability`: the label probability of every row from the last iteration in which the row had a
-    score, float32. It is None unless rows are ranked by label probability.
+    every input row from the last iteration in which the row had a score. A row that never had a score has NaN and 0.
+    `label_probability`: label probability of every input row in the first iteration, float32, NaN for a row that was
+    not held out. `label_probability` is None if the classifier gives no probabilities. `probabilities`: mean held-out
+    probabilities from the first iteration, float32, rows x classes, or None without `keep_probabilities`.
+    `instead_labels` (int64, -1 for none) and `instead_shares` (float32) are rows x 3. `instead_labels` holds the most
+    frequent wrong predictions for the row, most frequent first. `instead_shares` holds their shares of the row's
+    held-out predictions. Both arrays are from the same iteration as `predictability`. Both arrays are None if the
+    counts of all classes would take more than a sixteenth of the memory limit. `own_words` (int64) and
+    `vocabulary_share` (float64) have one entry per input row. Both are None unless rows are ranked by vocabulary.
+    `own_words` is the number of words that no other row of the pool contained when the row was removed. For a kept row,
+    `own_words` is the number at the end. `vocabulary_share` is the row's share of the vocabulary at the start, as
+    defined in `vocabulary.py`. Rows that are removed together have the same `own_words` and the same
+    `vocabulary_share`. `last_label_probability`: the label probability of every row from the last iteration in which
+    the row had a score, float32. `last_label_probability` is None unless rows are ranked by label probability.
     """
 
     removed_rows: np.ndarray
@@ -177,7 +175,7 @@ class FilterArrays:
 class FilterResult(FilterArrays):
     """The result of a run.
 
-    `kept_rows`: int64, ascending, including `score_only` rows. `classes`: int64, the labels that occur, ascending.
+    `kept_rows`: int64, ascending, including `score_only` rows. `classes`: int64, the distinct labels, ascending.
     `iterations`: one record per iteration. The last iteration scores the kept rows and removes nothing. `warnings`:
     sentences about possible problems of this run.
     """
@@ -206,17 +204,18 @@ _STOP_CODES: dict[StopReason | None, int] = {None: 0} | {reason: place for place
 _RECORD_PREFIX = "iterations."
 _RECORD_TYPES = get_type_hints(IterationRecord)
 _OF_VOCABULARY = ("distinct_words", "words_per_row")
-"""Fields of a record that exist only if rows are ranked by vocabulary: states of other runs are written without them.
+"""Fields of a record that exist only if rows are ranked by vocabulary. The saved states of other runs do not have these
+fields.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilterState(FilterArrays):
-    """Everything that is needed to resume a run. Arrays that are not computed yet are empty or None.
+    """All data for resuming a run. Arrays that are not computed yet are empty or None.
 
     `stop_reason` is set when no more rows will be removed. `finished` becomes True when the kept rows have also been
-    scored. `start` is the point from which the next iteration's fits start (see `EngineTally`), or None before the
-    first iteration. `inputs_hash` is the SHA-256 of the inputs, settings and seed (hexadecimal).
+    scored. `start` is the starting point of the next iteration's fits (see `EngineTally`), or None before the first
+    iteration. `inputs_hash` is the SHA-256 of the inputs, settings and seed (hexadecimal).
     """
 
     start: np.ndarray | None
@@ -232,13 +231,15 @@ class FilterState(FilterArrays):
 
     @property
     def pool(self) -> np.ndarray:
-        """Row numbers that are not removed so far, ascending."""
+        """Numbers of the rows that are not removed so far, ascending."""
         left = np.ones(len(self.predictability), dtype=bool)
         left[self.removed_rows] = False
         return np.flatnonzero(left)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Return numeric and bool arrays by name, suitable for `np.savez` and `np.load(..., allow_pickle=False)`."""
+        """Return the state as a dictionary of numeric and bool arrays, suitable for `np.savez` and `np.load(...,
+        allow_pickle=False)`.
+        """
         arrays = {name: getattr(self, name) for name in _PLAIN_ARRAYS}
         arrays |= {name: getattr(self, name) for name in _OPTIONAL_ARRAYS if getattr(self, name) is not None}
         arrays["stop_code"] = np.asarray(_STOP_CODES[self.stop_reason], dtype=np.int64)
@@ -248,7 +249,7 @@ class FilterState(FilterArrays):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "FilterState":
-        """Return the state that `to_arrays` converted into the arrays.
+        """Return the state from the arrays that `to_arrays` returned.
 
         Raises:
             InvalidInputError: an array is missing or the stop code is unknown.
@@ -283,7 +284,7 @@ def _stop_reason(code: int) -> StopReason | None:
 
 
 def _record_arrays(records: Sequence[IterationRecord]) -> dict[str, np.ndarray]:
-    """Return one array per field of the records. None becomes NaN."""
+    """Return one array per field of the records. A value of None becomes NaN."""
     ranked = any(record.distinct_words is not None for record in records)
     return {
         _RECORD_PREFIX + name: _column(kind, [getattr(record, name) for record in records])

@@ -1,10 +1,9 @@
-"""AFLite's classifiers in a few lines of scikit-learn, fitted to the optimum in float64: the definition of correct
-results.
+"""Reference classifiers of AFLite in scikit-learn, fitted to the optimum in float64. They define correct results.
 
-Both objectives (logistic regression and linear SVM) are the same as in scikit-learn, with an intercept that is not
-penalised. A shift of the features then changes only the intercept. Dividing all features by a number s has no effect if
-C is multiplied by s^2. The fits therefore standardize the features first. Without this, the solvers can stall before
-they reach the optimum.
+Both objectives (logistic regression and linear SVM) are the same as in scikit-learn. The intercept is not penalised. A
+shift of the features then changes only the intercept. Dividing all features by a number s has no effect if C is
+multiplied by s^2. The features are therefore standardized before each fit. Without standardization, the solvers can
+stall before they reach the optimum.
 """
 
 from contextlib import AbstractContextManager
@@ -42,7 +41,7 @@ def reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
 def fit_logistic(
     features: np.ndarray, labels: np.ndarray, classes: np.ndarray, *, inverse_regularization: float
 ) -> Predict:
-    """Fit multinomial logistic regression with an L2 penalty. If the rows have two classes, fit the binary form.
+    """Fit multinomial logistic regression with an L2 penalty, or the binary form if the rows have two classes.
 
     The model is trained on the classes in `labels`; all other classes get probability 0. If the rows have a single
     class, the classifier always predicts that class.
@@ -73,8 +72,8 @@ def fit_logistic(
 def fit_linear_svm(
     features: np.ndarray, labels: np.ndarray, classes: np.ndarray, *, inverse_regularization: float
 ) -> Predict:
-    """Fit a linear support vector machine with squared hinge loss and L2 penalty, one class against the rest. It has no
-    probabilities.
+    """Fit a linear support vector machine with squared hinge loss and L2 penalty, one class against the rest. The
+    classifier gives no probabilities.
 
     The model predicts only classes in `labels`. If the rows have a single class, the model always predicts that class.
     """
@@ -99,24 +98,26 @@ def fit_linear_svm(
 
 
 def _one_blas_thread() -> AbstractContextManager[object]:
-    """Limit BLAS to one thread, because the products are small and a second thread would mostly wait."""
+    """Limit BLAS to one thread. The products are so small that a second thread would mostly wait."""
     return _THREADS.limit(limits=1, user_api="blas")
 
 
 @dataclass(frozen=True)
 class _Standardization:
-    """The map of features x to (x - origin) / scale, with an origin for each column and one scale for all columns."""
+    """The linear map from features x to (x - origin) / scale. There is one origin per column and a single scale for all
+    columns.
+    """
 
     origin: np.ndarray
     scale: float
 
     @classmethod
     def of(cls, features: np.ndarray) -> "_Standardization":
-        """Return the map for these rows. The origin is the mean of each column, and the scale is the root mean square
-        around the means, at least 1.
+        """Return the map for these rows. The origin is the mean of each column. The scale is the root mean square
+        around the means, but at least 1.
 
-        Large features would raise rounding errors above the tolerance of the solvers. Small features have no such
-        effect.
+        Large features must be scaled down because their rounding errors would exceed the tolerance of the solvers.
+        Small features cause no problem.
         """
         origin = features.mean(axis=0)
         return cls(origin, max(1.0, float(np.sqrt(np.mean((features - origin) ** 2)))))

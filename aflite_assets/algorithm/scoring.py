@@ -1,4 +1,4 @@
-"""`score_rows`: one iteration of AFLite without removal."""
+"""One iteration of AFLite without removal (`score_rows`)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,30 +27,31 @@ def score_rows(
     memory_limit: int = 2**30,
     keep_probabilities: bool = False,
 ) -> Scores:
-    """Score every row by classifiers that were not trained on the row. This is the first iteration of the inner loop in
-    Algorithm 1 (ICML 2020).
+    """Score every row with classifiers that were not trained on the row. This is the first scoring pass of Algorithm 1
+    (ICML 2020).
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
             changed.
         labels: one integer of 0 or more per row, at least two classes among the rows to train on.
-        settings: of these, only `train_size`, `n_partitions`, `classifier` and `inverse_regularization` are used.
+        settings: only the fields `train_size`, `n_partitions`, `classifier` and `inverse_regularization` are used.
         seed: from 0 to 2**64 - 1. The partitions are the same as in the first iteration of `filter_dataset`.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows.
-        score_only: bool per row; True rows are never trained on. Each such row is predicted by a random subset of the
-            classifiers, on average as many as predict a train row. If `partitions` is given, it is predicted by all
-            classifiers. No such row is predicted by a classifier that was trained on rows of its group.
-        partitions: one array of training row numbers per partition, instead of the random draw. If `partitions` is
+        score_only: bool per row; True rows are never trained on. Each True row is predicted by a random subset of the
+            classifiers, on average as many as predict a train row. If `partitions` is given, each True row is predicted
+            by all classifiers. In either case, a classifier that was trained on rows of a group does not predict the
+            other rows of this group.
+        partitions: one array of training row numbers per partition, which replaces the random draw. If `partitions` is
             given, `train_size` and `n_partitions` are not used.
-        fit: a function that replaces the classifiers, `fit(features, labels, classes) -> predict`, where
-            `predict(features)` returns the predicted classes or `Predictions`. `fit` and `predict` receive features as
+        fit: a function that replaces the classifiers: `fit(features, labels, classes)` returns a function `predict`.
+            `predict(features)` returns the predicted classes or `Predictions`. Both functions receive features as
             float64.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool that is too large for the GPU's
             memory is streamed.
-        memory_limit: bytes of main memory that a run may use, in addition to the pages of `features`, a hundred bytes
-            per row and the libraries. If a float32 copy of the pool takes more than half of this limit, the pool is
-            read again in every pass.
-        keep_probabilities: keep the matrix of probabilities, rows x classes, if the classifier has probabilities.
+        memory_limit: bytes of main memory that a run may use. The pages of `features`, a hundred bytes per row and the
+            loaded libraries are not included. If a float32 copy of the pool takes more than half of this limit, the
+            pool is read again in every pass.
+        keep_probabilities: keep the matrix of probabilities (rows x classes) if the classifier gives probabilities.
 
     Raises:
         InvalidInputError: an argument is not as described above. The error is raised before any fitting, except for
@@ -91,7 +92,7 @@ def mean_score(scores: np.ndarray) -> float:
 
 
 def scored_mean(scores: np.ndarray) -> float | None:
-    """Return the mean score of the `score_only` rows, or None if no such row has a score."""
+    """Return the mean score of the `score_only` rows, or None if all these rows lack a score."""
     return None if np.isnan(scores).all() else mean_score(scores)
 
 

@@ -1,5 +1,5 @@
-"""Choice of the scored rows that an iteration removes: threshold, slice, ties and Gumbel noise. Rows are scored in
-tally.py.
+"""Choice of the rows that an iteration removes: threshold, slice, ties and Gumbel noise. The module `tally.py` computes
+the scores.
 """
 
 from dataclasses import dataclass
@@ -15,13 +15,12 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Cut:
-    """The end of a slice. With it, rows that are only scored can be removed by the same rule as the other rows of the
-    pool.
+    """Rule for removing rows that are only scored, derived from the end of the slice of the other rows.
 
     Keys are scores ("greedy") or log scores plus Gumbel noise. Units with keys above `above` are removed. Of the units
-    with keys from `lowest` to `above`, the share `rate`, in [0, 1], is removed. It is the share that was removed among
-    the pool's rows with such keys. Without ties and skipped groups, `above` is less than `lowest`, and every unit with
-    a key of at least `lowest` is removed.
+    with keys from `lowest` to `above`, the share `rate` is removed. `rate`, in [0, 1], is the removed share of the
+    pool's rows with keys in this range. Without ties and skipped groups, `above` is less than `lowest`, and every unit
+    with a key of at least `lowest` is removed.
     """
 
     lowest: float
@@ -33,12 +32,12 @@ class Cut:
 class Slice:
     """The rows that one iteration removes.
 
-    `rows`: ascending row numbers. `passing`: number of rows whose score is at or over the threshold. `cutoff`: lowest
-    score among the removed rows, or None if nothing is removed. `tied_at_cutoff`: number of rows with exactly the
-    cut-off score. `reaches_target`: whether the target size prevented the removal of further rows. `runs_out`: whether
-    fewer rows than a full slice could be removed. `cut`: the rule for rows that are only scored, or None if no such row
-    is removed. `own_words`: int64, one entry per row of `rows`, if rows are ranked by vocabulary. It is the number of
-    words that no other unit contained when the row's unit was removed.
+    `rows`: ascending row numbers. `passing`: number of rows that pass the threshold. `cutoff`: lowest score among the
+    removed rows, or None if nothing is removed. `tied_at_cutoff`: number of rows with exactly the cut-off score.
+    `reaches_target`: True if the target size prevented the removal of further rows. `runs_out`: True if too few rows
+    could be removed to fill the slice. `cut`: the rule for removing rows that are only scored, or None if all of them
+    are kept. `own_words`: int64, one entry per row of `rows`, or None unless rows are ranked by vocabulary. An entry is
+    the number of words that no other unit contained when the row's unit was removed.
     """
 
     rows: np.ndarray
@@ -52,7 +51,7 @@ class Slice:
 
 
 NOTHING = Slice(np.empty(0, dtype=np.int64), 0, None, 0, reaches_target=False, runs_out=False, cut=None)
-"""The slice of a pass that removes nothing and decides nothing."""
+"""The empty slice of a pass that removes nothing and does not end the run."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,10 @@ class Candidates:
     """The rows of a pool, grouped into units. Rows that are removed together form a unit and have one score.
 
     `rows`: ascending row numbers. `units`: the unit of each row, from 0. `sizes`: number of rows per unit. `counted`:
-    number of rows per unit that the target size counts. `scores`: the share of correct predictions per unit, float64;
-    NaN for a unit that was never held out. `label_probability`: the mean held-out probability of the rows' own labels
-    per unit, float64; NaN for a unit that was never held out. It is None if the classifier has no probabilities.
-    `classes`: the label of the first row of each unit, int64, or None if it is not needed.
+    number of rows per unit that count towards the target size. `scores`: the share of correct predictions per unit,
+    float64, NaN for a unit that was never held out. `label_probability`: the mean held-out probability of the rows' own
+    labels per unit, float64, NaN for a unit that was never held out. `label_probability` is None if the classifier
+    gives no probabilities. `classes`: the label of the first row of each unit, int64, or None if labels are not needed.
     """
 
     rows: np.ndarray
@@ -83,13 +82,13 @@ def candidates(
     counted: np.ndarray,
     labels: np.ndarray | None = None,
 ) -> Candidates:
-    """Return the candidates for removal. Each unit is a single row or, with `groups` (one entry per row in `rows`), the
-    rows of a group.
+    """Return the candidates for removal. Each unit is a single row or, with `groups`, all rows of a group. `groups` has
+    one entry per row in `rows`.
 
     The score of a group is its number of correct predictions divided by its number of predictions. Because the rows of
-    a group are held out together, the score equals the mean predictability of the rows. It is exact, because it is
-    computed from counts. The label probability of a group is the mean over the group's held-out predictions. `counted`:
-    bool per row of `rows`; `labels`: int64 per row of `rows`.
+    a group are held out together, the score equals the mean predictability of the rows. The score is exact, because it
+    is computed from counts. The label probability of a group is the mean over the group's held-out predictions.
+    `counted`: bool per row of `rows`; `labels`: int64 per row of `rows`.
     """
     units = np.arange(len(rows)) if groups is None else np.unique(groups, return_inverse=True)[1]
     first = np.unique(units, return_index=True)[1]
@@ -116,10 +115,9 @@ def _unit_probability(rows: np.ndarray, units: np.ndarray, tally: Tally) -> np.n
 
 
 def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) -> np.ndarray | None:
-    """Return one number per row of `rows`. Copies of each other have the same number, unless there are more than `most`
-    copies.
+    """Return a number per row of `rows`. Exact copies have the same number, unless there are more than `most` copies.
 
-    Return None if no two rows are copies. `copies`: int64 per row of the input.
+    Return None if no row has a copy. `copies`: int64 per row of the input.
     """
     if copies is None:
         return None
@@ -129,7 +127,7 @@ def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) 
 
 
 def words_of(among: Candidates, words: RowWords) -> Vocabulary:
-    """Return the words of a pool per unit of removal. The words of a unit count as the words of one row."""
+    """Return the vocabulary of a pool. A unit of removal counts as one row that contains the words of all its rows."""
     return count_vocabulary(words, among.rows, among.units, len(among.sizes))
 
 
@@ -145,14 +143,15 @@ def choose_slice(
 ) -> Slice:
     """Return the first units in the order of removal, with at most `allowed` rows and at most `room` counted rows.
 
-    The selection "greedy" orders the units at or over the threshold by score, and "gumbel_over_threshold" by log score
-    plus Gumbel noise. The selection "gumbel" orders all scored units by log score plus noise, and removes nothing if no
-    score reaches the threshold. Units with equal keys are in random order, which depends on (seed, iteration). With
-    `ties` "label_probability", they are first ordered by label probability. With `ranking` "label_probability", the
-    units at or over the threshold are ordered by label probability. With `balance` "classes", `allowed` and `room` are
-    divided among the classes in proportion to the rows and counted rows of each class. A unit that is too large for the
-    rest of the slice is skipped. With a `vocabulary` of the pool (`words_of`), the units at or over the threshold are
-    removed in the order of `remove_lowest`. There is then no rule for rows that are only scored.
+    The selection "greedy" orders the units that pass the threshold by score. "gumbel_over_threshold" orders them by log
+    score plus Gumbel noise. The selection "gumbel" orders all scored units by log score plus noise, and removes nothing
+    if no score reaches the threshold. Units with equal keys are in random order, which depends on (seed, iteration).
+    With `ties` "label_probability", units with equal keys are first ordered by label probability. With `ranking`
+    "label_probability", the units that pass the threshold are ordered by label probability. With `balance` "classes",
+    `allowed` and `room` are divided among the classes in proportion to the rows and counted rows of each class. A unit
+    that is too large for the rest of the slice is skipped. With a `vocabulary` of the pool (`words_of`), the units that
+    pass the threshold are removed in the order of `remove_lowest`. The slice then has no rule for rows that are only
+    scored (`Slice.cut` is None).
     """
     passing = int(among.sizes[settings.passes(among.scores)].sum())
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
@@ -180,12 +179,13 @@ def choose_slice(
 
 
 def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int) -> np.ndarray:
-    """Return the rows that are removed from units that are only scored, by the rule of the pool's slice. With Gumbel
-    noise, noise is drawn for each unit.
+    """Return the rows that are only scored and are removed by the rule `cut`. With Gumbel noise, noise is drawn for
+    each unit.
 
-    A unit is removed if it ranks before the last row of the slice. At the cut-off, units are removed at random, at the
-    same rate as the pool's units at the cut-off. The threshold applies to these units too. If all units of the pool
-    that passed the threshold are removed, all these units that pass are removed.
+    A unit is removed if it ranks before the last row of the pool's slice. At the cut-off, units are removed at random,
+    at the same rate as the pool's units at the cut-off. The threshold applies to units that are only scored as well. If
+    the slice contains all units of the pool that pass the threshold, all units that are only scored and pass the
+    threshold are removed too.
     """
     if cut is None:
         return among.rows[:0]
@@ -206,8 +206,8 @@ def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, se
 
 @dataclass(frozen=True)
 class RemovedRows:
-    """Positions of removed rows, int64, ascending. `rows` are positions in the given scores, and `others` are positions
-    in the scores of the other rows.
+    """Positions of removed rows, int64, ascending. `rows` are positions in `scores`, and `others` are positions in the
+    scores of `others`.
     """
 
     rows: np.ndarray
@@ -225,10 +225,10 @@ def remove_highest(
 ) -> RemovedRows:
     """Return the `n_rows` rows with the highest scores, and the rows of `others` that the same rule removes.
 
-    Among equal scores, rows are chosen at random. At the cut-off, `others` are removed at the same rate as the rows.
-    Scores lie in [0, 1]. Rows without a score (NaN) are removed last. If `groups` and `other_groups` are given (int64,
-    one entry per score), the rows of a group are removed together, by the mean of their scores. A group that is too
-    large for the rest of `n_rows` is not removed.
+    Among equal scores, rows are chosen at random. At the cut-off score, `others` are removed at the same rate as the
+    rows. Scores lie in [0, 1]. Rows without a score (NaN) are removed last. If `groups` and `other_groups` are given
+    (int64, one entry per score), the rows of a group are removed together, by the mean of their scores. A group that is
+    too large for the rest of `n_rows` is not removed.
     """
     settings = FilterSettings(target_size=1, train_size=1, slice_size=max(n_rows, 1), threshold=0.0)
     among = _scored_units(np.nan_to_num(scores, nan=0.0), groups)
@@ -247,15 +247,15 @@ def _scored_units(scores: np.ndarray, groups: np.ndarray | None) -> Candidates:
 def _probability(among: Candidates) -> np.ndarray:
     if among.label_probability is None:
         raise InvalidInputError(
-            'rows are to be removed by "label_probability", but the classifier returned no probabilities; use a '
+            '`ranking` or `ties` is "label_probability", but the classifier returned no probabilities; use a '
             "classifier that returns probabilities"
         )
     return among.label_probability
 
 
 def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
-    """Divide `places` among the classes in proportion to their `rows`, as int64. The remaining places go to the classes
-    with the largest remainders; among equal remainders, lower classes come first.
+    """Divide `places` among the classes in proportion to their `rows`, as int64. Remaining places are given to the
+    classes with the largest remainders. Among equal remainders, lower classes come first.
     """
     exact = places * rows / max(rows.sum(), 1)
     whole = np.floor(exact).astype(np.int64)
@@ -266,8 +266,8 @@ def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Going:
-    """The result of a choice: the removed units, whether the target is reached, and whether fewer rows than a full
-    slice could be removed.
+    """Units that a slice removes. One flag is True if the target is reached, and the other is True if the slice is not
+    full.
 
     `own_words`: int64 per unit, as in `Slice`, or None if rows are not ranked by vocabulary.
     """
@@ -289,7 +289,7 @@ def _in_order(
 
 
 def _as_many_as_fit(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
-    """Return the removed units among `ordered` if all classes have one common slice."""
+    """Choose the removed units from `ordered` for a slice that all classes share."""
     chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
     return _Going(ordered[chosen], reaches_target, _runs_out(among, ordered[chosen], ordered, allowed))
 
@@ -297,7 +297,7 @@ def _as_many_as_fit(among: Candidates, ordered: np.ndarray, *, allowed: int, roo
 def _by_vocabulary(
     among: Candidates, vocabulary: Vocabulary, eligible: np.ndarray, *, ties: np.ndarray, allowed: int, room: int
 ) -> _Going:
-    """Return the removed units among `eligible` if the units with the fewest own words are removed first."""
+    """Choose the removed units from `eligible`. Units with the fewest own words are removed first."""
     lowest = remove_lowest(
         vocabulary, eligible, ties=ties, sizes=among.sizes, counted=among.counted, allowed=allowed, room=room
     )
@@ -309,10 +309,10 @@ def _runs_out(among: Candidates, going: np.ndarray, eligible: np.ndarray, allowe
 
 
 def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
-    """Return the removed units among `ordered` if each class has a separate part of the slice.
+    """Choose the removed units from `ordered`. Each class has a separate part of the slice.
 
-    If the target limits the slice, the remaining room is divided among the classes in the same way. Room that a class
-    does not use goes to the next units in the order.
+    If the target limits the slice, the number of rows above the target is also divided among the classes. The unused
+    part of a class is given to the next units in the order.
     """
     if among.classes is None:
         raise InvalidInputError(
@@ -335,9 +335,7 @@ def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int
 
 
 def _cut_by_class(among: Candidates, whole: np.ndarray, codes: np.ndarray, *, room: int) -> np.ndarray:
-    """Return the units of a slice that are still removed if the target allows the removal of only `room`
-    counted rows.
-    """
+    """Return the units of a slice that are removed if only `room` counted rows are left above the target."""
     taken = np.zeros(len(codes), dtype=bool)
     for code, most in enumerate(shared_out(room, np.bincount(codes, among.counted))):
         of_class = whole[codes[whole] == code]
@@ -349,7 +347,7 @@ def _cut_by_class(among: Candidates, whole: np.ndarray, codes: np.ndarray, *, ro
 
 
 def _at_cutoff(among: Candidates, settings: FilterSettings, taken: np.ndarray, cutoff: float) -> np.ndarray:
-    """Return a bool mask of the units that differ from the last removed unit only by the random draw."""
+    """Return a bool mask of the units that rank equal to the last removed unit before the random draw."""
     if not settings.uses_label_probability:
         return np.asarray(among.scores == cutoff)
     probability = _probability(among)
@@ -369,8 +367,8 @@ def _keys(among: Candidates, settings: FilterSettings, stream: np.random.Generat
 
 
 def _eligible(among: Candidates, settings: FilterSettings, *, any_passes: bool) -> np.ndarray:
-    """Return the units that may be removed: the units at or over the threshold. With "gumbel", return all scored units
-    if at least one reaches the threshold.
+    """Return the units that may be removed: the units that pass the threshold. With "gumbel", return all scored units
+    if at least one score reaches the threshold.
     """
     if settings.selection == "gumbel":
         return np.flatnonzero(~np.isnan(among.scores)) if any_passes else np.empty(0, dtype=np.int64)
@@ -378,9 +376,7 @@ def _eligible(among: Candidates, settings: FilterSettings, *, any_passes: bool) 
 
 
 def _fitting(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> tuple[np.ndarray, bool]:
-    """Return the positions in `ordered` of the removed units, and whether the target prevented the removal
-    of a unit.
-    """
+    """Return the positions of the removed units in `ordered`, and True if the target prevented a removal."""
     sizes, counted = among.sizes[ordered], among.counted[ordered]
     # Once the target is reached, rows that it does not count stay, as those of their rank that it does count.
     reached = int(np.searchsorted(np.cumsum(counted), room))

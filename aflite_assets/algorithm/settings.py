@@ -1,6 +1,4 @@
-"""Settings of a run, and checks of the settings that need no data. Checks of the settings against the data are in
-inputs.py.
-"""
+"""Settings of a run, with checks that need no data. The module `inputs.py` checks the settings against the data."""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -21,9 +19,9 @@ Ties = Literal["random", "label_probability"]
 Balance = Literal["none", "classes"]
 
 _COUNTS = {
-    "target_size": "give the fewest train rows to keep",
+    "target_size": "give the smallest number of train rows to keep",
     "train_size": "give the number of rows that each classifier is trained on",
-    "slice_size": "give the most rows to remove per iteration",
+    "slice_size": "give the largest number of rows to remove per iteration",
     "n_partitions": "give the number of random partitions per iteration (64 is common; the papers give no value)",
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -39,32 +37,32 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FilterSettings:
-    """The parameters of AFLite (Algorithm 1, ICML 2020). They are checked on creation, and numbers are stored as plain
-    int and float.
+    """Parameters of AFLite (Algorithm 1, ICML 2020). The values are checked on creation, and numbers are stored as
+    plain int and float.
 
     `target_size` (n in the paper), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at
     least 1. `threshold` (tau) lies in [0, 1]. `selection` "greedy" is greedy slicing (strategy B of the ICLR 2020
-    submission), and "gumbel" is slice sampling (strategy C). Slice sampling draws rows from all rows that were held
-    out, with probabilities proportional to their predictability. The run then ends when no score reaches the threshold.
-    The selection "gumbel_over_threshold" draws in the same way, but only among the rows at or over the threshold.
+    submission), and "gumbel" is slice sampling (strategy C). Slice sampling draws from all rows that were held out,
+    with probabilities proportional to their predictability. A run with slice sampling ends when no score reaches the
+    threshold. "gumbel_over_threshold" draws in the same way, but only from the rows that pass the threshold.
     `classifier` is "logistic", "linear_svm" or "both". With "both", every partition gives two predictions per held-out
-    row. `inverse_regularization` is scikit-learn's C, which multiplies the sum of the losses. `remove` decides whether
-    a slice consists of single rows or of whole groups. With "groups", the rows of a group are removed together by the
-    mean of their predictability. A slice has at most `slice_size` rows, and a group that is too large for the rest of
-    the slice is skipped. If one more slice would reach the target, the groups that fit are removed and filtering ends,
-    possibly with more rows than the target. `stop_at_chance` (not in the papers) ends the run after two consecutive
-    passes at chance. A pass is at chance if its bias is at most the highest bias of passes over permuted labels
-    (`chance.score_permuted`). Such a pass removes nothing. `ranking` decides which rows at or over the threshold form
-    the slice. By default, these are the rows with the highest predictability. With "label_probability" (not in the
-    papers), these are the rows with the highest mean held-out probability of their own label in the same pass. With
-    "vocabulary", these are the rows whose removal loses the fewest words of the pool (see vocabulary.py). This ranking
-    needs `words` and the selection "greedy". `comparison` decides whether a score equal to the threshold passes: it
-    does with "at_least" (ICML 2020), but not with "greater" (SustaiNLP 2020, Algorithm 1). `early_stop` ends the run
-    after the first slice that is not full (ICML 2020). Without `early_stop`, the run ends only at the target, or when
-    no row passes (SustaiNLP 2020). `ties` (not in the papers) decides which rows of equal rank are removed first:
-    random rows, or the rows with the highest label probability in the same pass. `balance` "classes" (not in the
-    papers) divides a slice among the classes in proportion to their remaining rows. If fewer rows of a class pass than
-    the class has places, the other places stay empty. The run ends when this is true of every class that has places.
+    row. `inverse_regularization` is scikit-learn's C, which multiplies the sum of the losses. A slice consists of
+    single rows (`remove` "rows") or of whole groups ("groups"). With "groups", the rows of a group are removed together
+    according to their mean predictability. A slice has at most `slice_size` rows, and a group that is too large for the
+    rest of the slice is skipped. In the last slice before the target, only groups that fit are removed, so the filter
+    may keep more rows than the target. `stop_at_chance` (not in the papers) ends the run after two consecutive passes
+    at chance. A pass is at chance if its bias is at most the highest bias of passes over permuted labels
+    (`chance.score_permuted`). A pass at chance removes nothing. Among the rows that pass the threshold, `ranking`
+    chooses the rows of the slice. By default, the rows with the highest predictability are removed. The ranking
+    "label_probability" (not in the papers) removes the rows with the highest mean held-out probability of their own
+    label in the same pass. The ranking "vocabulary" removes rows so that as few words as possible disappear from the
+    pool (see `vocabulary.py`). "vocabulary" needs `words` and the selection "greedy". A score equal to the threshold
+    passes if `comparison` is "at_least" (ICML 2020), but not if `comparison` is "greater" (SustaiNLP 2020, Algorithm
+    1). `early_stop` ends the run after the first slice that is not full (ICML 2020). Without `early_stop`, the run ends
+    only at the target, or when no row passes (SustaiNLP 2020). Among rows of equal rank, `ties` (not in the papers)
+    removes random rows first, or the rows with the highest label probability in the same pass. `balance` "classes" (not
+    in the papers) divides a slice among the classes in proportion to their remaining rows. If too few rows of a class
+    pass to fill the part of that class, the rest of the part stays empty. The run ends when no class fills its part.
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.
@@ -105,24 +103,26 @@ class FilterSettings:
 
     @property
     def uses_label_probability(self) -> bool:
-        """Whether a pass uses label probabilities to decide which rows it removes."""
+        """True if label probabilities affect which rows are removed."""
         return "label_probability" in (self.ranking, self.ties)
 
     @property
     def holds_others(self) -> bool:
-        """Whether a slice gives a rule for rows that are only scored. This requires that a single key
+        """True if a slice gives a rule for removing rows that are only scored. The rule requires that a single key
         orders all units.
         """
         return self.ranking != "vocabulary" and self.ties == "random" and self.balance == "none"
 
     def _check_order(self) -> None:
-        """Raise an error if the settings order rows in two ways at once, or by values that are not computed."""
+        """Raise an error if two settings contradict each other about the order of rows, or if the order needs values
+        that are not computed.
+        """
         changed = [(name, getattr(self, name)) for name in ("ranking", "ties", "balance")]
         changed = [(name, value) for name, value in changed if value in ("label_probability", "classes")]
         for name, value in changed:
             if value == "label_probability" and self.classifier == "linear_svm":
                 raise InvalidInputError(
-                    f'`{name}` is "{value}", but `classifier` is "linear_svm", which has no probabilities; use '
+                    f'`{name}` is "{value}", but `classifier` is "linear_svm", which gives no probabilities; use '
                     f'"logistic" or "both", or leave `{name}` out'
                 )
             if self.selection != "greedy":
@@ -150,15 +150,15 @@ class FilterSettings:
         return asdict(self)
 
     def passes(self, scores: np.ndarray) -> np.ndarray:
-        """Return a bool mask of the predictabilities that pass the threshold. NaN does not pass."""
+        """Return a bool mask of the scores that pass the threshold. NaN does not pass."""
         return scores > self.threshold if self.comparison == "greater" else scores >= self.threshold
 
 
 def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) -> None:
     """Check the conditions of Algorithm 1 on the sizes: t < n, k <= n and n <= number of rows.
 
-    `pool_rows`: number of rows that may be trained on. `counted_rows`: how many of these rows the target size counts.
-    If the target does not count all rows, n is the number of pool rows that remain if all rows are removed at the same
+    `pool_rows`: number of rows that may be trained on. `counted_rows`: number of these rows that count towards the
+    target size. If only some rows count, n is the number of pool rows that remain if all rows are removed at the same
     rate.
 
     Raises:

@@ -1,8 +1,8 @@
-"""Scoring of an iteration's partitions in several other processes. The sum of the results is bit-identical to the
-result of one process.
+"""Scoring of an iteration's partitions in other processes. The combined result is bit-identical to the result of a
+single process.
 
-The caller decides where these processes run and how they receive their work (`Scorers`). In each of these processes, a
-`PartitionScorer` does the work.
+The caller starts the processes and sends them their work (`Scorers`). A `PartitionScorer` scores the partitions in each
+process.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ from aflite_assets.algorithm.settings import FilterSettings
 
 @dataclass(frozen=True)
 class IterationWork:
-    """The data that every scorer needs for one iteration.
+    """Data that every scorer needs for one iteration.
 
     `pool`: the rows at the start of the iteration, ascending int64. `start`: `EngineTally.start` of the previous
     iteration, or None in the first iteration. Each scorer draws the partitions that it scores.
@@ -45,7 +45,7 @@ class IterationWork:
 
 
 class Scorers(Protocol):
-    """Scorers of partitions. Each scorer is a `PartitionScorer` with the same inputs, settings and seed."""
+    """Interface of a group of scorers. Each scorer is a `PartitionScorer` with the same inputs, settings and seed."""
 
     @property
     def count(self) -> int:
@@ -53,16 +53,16 @@ class Scorers(Protocol):
         ...
 
     def score(self, work: IterationWork, numbers: Sequence[range]) -> Iterator[SetCounts]:
-        """Return the results of each range of partition numbers, in the given order."""
+        """Return the results for each range of partition numbers, in the order of the ranges."""
         ...
 
 
 class PartitionScorer:
-    """A scorer for partitions of a run. It is used for one iteration after the other."""
+    """A scorer of a run's partitions, used for one iteration after the other."""
 
     def __init__(self, inputs: Inputs, settings: FilterSettings, *, seed: int, memory_limit: int) -> None:
-        """Prepare the scorer with the arguments of the run. `memory_limit` must be the same too, because it affects
-        rounding.
+        """Prepare the scorer with the arguments of the run. `memory_limit` must be the same in all processes, because
+        it affects rounding.
         """
         self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
         self._engine: LinearEngine | None = None
@@ -97,12 +97,12 @@ class PartitionScorer:
 
 
 class SpreadEngine:
-    """A replacement for `LinearEngine` in a run whose partitions are scored by `scorers`. As a context manager, it does
+    """A replacement for `LinearEngine` that sends the partitions of a run to `scorers`. As a context manager, it does
     nothing on exit.
 
     For any number of scorers, the results are bit-identical to the results of one `LinearEngine` on the same kind of
-    machine. There are four reasons. A fit does not depend on other fits, and counts are whole numbers. Probabilities
-    are rounded so that their sums are exact, and this class adds up the classifiers in order.
+    machine. This holds for four reasons. A fit does not depend on other fits, and counts are whole numbers.
+    Probabilities are rounded so that their sums are exact, and this class adds up the classifiers in order.
     """
 
     def __init__(self, inputs: Inputs, settings: FilterSettings, prepared: Preparation, scorers: Scorers) -> None:
@@ -112,8 +112,8 @@ class SpreadEngine:
     def of(
         cls, inputs: Inputs, settings: FilterSettings, *, seed: int, memory_limit: int, scorers: Scorers
     ) -> "SpreadEngine | None":
-        """Return the engine. Return None if the job is too small for the compiled kernels, because sending the work
-        would take longer.
+        """Return the engine, or None if the job is too small for the compiled kernels. Sending the work of a small job
+        would take longer than the work itself.
         """
         threads = Threads.started(torch.get_num_threads())
         codes = np.searchsorted(inputs.classes, inputs.labels)
@@ -142,7 +142,9 @@ class SpreadEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> EngineTally:
-        """Return the tally, as `LinearEngine.tally` does. `subsets` and `unpredicted` belong to `iteration`."""
+        """Return the counts of predictions, as `LinearEngine.tally` does. `subsets` and `unpredicted` are the drawn
+        partitions of `iteration`.
+        """
         work = IterationWork(iteration, pool, WholeIteration.of(subsets), start, keep_probabilities)
         parts = self._scorers.score(work, shares(len(subsets), self._scorers.count))
         first = next(parts)
@@ -170,8 +172,8 @@ def _added(summed: SummedClassifiers, kept: KeptClassifiers) -> SummedClassifier
 
 
 def shares(n_partitions: int, scorers: int) -> list[range]:
-    """Return consecutive ranges of partition numbers of about equal size, one per scorer. There are fewer ranges if
-    there are too few partitions.
+    """Return consecutive ranges of partition numbers, about equal in size: one per scorer, or fewer if there are too
+    few partitions.
     """
     edges = np.linspace(0, n_partitions, min(scorers, n_partitions) + 1).round().astype(int).tolist()
     return [range(first, stop) for first, stop in pairwise(edges)]

@@ -1,8 +1,8 @@
-"""Counts of predictions from training sets: fitting, predicting the held-out rows, and adding up. The interface of a
-classifier is also defined here.
+"""Counts of held-out predictions: classifiers are fitted, and their predictions are added up per row. This module also
+defines the interface of a classifier.
 
-The training rows are chosen in partitions.py, and the removed rows in selection.py. The package `linear` is a fast
-engine that computes the same counts.
+The module `partitions.py` draws the training rows, and `selection.py` chooses the removed rows. The package `linear` is
+a fast engine that computes the same counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,10 +16,10 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predicted labels, and probabilities if the classifier has probabilities.
+    """Predicted labels, with probabilities if the classifier gives probabilities.
 
     `labels`: one predicted class per row. `probabilities`: rows x classes, in [0, 1], with columns in the order of the
-    `classes` argument of the fit. A class that the classifier never saw has probability 0.
+    `classes` argument of the fit. A class without training rows has probability 0.
     """
 
     labels: np.ndarray
@@ -30,26 +30,26 @@ Predict = Callable[[np.ndarray], np.ndarray | Predictions]
 """A function that takes features (rows x width, float64) and returns predicted classes or `Predictions`."""
 
 ClassifierFit = Callable[[np.ndarray, np.ndarray, np.ndarray], Predict]
-"""A function `fit(features, labels, classes)`: features are rows x width float64, labels int64. `classes` (int64,
-ascending) holds every class of the dataset, whether or not the training rows have it.
+"""A function `fit(features, labels, classes)`: features are rows x width float64, and labels are int64. `classes`
+(int64, ascending) holds all classes of the dataset, including classes without training rows.
 """
 
 
 MOST_INSTEAD = 3
-"""Most classes listed among those that were predicted instead of a row's label."""
+"""Largest number of wrong classes that are listed per row."""
 
 _COUNTS_PART = 16
-"""The part of the memory limit that predictions by class may take."""
+"""Share of the memory limit that counts of predictions per class may take."""
 
 
 @dataclass(frozen=True)
 class PredictedInstead:
-    """The classes that were predicted most often, in held-out predictions, instead of a row's own label; at most
-    `MOST_INSTEAD` classes per row.
+    """The most frequent wrong classes among the held-out predictions of each row, at most `MOST_INSTEAD` classes per
+    row.
 
     `columns` and `counts` are rows x `MOST_INSTEAD`, with the most frequent class first. Among equally frequent
-    classes, the lower class is first. `columns` (int32): positions in the dataset's classes, or -1 if there are no more
-    classes. `counts` (int32): number of predictions of the class, or 0 if there are no more classes.
+    classes, the lower class is first. `columns` (int32): positions in the dataset's classes, padded with -1. `counts`
+    (int32): number of predictions of each class, padded with 0.
     """
 
     columns: np.ndarray
@@ -58,14 +58,14 @@ class PredictedInstead:
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts over the partitions of one iteration. All arrays have one entry per input row, which is zero outside the
-    pool.
+    """Counts over the partitions of one iteration. All arrays have one entry per input row. Counts of rows outside the
+    pool are zero.
 
     `correct` and `predictions`: number of correct held-out predictions, and number of all held-out predictions.
     `held_out`: number of partitions in which the row was held out. `label_probability`: mean probability of the row's
-    own label, float32; NaN for a row without a prediction. It is None if no classifier has probabilities.
-    `probabilities`: the mean probability of every class, rows x classes, if requested. `instead`: None if
-    `counts_classes` is False.
+    own label, float32, NaN for a row without a prediction. `label_probability` is None if no classifier gives
+    probabilities. `probabilities`: the mean probability of every class, rows x classes, or None if not requested.
+    `instead`: the most frequent wrong classes, or None if `counts_classes` is False.
     """
 
     correct: np.ndarray
@@ -77,7 +77,7 @@ class Tally:
 
     @property
     def scores(self) -> np.ndarray:
-        """Predictability of each row, float64; NaN for a row without a prediction."""
+        """Predictability of each row, float64. The predictability is NaN for a row without a prediction."""
         return shares(self.correct, self.predictions)
 
 
@@ -91,10 +91,10 @@ def tally_partitions(
     keep_probabilities: bool = False,
     unpredicted: Sequence[np.ndarray] | None = None,
 ) -> Tally:
-    """Call every fit function for every subset, and count the predictions for the other rows of `pool` (ascending row
-    numbers).
+    """Call every fit function for every subset of training rows, and count the predictions for the other rows of `pool`
+    (ascending row numbers).
 
-    `unpredicted`: for each subset, further rows of the pool that are not predicted.
+    `unpredicted`: for each subset, further rows of the pool that are left out of the prediction.
     """
     by_class = counts_classes(inputs, memory_limit)
     counts = _Counts(inputs, keep_probabilities=keep_probabilities, by_class=by_class)
@@ -112,10 +112,10 @@ def tally_partitions(
 
 
 def counts_classes(inputs: Inputs, memory_limit: int) -> bool:
-    """Return True if predictions are counted by class. This requires that the counts of all rows take at most a
-    sixteenth of the memory limit.
+    """Return True if predictions are counted per class, that is, if these counts take at most a sixteenth of the memory
+    limit.
 
-    The result depends on the number of rows at the start of a run, so that it is the same in all iterations.
+    `n_rows` must be the number of rows at the start of the run, so that the result is the same in all iterations.
     """
     return len(inputs.labels) * len(inputs.classes) * np.dtype(np.int32).itemsize <= memory_limit // _COUNTS_PART
 
@@ -123,10 +123,9 @@ def counts_classes(inputs: Inputs, memory_limit: int) -> bool:
 def predicted_instead(
     class_counts: np.ndarray, codes: np.ndarray, *, rows: np.ndarray, n_rows: int
 ) -> PredictedInstead:
-    """Return the wrong classes that were predicted for `rows`. The result has one entry per input row (`n_rows`
-    entries).
+    """Return the most frequent wrong classes for `rows`. The result has `n_rows` entries, one per input row.
 
-    `class_counts`: number of predictions of every class, one entry per row of `rows`. The array is overwritten.
+    `class_counts`: number of predictions of every class, one entry per row of `rows`. This array is overwritten.
     `codes`: the true classes of `rows`.
     """
     columns = np.full((n_rows, MOST_INSTEAD), -1, dtype=np.int32)
@@ -143,12 +142,12 @@ def predicted_instead(
 
 
 def shares(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
-    """Return `parts / wholes` in float64. The result is NaN if the whole is 0."""
+    """Return `parts / wholes` in float64. An entry with a `wholes` of 0 is NaN."""
     return np.divide(parts, wholes, out=np.full(len(parts), np.nan), where=wholes > 0)
 
 
 class _Counts:
-    """Running sums over predictions."""
+    """Running sums of predictions per row."""
 
     def __init__(self, inputs: Inputs, *, keep_probabilities: bool, by_class: bool) -> None:
         rows = len(inputs.labels)
@@ -179,7 +178,7 @@ class _Counts:
             self._matrix_sums[rows] += predictions.probabilities
 
     def tally(self) -> Tally:
-        """Return a tally of the sums so far."""
+        """Return the sums so far as a `Tally`."""
         means, matrix = None, None
         if self._with_probabilities.any():
             means = shares(self._label_sums, self._with_probabilities).astype(np.float32)

@@ -1,16 +1,17 @@
-"""Ranking of rows by their effect on the vocabulary: counts of the words in a pool, and a greedy removal based on these
-counts.
+"""Ranking of rows by their effect on the vocabulary. The words of a pool are counted, and rows are removed greedily
+based on the counts.
 
 Mishra and Sachdeva, "Do We Need to Create Big Datasets to Learn a Task?" (SustaiNLP 2020, Algorithm 1), sort the
-candidates of a slice by |V| / |X|, the number of distinct words per row. It is the first term of the data quality index
-DQI (Mishra et al., arXiv 2005.00816). The module selection.py decides which rows are candidates and how many are
-removed.
+candidates of a slice by |V| / |X|, the number of distinct words per row. The ratio |V| / |X| is the first term of the
+data quality index DQI (Mishra et al., arXiv 2005.00816). The module `selection.py` chooses the candidates and the
+number of removed rows.
 
-A unit is removed as a whole. It is a row, or a group whose words count as the words of one row. Let a pool have N units
-and V distinct words, and let `rows_with(w)` be the number of units that contain the word w. For a unit r of the pool:
+A unit is removed as a whole. A unit is a row, or a group that counts as one row with all words of the group. Let a pool
+have N units and V distinct words, and let `rows_with(w)` be the number of units that contain the word w. For a unit r
+of the pool:
 
 - u(r), its *own words*: the number of words that no other unit contains. Removing r lowers V / N by (N u(r) - V) / (N
-  (N - 1)), so an order by u is also an order by this loss.
+  (N - 1)). An order by u is therefore also an order by this loss.
 - phi(r), its *share of the vocabulary*: the sum of 1 / rows_with(w) over the words of r, which is the Shapley value of
   r. The shares of all units sum to V.
 """
@@ -25,23 +26,22 @@ from aflite_assets.errors import InvalidInputError
 
 _MOST_WORDS = np.iinfo(np.int32).max
 _PARTS = 2**46
-"""Number of parts that a word is divided into: whole numbers sum to the same in any order, correct to 1e-14 of each
-word.
+"""Number of parts of a word. Shares are counted in whole parts, so their sums do not depend on the order. The rounding
+error per word is at most 1e-14.
 """
 _MOST_PARTS = 2**62
-"""Upper limit of a share, 65,536 words, so that sums stay within 64 bits."""
+"""Upper limit of a unit's share, 65,536 words, so that sums fit into 64 bits."""
 _FEW = 32
-"""Number of units up to which they are sorted one by one."""
+"""Largest number of units that are sorted by insertion."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowWords:
-    """The distinct words of each row, in all texts of the row.
+    """Distinct words of each row, taken from all texts of the row.
 
-    `numbers`: the word numbers of all rows, row after row; words are numbered from 0. `offsets`: the position in
-    `numbers` at which each row's words begin, and a last position at which the last row's words end. It has rows + 1
-    entries, ascending from 0. There may be numbers of words that no row contains. `check_row_words` converts `numbers`
-    to int32 and `offsets` to int64.
+    `numbers`: the word numbers of all rows, row after row. Words are numbered from 0. `offsets`: rows + 1 ascending
+    positions in `numbers`. The words of row i are `numbers[offsets[i] : offsets[i + 1]]`. Some word numbers may occur
+    in no row. `check_row_words` converts `numbers` to int32 and `offsets` to int64.
     """
 
     offsets: np.ndarray
@@ -49,21 +49,20 @@ class RowWords:
 
     @cached_property
     def n_numbers(self) -> int:
-        """The largest word number plus one."""
+        """Largest word number plus one."""
         return int(self.numbers.max()) + 1 if len(self.numbers) else 0
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Counts of the words in a pool of units.
+    """Word counts of a pool of units.
 
-    `words`: the words of all rows of the input. `members`: the rows of the pool, unit after unit. `starts`: the
-    position in `members` at which each unit's rows begin, and a last position at which the last unit's rows end.
-    `rows_with` (int32): number of units that contain each word. `holder` (int32): the bitwise exclusive or of the
-    numbers of these units. If only one unit contains the word, `holder` is the number of that unit. For each unit,
-    `lengths` (int64) is the number of distinct words, `own_words` (int64) is u, and `shares` (float64) is phi.
-    `distinct_words`: the number of distinct words in the pool, V. `words_per_row`: mean number of distinct words per
-    row.
+    `words`: the words of all input rows. `members`: the rows of the pool, unit after unit. `starts`: positions in
+    `members`. The rows of unit i are `members[starts[i] : starts[i + 1]]`. `rows_with` (int32): number of units that
+    contain each word. `holder` (int32): bitwise exclusive or of the numbers of all units that contain the word. If only
+    one unit contains the word, `holder` is the number of that unit. For each unit, `lengths` (int64) is the number of
+    distinct words, `own_words` (int64) is u, and `shares` (float64) is phi. `distinct_words`: the number of distinct
+    words in the pool, V. `words_per_row`: mean number of distinct words per row.
     """
 
     words: RowWords
@@ -80,10 +79,10 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class LowestUnits:
-    """The removed `units`, in the order of removal, and `own_words`, the number of own words of each unit of the pool.
+    """Removed `units` in the order of removal, and `own_words`, the number of own words of each unit of the pool.
 
-    For a removed unit, this is the number at the time of its removal; for all other units, it is the number at the end.
-    `bound`: True if the limit of counted rows prevented the removal of a unit.
+    For a removed unit, own words are counted at the time of its removal; for a kept unit, at the end. `bound`: True if
+    the limit of counted rows prevented the removal of a unit.
     """
 
     units: np.ndarray
@@ -95,7 +94,7 @@ def check_row_words(words: object, rows: int) -> RowWords:
     """Check the words, and return them with `offsets` as int64 and `numbers` as int32.
 
     Raises:
-        InvalidInputError: `words` is not a `RowWords`, has another number of rows, or lists a word twice for a row.
+        InvalidInputError: `words` is not a `RowWords`, has a wrong number of rows, or lists a word twice for a row.
     """
     if not isinstance(words, RowWords):
         raise InvalidInputError(f"`words` is of type {type(words).__name__}; give `RowWords(offsets, numbers)`")
@@ -113,8 +112,9 @@ def check_row_words(words: object, rows: int) -> RowWords:
     offsets = offsets.astype(np.int64)
     if offsets[0] != 0 or offsets[-1] != len(numbers) or (np.diff(offsets) < 0).any():
         raise InvalidInputError(
-            f"`words.offsets` goes from {offsets[0]} to {offsets[-1]}, but it must ascend from 0 to {len(numbers)}, "
-            "the length of `words.numbers`; give the start of each row's words, and the end of the last row's words"
+            f"`words.offsets` begins with {offsets[0]} and ends with {offsets[-1]}, but it must ascend from 0 to "
+            f"{len(numbers)}, the length of `words.numbers`; give the start of each row's words, and the end of the "
+            "last row's words"
         )
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= _MOST_WORDS):
         raise InvalidInputError(
@@ -166,21 +166,22 @@ def remove_lowest(
     allowed: int,
     room: int,
 ) -> LowestUnits:
-    """Remove candidates one by one. Each time, the candidate with the fewest own words in the rest of the pool is
-    removed.
+    """Remove candidates one by one. Each step removes the candidate with the fewest words that no other unit of the
+    remaining pool contains (its own words).
 
     Among candidates with equally few own words, the candidate with the smallest share of the vocabulary at the start is
-    removed first. Among equal shares, the order of `ties` decides. Each removal is therefore the best choice after the
-    earlier removals. To find the best set of a given size is the maximum coverage problem, which is NP-hard. All
-    removals together take time proportional to the number of words in the pool, plus a sort of the candidates.
+    removed first. Candidates with equal shares are removed in the order of `ties`. Each removal is the best choice
+    after the earlier removals. The best set of a given size is not computed, because this is the maximum coverage
+    problem, which is NP-hard. All removals together take time proportional to the number of words in the pool, plus a
+    sort of the candidates.
 
     Args:
         vocabulary: the vocabulary of the pool, which is not changed.
         candidates: the units that may be removed.
-        ties, sizes, counted: for each unit, a random number, the number of rows, and the number of rows that the target
-            counts.
-        allowed: the maximum number of rows to remove. A unit that is too large for the rest of this number is skipped.
-        room: the maximum number of counted rows to remove. When this number is reached, no further unit is removed.
+        ties, sizes, counted: for each unit, a random number, the number of rows, and the number of rows that count
+            towards the target.
+        allowed: the maximum number of rows to remove. A unit that would exceed the maximum is skipped.
+        room: the maximum number of counted rows to remove. When the maximum is reached, no further unit is removed.
     """
     own_words = vocabulary.own_words.copy()
     ranked = candidates[np.argsort(vocabulary.shares[candidates])]
@@ -208,7 +209,7 @@ def remove_lowest(
 
 
 def _unseen(words: RowWords) -> np.ndarray:
-    """Return the initial array for the last unit in which each word was found: no unit for every word."""
+    """Return an array with the last unit that contained each word. Initially, every word has no unit."""
     return np.full(words.n_numbers, -1, dtype=np.int32)
 
 
@@ -279,10 +280,9 @@ def _share(
 
 @njit(nogil=True, cache=True)
 def _order_ties(shares: np.ndarray, ties: np.ndarray, ranked: np.ndarray) -> None:
-    """Sort units of equal shares, which are adjacent, by the random order. All three arrays are in the order of the
-    ranks.
+    """Sort adjacent units with equal shares by their random numbers. All three arrays are in the order of the ranks.
 
-    Equal shares are rare, so this is several times as fast as sorting all units by both keys (`np.lexsort`).
+    Because equal shares are rare, this function is several times as fast as `np.lexsort` on both keys.
     """
     first = 0
     while first < len(ranked):
@@ -320,11 +320,11 @@ def _remove(
     room: int,
     removed: np.ndarray,
 ) -> tuple[int, bool]:
-    """Fill `removed`. Return the number of removed units, and whether `room` was the limit. A level consists of the
-    candidates with the same number of own words.
+    """Write the removed units to `removed`. Return the number of removed units, and True if `room` was the limit. A
+    level consists of the candidates with the same number of own words.
 
-    The number of own words of a unit never falls, so no unit is added to a level that is being processed. A unit whose
-    number has grown is moved to a higher level.
+    The number of own words of a unit never falls, so no unit is added to a level that is being processed. If the number
+    of a unit has grown, the unit is moved to a higher level.
     """
     by_level, begins = _levels(ranked, own_words, levels)
     moved, next_moved = np.full(levels, -1, np.int64), np.full(len(ranked), -1, np.int64)
@@ -382,8 +382,8 @@ def _take_out(
 
 @njit(nogil=True, cache=True)
 def _levels(ranked: np.ndarray, own_words: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ranks sorted by the number of own words, ascending within a level. Also return the position at which
-    each level begins.
+    """Return the ranks sorted by the number of own words (the level), ascending within a level. Also return the first
+    position of each level.
     """
     begins = np.zeros(levels + 1, np.int64)
     for rank in range(len(ranked)):
@@ -400,7 +400,7 @@ def _levels(ranked: np.ndarray, own_words: np.ndarray, levels: int) -> tuple[np.
 
 @njit(nogil=True, cache=True)
 def _listed(first: int, following: np.ndarray) -> np.ndarray:
-    """Return the ranks in a linked list, in ascending order."""
+    """Return the ranks of a linked list in ascending order."""
     length, rank = 0, first
     while rank >= 0:
         length += 1

@@ -1,4 +1,4 @@
-"""Warnings about a finished run, as sentences that are derived from the run's records."""
+"""Warnings about a finished run, written as sentences and based on the run's records."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,9 +40,7 @@ def _bias_under_guessing(last: IterationRecord) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class ClassMove:
-    """A class whose share of the rows changed by more than 5 percentage points. It has the label and both shares, in
-    [0, 1].
-    """
+    """A class with a share of the rows that changed by more than 5 percentage points. Both shares are in [0, 1]."""
 
     label: int
     before: float
@@ -53,8 +51,8 @@ class ClassMove:
         name: str | None = None,
         advice: str = ": compare with a random subset that has the same class sizes.",
     ) -> str:
-        """Return the warning about the changed share. `name`: the displayed name of the class. `advice`: the end of the
-        sentence.
+        """Return the warning about the changed share. `name`: the displayed name of the class. `advice`: the last part
+        of the warning.
         """
         return (
             f"Class {self.label if name is None else name} made up {self.before:.1%} of the rows and makes up "
@@ -63,9 +61,8 @@ class ClassMove:
 
 
 def class_moves(before: np.ndarray, after: np.ndarray, classes: np.ndarray) -> tuple[ClassMove, ...]:
-    """Return the classes whose share changed by more than 5 percentage points. `before` and `after`: the share of each
-    of `classes`, float64
-    in [0, 1].
+    """Return the classes with a share of the rows that changed by more than 5 percentage points. `before` and `after`:
+    float64 shares in [0, 1], one entry per class in `classes`.
     """
     return tuple(
         ClassMove(int(label), float(old), float(new))
@@ -85,8 +82,8 @@ def _large_training_sets(records: Sequence[IterationRecord]) -> Iterator[str]:
 
 
 def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Iterator[str]:
-    """Return the warning about ties in the last slice. Ties in earlier slices do not matter, because the tied rows are
-    removed in a later slice.
+    """Return the warning about rows with equal scores at the cut-off of the last slice. Equal scores in earlier slices
+    do not matter, because a later slice removes the remaining rows.
     """
     removing = [record for record in records if record.cutoff is not None]
     by_score = settings.selection == "greedy" and settings.ranking == "predictability"

@@ -1,1 +1,3 @@
-"""The command `aflite`: arguments and printed text. Numbers come from `stages`, `refresh` and `results`."""
+"""Arguments and printed text of the command `aflite`. The packages `stages`, `refresh` and `results` compute the
+numbers.
+"""

@@ -1,4 +1,5 @@
-"""`aflite backup` and `aflite restore`: results, MLflow's files and all databases, copied together while runs go on.
+"""The commands `aflite backup` and `aflite restore`, which copy results, MLflow's files and all databases while runs
+continue.
 
 A backup folder contains:
 
@@ -7,8 +8,9 @@ A backup folder contains:
 <folder>/<time>/state/...              small files that change: pointers to current results, notes of refreshes
 <folder>/<time>/backup.json            record of the finished backup, written last
 
-Databases are copied first, then the state, then results. Databases and state refer only to results that were published
-before. Results never change, so a copy made last contains all results that the restored databases refer to.
+Databases are copied first, then the state, then the results. Databases and state refer only to published results, and
+published results never change. Because results are copied last, the backup contains all results that the copied
+databases refer to.
 """
 
 import argparse
@@ -40,22 +42,27 @@ from aflite_assets.results.store import ResultStore
 _FORMAT = 1
 _DONE = "backup.json"
 _MOST_NAMED = 5
-"""Damaged results that are named; `aflite doctor` names them all."""
+"""Largest number of damaged results in the message. `aflite doctor` lists all of them."""
 _OWNER = """\
 select case when pg_has_role(datdba, 'member') then pg_get_userbyid(datdba) end
 from pg_database where datname = current_database()
 """
-"""The owner of a database, if the role that asks may act as it: what is restored then belongs to it."""
+"""Query for the owner of a database, if the current role is a member of the owner's role. Restored tables then belong
+to the owner.
+"""
 _DATABASE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _DESCRIPTION = """\
-{what} results, MLflow's files, notes of refreshes and databases: SQLite's below AFLITE_HOME and DAGSTER_HOME by
-themselves, those of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD or ~/.pgpass.
+{what} results, MLflow's files, records of refreshes, and databases. SQLite databases below AFLITE_HOME and
+DAGSTER_HOME are found automatically. PostgreSQL databases are given by name; the connection uses PGHOST, PGPORT, PGUSER
+and PGPASSWORD or ~/.pgpass.
 """
 
 
 @dataclass(frozen=True)
 class Places:
-    """Locations to copy: the home folder, Dagster's home (or None), MLflow's files, and PostgreSQL databases."""
+    """Locations that a backup copies: the home folder, Dagster's home (or None), MLflow's files, and PostgreSQL
+    databases.
+    """
 
     home: Path
     dagster_home: Path | None
@@ -65,9 +72,10 @@ class Places:
 
 @dataclass
 class Copied:
-    """Counts of copied items of a backup or restore; `already_there`: results that were already in the backup folder.
+    """Numbers of items that a backup or a restore copied. `already_there`: number of results that were already in the
+    backup folder.
 
-    `damaged`: results that were not copied, each with its problem.
+    `damaged`: the results that were not copied, each with a description of the damage.
     """
 
     path: Path
@@ -91,15 +99,13 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         command = commands.add_parser(
             name, help=f"{what.lower()} results and databases together", description=description
         )
-        command.add_argument("folder", metavar="FOLDER", type=Path, help="where backups are kept")
+        command.add_argument("folder", metavar="FOLDER", type=Path, help="folder of the backups")
         command.add_argument("--postgres", metavar="DATABASE", action="append", default=[], help="may be given again")
         command.add_argument(
             "--artifacts", metavar="FOLDER", type=Path, help="MLflow's files (default: AFLITE_HOME/mlflow/artifacts)"
         )
         if name == "restore":
-            command.add_argument(
-                "--at", metavar="TIME", help="which backup, by its folder's name (default: the newest)"
-            )
+            command.add_argument("--at", metavar="TIME", help="folder name of the backup (default: the newest backup)")
         command.set_defaults(command=run, name_of_command=name)
 
 
@@ -115,7 +121,7 @@ def _backup(options: argparse.Namespace) -> None:
 
 def _restore(options: argparse.Namespace) -> None:
     done = restore_backup(options.folder.absolute(), _places(options), at=options.at)
-    told = f"restored {done}; the files of every result have the content they were published with"
+    told = f"restored {done}; the files of every result are unchanged since publication"
     sys.stdout.write(escaped(told) + "\n")
 
 
@@ -129,8 +135,8 @@ def _places(options: argparse.Namespace) -> Places:
             )
     open_store().needs_folder(
         f"aflite {options.name_of_command}",
-        instead="copy the bucket by its server's own means (versioning, replication), and databases by theirs "
-        "(docs/object_store.md)",
+        instead="copy the bucket and the databases with the tools of their servers, such as versioning and "
+        "replication (docs/object_store.md)",
     )
     home = aflite_home()
     dagster_home = os.environ.get("DAGSTER_HOME")
@@ -139,9 +145,9 @@ def _places(options: argparse.Namespace) -> Places:
 
 
 def make_backup(folder: Path, places: Places) -> Copied:
-    """Copy everything in `places` into a new backup below `folder`; runs may continue during the copy.
+    """Copy everything in `places` into a new backup below `folder`. Runs may continue during the copy.
 
-    Damaged results are not copied, so they cannot replace intact copies of an earlier backup.
+    Damaged results are not copied, so they cannot replace intact copies from an earlier backup.
 
     Raises:
         StoreError: a database cannot be copied, or the folder cannot be written.
@@ -175,12 +181,13 @@ def make_backup(folder: Path, places: Places) -> Copied:
 
 
 def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Copied:
-    """Restore a backup into empty places, and check the content of every result.
+    """Restore a backup into empty folders and databases, and check the content of every result.
 
-    Databases and home folders that are not empty are refused.
+    If a database or a home folder is not empty, an error is raised.
 
     Raises:
-        StoreError: there is no such backup, a target is not empty, or a result differs from the published one.
+        StoreError: the backup does not exist, a target is not empty, or the content of a result differs from its
+            manifest.
     """
     backup = _chosen(folder, at)
     databases = _databases_of(backup)
@@ -215,7 +222,7 @@ def _databases_of(backup: Path) -> list[str]:
     """Return the databases of a finished backup.
 
     Raises:
-        StoreError: the backup's record is damaged, or has another format.
+        StoreError: the backup's record is damaged or has another format.
     """
     try:
         facts = read_json(backup / _DONE)
@@ -233,7 +240,7 @@ def _databases_of(backup: Path) -> list[str]:
 
 
 def _sqlite_files(places: Places) -> dict[str, Path]:
-    """Return every SQLite database by its path in the backup."""
+    """Return all SQLite databases by their paths in the backup."""
     files = {}
     if places.dagster_home is not None:
         for path in sorted(places.dagster_home.rglob("*.db")):
@@ -323,7 +330,9 @@ def _run(program: str, *arguments: str) -> str:
 
 
 def _state_files(home: Path) -> Iterator[Path]:
-    """Yield the small files that change in place; result folders and hidden folders (locks, work, trash) have none."""
+    """Yield the small files that change in place. Result folders and hidden folders (locks, work, trash) are
+    skipped.
+    """
     for top in ("results", "refresh"):
         walked: set[str] = set()
         for folder, names, files in os.walk(home / top, followlinks=True):  # folders may lie on other disks
@@ -334,7 +343,7 @@ def _state_files(home: Path) -> Iterator[Path]:
 
 
 def _published(results: Path) -> Iterator[Path]:
-    """Yield the folder of every published result and part, including damaged results."""
+    """Yield the folder of every published result and of every published part, including damaged results."""
     for _, _, home in ResultStore(results).partitions():
         for place in (home, home / "parts"):
             found = place.iterdir() if place.is_dir() else ()
@@ -342,7 +351,7 @@ def _published(results: Path) -> Iterator[Path]:
 
 
 def _copy_result(path: Path, target: Path, copied: Copied) -> None:
-    """Copy a published folder completely or not at all; an existing copy with the same manifest is kept."""
+    """Copy a published folder completely or not at all. An existing copy with the same manifest is kept."""
     if target.exists():
         if (target / MANIFEST).is_file() and (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
             copied.already_there += 1
@@ -360,7 +369,7 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
 
 
 def _result_at(path: Path, results: Path) -> PublishedResult:
-    """Return the result or part stored in this folder below the results folder."""
+    """Return the result or the part of a result that is stored in this folder."""
     asset, partition = path.relative_to(results).parts[:2]
     return PublishedResult(asset, partition, path.name, path)
 
@@ -375,7 +384,7 @@ def _check_content(result: PublishedResult) -> None:
 
 
 def _copy_changed(folder: Path, target: Path) -> None:
-    """Copy files that are missing in the target or have another size or time."""
+    """Copy the files that are missing in the target or have another size or modification time there."""
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         there = target / path.relative_to(folder)
         mark = path.stat()

@@ -1,4 +1,4 @@
-"""The command `aflite compare`, which compares two results of the pipeline."""
+"""The command `aflite compare`, which compares two analysis results."""
 
 import argparse
 import json
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _REPORT, _ANALYSIS = "benchmark_report", "analysis"
 
 _DESCRIPTION = """\
-Compares two results: the accuracies that moved beyond the interval of their difference, the rows that were kept by one
-and removed by the other, and the settings and data that differ. A and B are datasets, or folders of published reports.
-With A alone it compares the last two results of the dataset.
+Compares two results: significant differences in accuracy, rows that only one of the two filters removed, and
+differences in settings and data. A and B are datasets, or folders of published reports. If only A is given, the last
+two results of the dataset are compared.
 """
 
 
@@ -30,7 +30,9 @@ def add_command(commands: Any) -> None:
     """Add `compare` to the command line's subparsers."""
     parser = commands.add_parser("compare", help="compare two results", description=_DESCRIPTION)
     parser.add_argument("old", metavar="A", help="a dataset, or the folder of a report")
-    parser.add_argument("new", metavar="B", nargs="?", help="what it is compared with (default: A's newest result)")
+    parser.add_argument(
+        "new", metavar="B", nargs="?", help="a second dataset or folder (default: the newest result of A)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, with all numbers and rows")
     parser.set_defaults(command=_compare)
 
@@ -56,11 +58,12 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def result_named(name: str, store: ResultStore) -> PublishedResult:
-    """Return the result of `analysis` for a dataset's name or a report's folder.
+    """Return the result of the stage `analysis` for the name of a dataset or the folder of a report.
 
     Raises:
         SpecError: no dataset has this name.
-        StoreError: the dataset has no analysis, or the folder is not a published report with a stored analysis.
+        StoreError: the dataset has no result of `analysis`, or the folder is not a published report with a stored
+            analysis.
     """
     from aflite_assets.specs.registry import load_registry
 
@@ -74,7 +77,7 @@ def result_named(name: str, store: ResultStore) -> PublishedResult:
 
 
 def _of_folder(folder: Path) -> PublishedResult:
-    """Return the result of `analysis` that the report of a folder was made from."""
+    """Return the result of the stage `analysis` from which the report in a folder was made."""
     place = folder.parent if folder.name == "report.html" else folder
     if not (place / MANIFEST).is_file() or place.parent.parent.name not in (_REPORT, _ANALYSIS):
         raise StoreError(

@@ -1,4 +1,6 @@
-"""The command `aflite doctor`, which prints problems of the store, databases and installation with their remedies."""
+"""The command `aflite doctor`, which prints problems of the result store, the databases and the installation, with
+remedies.
+"""
 
 import argparse
 import os
@@ -15,27 +17,27 @@ if TYPE_CHECKING:
     from aflite_assets.results.doctor import Problem
 
 _DOCTOR = """\
-Looks for damaged results, folders and locks that killed processes left, dataset files that are not understood, stages
-that refreshes leave alone since they failed, runs that Dagster shows as running though their process is gone,
-databases that lack a migration, packages that differ from constraints.txt, and more GPU slots than GPUs. A line per
-finding says what to do. Exits with 1 if anything is left.
+Finds problems: damaged results, leftover folders and locks of killed processes, invalid dataset files, failed stages
+that refreshes do not retry, runs that Dagster shows as running although their process has ended, databases that need a
+migration, packages with other versions than in constraints.txt, and more GPU slots than GPUs. Prints each problem with
+a remedy. Exits with 1 if a problem remains.
 """
 
 
 class UnfixedProblemsError(AfliteError):
-    """Some of the problems that were found were not fixed."""
+    """Error for problems that were found and not fixed."""
 
 
 def add_command(commands: Any) -> None:
     """Add the command to the subparsers."""
-    doctor = commands.add_parser("doctor", help="find what is broken, and mend it", description=_DOCTOR)
+    doctor = commands.add_parser("doctor", help="find problems, and repair them", description=_DOCTOR)
     doctor.add_argument(
         "--fix",
         action="store_true",
-        help="mend what can be mended without loss: set damaged results aside, remove what dead writers left, end dead "
-        "runs",
+        help="repair problems without loss of data: set damaged results aside, remove the leftovers of killed "
+        "processes, end dead runs",
     )
-    doctor.add_argument("--deep", action="store_true", help="compare hashes of all files, not their sizes")
+    doctor.add_argument("--deep", action="store_true", help="compare the hashes of all files instead of the sizes")
     doctor.set_defaults(command=_doctor)
 
 
@@ -54,13 +56,13 @@ def _doctor(options: argparse.Namespace) -> None:
 
 
 def line(problem: "Problem") -> str:
-    """Return a problem as one printed line."""
+    """Return the printed line for a problem."""
     state = "mended; " if problem.mended else ""
     return escaped(f"{problem.kind}: {problem.what} - {state}{problem.remedy}")
 
 
 def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
-    """Yield all problems, the most important first; Dagster's instance is checked if `DAGSTER_HOME` is set."""
+    """Yield all problems, most important first. Dagster's instance is checked if `DAGSTER_HOME` is set."""
     from aflite_assets.refresh.status import examine_datasets
     from aflite_assets.results.doctor import examine_store
     from aflite_assets.results.opening import open_store
@@ -101,7 +103,7 @@ def _packages() -> "Iterator[Problem]":
     if differing:
         named = ", ".join(f"{name} {installed} (tested: {tested})" for name, (installed, tested) in differing.items())
         remedy = f"pip install -c {constraints} {' '.join(f'{name}=={pair[1]}' for name, pair in differing.items())}"
-        yield Problem("packages", f"installed in other versions than {constraints} names: {named}", remedy)
+        yield Problem("packages", f"installed in other versions than in {constraints}: {named}", remedy)
 
 
 def _devices() -> int:
@@ -111,13 +113,17 @@ def _devices() -> int:
 
 
 def constraints_file() -> Path | None:
-    """Return `constraints.txt` beside the package or in the working directory, or None if both are missing."""
+    """Return the path of `constraints.txt` beside the package or in the working directory. Return None if both files
+    are missing.
+    """
     places = (Path(__file__).parents[2] / "constraints.txt", Path("constraints.txt").absolute())
     return next((place for place in places if place.is_file()), None)
 
 
 def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
-    """Return, per installed package, the installed and the tested version if they differ."""
+    """Return the installed packages with another version than the tested version. Each package is mapped to the
+    installed and the tested version.
+    """
     differing = {}
     for line in constraints.read_text(encoding="utf-8").splitlines():
         name, _, tested = line.partition("#")[0].partition(";")[0].strip().partition("==")
@@ -133,5 +139,5 @@ def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
 
 
 def _public(text: str) -> str:
-    """Return the version without its local part: 2.15.0 for 2.15.0+cpu."""
+    """Return the version without its local part, for example 2.15.0 for 2.15.0+cpu."""
     return text.strip().partition("+")[0]

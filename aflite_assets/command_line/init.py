@@ -11,16 +11,16 @@ from aflite_assets.errors import StoreError
 from aflite_assets.paths import aflite_home
 
 _INIT = """\
-Makes what runs would make when they first need it: the folder AFLITE_HOME, MLflow's database in it, and, where
-DAGSTER_HOME or --dagster-home names a folder, the Dagster instance there with the project's dagster.yaml, unless it has
-one. Any number of these commands and of runs may start at once. What is there stays; running it again is harmless, and
-mends an instance that says "more than one head present".
+Creates the folder AFLITE_HOME and MLflow's database in it. If DAGSTER_HOME or --dagster-home is set, it also creates
+the Dagster instance in that folder, with the project's dagster.yaml unless the folder has one. Otherwise, the first run
+would create these files. The command may run at the same time as other commands and runs. Existing files are kept;
+running the command again is harmless, and repairs an instance with the error "more than one head present".
 """
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `init` to the command's parser."""
-    parser = commands.add_parser("init", help="make the home and the Dagster instance ready", description=_INIT)
+    parser = commands.add_parser("init", help="create the home folder and the Dagster instance", description=_INIT)
     parser.add_argument("--dagster-home", metavar="FOLDER", type=Path, help="instead of DAGSTER_HOME")
     parser.set_defaults(command=_run)
 
@@ -31,7 +31,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None:
-    """Create the home folder, and the Dagster instance if its folder is given; `log` gets a line for each step.
+    """Create the home folder and, if a folder is given, the Dagster instance. `log` receives a line for each step.
 
     Raises:
         StoreError: a folder cannot be written.
@@ -47,13 +47,13 @@ def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None
     log(f"home: {home}")
     log(f"MLflow's database: {database}{'' if before else ' (made)'}")
     if dagster_home is None:
-        log("Dagster: DAGSTER_HOME is not set, so its history of each command is temporary; results are kept")
+        log("Dagster: DAGSTER_HOME is not set, so Dagster's history of each command is temporary; results are kept")
         return
     log(f"Dagster: {dagster_home} ({', '.join(prepare_dagster_home(dagster_home))})")
 
 
 def prepare_dagster_home(folder: Path) -> list[str]:
-    """Create or update the Dagster instance in a folder; return a phrase on the action.
+    """Create or update the Dagster instance in a folder. Return a phrase that describes what was done.
 
     Raises:
         StoreError: the folder cannot be written.

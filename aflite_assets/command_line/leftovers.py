@@ -1,4 +1,6 @@
-"""Leftovers of datasets whose YAML file was deleted: lines for `aflite status`, and the prompt of `aflite prune`."""
+"""Leftover results and runs of datasets without a YAML file: lines for `aflite status`, and a prompt for `aflite
+prune`.
+"""
 
 import os
 import sys
@@ -16,14 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """Leftovers of each dataset in words, and leftovers in Dagster's instance (None without `DAGSTER_HOME`)."""
+    """Descriptions of each dataset's leftovers, and leftovers in Dagster's instance (None without `DAGSTER_HOME`)."""
 
     words: Mapping[str, str]
     instance: "InstanceLeftovers | None"
 
 
 def find_leftovers(store: "ResultStore") -> Leftovers:
-    """Find results, queued runs and listed partitions of datasets without a YAML file, except datasets in a run."""
+    """Find results, queued runs and listed partitions of datasets without a YAML file. Datasets with a current run are
+    left out.
+    """
     from aflite_assets.results.locks import occupant
     from aflite_assets.specs.registry import load_registry
 
@@ -49,22 +53,27 @@ def find_leftovers(store: "ResultStore") -> Leftovers:
 
 
 def leftover_lines(found: Leftovers) -> Iterator[str]:
-    """Yield a heading and a line for each dataset, or nothing."""
+    """Yield a heading and a line for each dataset. Yield nothing if there are no leftovers."""
     if found.words:
-        yield "left of datasets whose file was deleted (`aflite prune` removes it after a question):"
+        yield "leftovers of datasets without a YAML file (`aflite prune` removes them after a confirmation):"
         yield from (f"  {name}: {words}" for name, words in found.words.items())
 
 
 def confirmed(found: Leftovers, *, is_agreed: bool) -> bool:
-    """Ask on a terminal whether the leftovers may be deleted; without a terminal, return `is_agreed`."""
+    """Return True if the leftovers may be deleted. On a terminal, the user is asked; without a terminal, `is_agreed` is
+    returned.
+    """
     if not found.words:
         return False
     write_lines(sys.stdout, list(leftover_lines(found)))
     if is_agreed:
         return True
     if not sys.stdin.isatty():
-        write_lines(sys.stdout, ["kept, since nobody can be asked here; `aflite prune --yes` removes it"])
+        write_lines(
+            sys.stdout,
+            ["kept, because there is no terminal for a confirmation; `aflite prune --yes` removes the leftovers"],
+        )
         return False
-    sys.stdout.write("Remove all of it for good? [y/N] ")
+    sys.stdout.write("Remove all leftovers permanently? [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""The command `aflite list`, which prints the datasets and the refused files."""
+"""The command `aflite list`, which prints the datasets and the invalid YAML files."""
 
 import argparse
 import sys
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from aflite_assets.specs.registry import Registry
 
 _LIST = """\
-Lists the datasets of the folders that AFLITE_DATASETS names, and those that come with the project and have results.
-With --bundled it lists all datasets that come with the project; each can be run by its name.
-AFLITE_BUNDLED=1 lists them everywhere, in Dagster's pages too. Exits with 1 if a file is refused.
+Lists the datasets in the folders of AFLITE_DATASETS, and the bundled datasets that have results. With --bundled, it
+lists all bundled datasets; each can be run by its name. With AFLITE_BUNDLED=1, bundled datasets are listed everywhere,
+including Dagster's pages. Exits with 1 if a file is invalid.
 """
 
 
 def add_command(commands: Any) -> None:
     """Add `list` to the command's parser."""
     parser = commands.add_parser("list", help="list the datasets", description=_LIST)
-    parser.add_argument("--bundled", action="store_true", help="list those that come with the project")
+    parser.add_argument("--bundled", action="store_true", help="list the bundled datasets")
     parser.set_defaults(command=_list)
 
 
@@ -35,9 +35,11 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def dataset_lines(registry: "Registry") -> Iterator[str]:
-    """Yield a table of the datasets with their titles and files, or a hint on how to add datasets."""
+    """Yield a table of the datasets with their titles and files. If there are no datasets, yield a hint on how to add
+    one.
+    """
     if not registry.specs:
-        yield "no dataset is listed; name a folder of YAML files in AFLITE_DATASETS, or try `aflite list --bundled`"
+        yield ("there are no datasets; set `AFLITE_DATASETS` to a folder of YAML files, or try `aflite list --bundled`")
         return
     rows = [
         (name, escaped(one_line(spec.title)), escaped(str(registry.files[name])))

@@ -1,4 +1,6 @@
-"""The command `aflite`: arguments, the order of a check, exit codes. The printed text is in `check_text`."""
+"""The command `aflite`: its arguments, the order of checks, and exit codes. The module `check_text` formats the printed
+text.
+"""
 
 import argparse
 import signal
@@ -18,27 +20,27 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
 
 REFUSED = 1
-"""Exit code of a file that was refused; 0 is fine and 2 wrong usage."""
+"""Exit code after an error such as an invalid file. Success is 0, and wrong arguments are 2."""
 INTERRUPTED = 128 + signal.SIGINT
-"""Exit code of a command that Ctrl-C stopped, as shells count it."""
+"""Exit code of a command that was stopped with Ctrl-C, as in shells."""
 
 _CHECK = """\
-Reads a dataset's description and its data, and says what was understood: rows, classes, challenge sets, sizes, and what
-a run would cost on this machine. Nothing is published and no model is kept. Large datasets of the hub and large image
-folders are read in part. Exits with 1 and a message where the file, the data or the plan is refused.
+Reads a dataset's YAML file and its data, and prints a summary: rows, classes, challenge sets, sizes, and the
+estimated cost of a run on this machine. No results are published and no models are saved. Large hub datasets and large
+image folders are read only in part. Exits with 1 and a message if there is an error in the file, the data or the plan.
 """
 
 _SCHEMA = """\
-Writes the JSON Schema of dataset files, for editors that complete and check YAML: name the file in the first line of a
-dataset's file, `# yaml-language-server: $schema=<file>`.
+Writes the JSON Schema of dataset files, for editors that complete and check YAML. To use the schema, write
+`# yaml-language-server: $schema=<file>` in the first line of a dataset's file.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; `arguments` default to the arguments of the process. Returns the exit code.
+    """Run one command and return the exit code. `arguments` default to the arguments of the process.
 
     Raises:
-        SystemExit: with code 2 for wrong usage, with 0 after `--help`.
+        SystemExit: with exit code 2 after wrong arguments, or with exit code 0 after `--help`.
     """
     options = command_parser().parse_args(arguments)
     configure_libraries()
@@ -48,24 +50,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _write(sys.stderr, [escaped_lines(str(error))])
         return REFUSED
     except PermissionError as error:
-        remedy = "make it and its folder writable, or run as their owner"
+        remedy = "make the file and its folder writable, or run the command as their owner"
         _write(sys.stderr, [escaped_lines(f"{error.filename} cannot be used ({error.strerror}); {remedy}")])
         return REFUSED
     except KeyboardInterrupt:
-        _write(sys.stderr, ["stopped; what was finished stays, and the same command goes on"])
+        _write(sys.stderr, ["stopped; finished work is kept, and the same command continues"])
         return INTERRUPTED
     return code or 0
 
 
 def command_parser() -> argparse.ArgumentParser:
-    """Return the parser of every command, from which the documentation is generated too."""
-    parser = argparse.ArgumentParser(prog="aflite", description="Filtering datasets with AFLite: what comes before.")
+    """Return the parser of all commands. The documentation is generated from this parser too."""
+    parser = argparse.ArgumentParser(
+        prog="aflite", description="Command-line tools for filtering datasets with AFLite."
+    )
     commands = parser.add_subparsers(required=True, metavar="command")
     check = commands.add_parser("check", help="check a dataset's file and estimate a run's cost", description=_CHECK)
     check.add_argument("file", metavar="FILE", help="a dataset's YAML file, or the name of a registered dataset")
-    check.add_argument("--no-timing", action="store_true", help="measure and estimate nothing")
+    check.add_argument("--no-timing", action="store_true", help="skip the measurements and the estimate")
     check.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where models are timed (default: auto)"
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="device on which models are measured (default: auto)",
     )
     check.set_defaults(command=_check)
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
@@ -129,7 +136,8 @@ def _check(options: argparse.Namespace) -> None:
     blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]
     if blocking:
         raise DataError(
-            f"these checks would stop a run: {', '.join(blocking)}; correct the data as described under each check"
+            f"these failed checks would stop a run: {', '.join(blocking)}; correct the data as described under each "
+            "check"
         )
     challenges = preview_challenges(spec, data)
     _section(challenge_section(challenges))

@@ -1,6 +1,6 @@
-"""The commands `aflite prune`, `pin`, `unpin` and `pins`: arguments and printed text.
+"""Arguments and printed text of the commands `aflite prune`, `pin`, `unpin` and `pins`.
 
-Deletion is implemented in `results`.
+The package `results` deletes the results.
 """
 
 import argparse
@@ -22,43 +22,55 @@ if TYPE_CHECKING:
 _UNITS = {"d": "days", "h": "hours", "w": "weeks"}
 
 _PRUNE = """\
-Removes results that are not current, that none of the last refreshes used, that are not pinned, that no process reads
-or writes, and that nothing which stays was made from; with them parts, trained weights, records, unfinished work and
-damaged folders that are older than a week, and compiled code of older versions. What current results need is never
-removed. Killed in the middle, it leaves results whole; the next prune goes on. Of datasets whose file was deleted all
-goes after a question: results that are not pinned, queued runs of Dagster, and their place in its list.
+Removes old results. A result is kept if it is current, pinned, in use by a process, used by one of the last refreshes,
+or an input of a kept result. Also removes unused parts, trained weights, records, unfinished work and damaged folders
+that are older than a week, and compiled code of older versions. If the command is killed, the remaining results stay
+complete, and the next prune continues. For datasets whose YAML file was deleted, everything that is not pinned is
+removed after a confirmation, including queued runs and partitions in Dagster.
 """
 _PIN = """\
-Protects the current results of a dataset, or of one of its stages, from `aflite prune`, whatever becomes current later:
-for folders that were handed out or are cited. A pin protects a folder and its parts, not what it was made from.
+Protects the current results of a dataset, or of one of its stages, from `aflite prune`, even when newer results
+become current. Pin folders that were given to others or are cited. A pin protects a folder and its parts, but not the
+inputs from which the result was computed.
 """
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the subparsers."""
-    prune = commands.add_parser("prune", help="remove results that nothing needs", description=_PRUNE)
+    prune = commands.add_parser("prune", help="remove results that are no longer needed", description=_PRUNE)
     prune.add_argument(
-        "--keep", type=_count, default=None, metavar="N", help="refreshes of every dataset to keep (default: 3)"
+        "--keep",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="number of refreshes per dataset that are kept (default: 3)",
     )
     prune.add_argument(
-        "--older-than", type=age, metavar="AGE", help="remove only what is older, for example 30d, 12h or 2w"
+        "--older-than",
+        type=age,
+        metavar="AGE",
+        help="remove only results older than this age, for example 30d, 12h or 2w",
     )
-    prune.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
-    prune.add_argument("--yes", action="store_true", help="remove what is left of deleted datasets without a question")
+    prune.add_argument("--dry-run", action="store_true", help="list what would be removed, and remove nothing")
+    prune.add_argument(
+        "--yes", action="store_true", help="remove the leftovers of deleted datasets without a confirmation"
+    )
     prune.set_defaults(command=_prune)
-    pin = commands.add_parser("pin", help="protect a folder that was handed out", description=_PIN)
+    pin = commands.add_parser("pin", help="protect a result from `aflite prune`", description=_PIN)
     pin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages: digits.published_dataset")
     pin.add_argument("--note", default="", help="what for")
     pin.set_defaults(command=_pin)
-    unpin = commands.add_parser("unpin", help="take pins back", description="Takes back what `aflite pin` protected.")
+    unpin = commands.add_parser(
+        "unpin", help="take pins back", description="Removes the protection that `aflite pin` set."
+    )
     unpin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages")
     unpin.set_defaults(command=_unpin)
-    pins = commands.add_parser("pins", help="list what is pinned", description="Lists every pinned result.")
+    pins = commands.add_parser("pins", help="list the pinned results", description="Lists every pinned result.")
     pins.set_defaults(command=_pins)
 
 
 def age(text: str) -> timedelta:
-    """Return an age as written on the command line, in hours, days or weeks.
+    """Parse an age from the command line, in hours, days or weeks.
 
     Raises:
         argparse.ArgumentTypeError: the text is not an age.
@@ -70,7 +82,7 @@ def age(text: str) -> timedelta:
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """Yield lines on removed results by kind, kept results with reasons, and results in use."""
+    """Yield lines about removed results by kind, kept results with reasons, and results in use."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"
@@ -81,7 +93,7 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
 
 
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    """Yield a table of counts and bytes with a total, or nothing."""
+    """Yield a table of counts and bytes with a total. Yield nothing if there are no counts."""
     if counts:
         rows = [(kind, str(count), size(total)) for kind, (count, total) in counts.items()]
         together = [sum(column) for column in zip(*counts.values(), strict=True)]

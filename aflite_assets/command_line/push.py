@@ -1,4 +1,4 @@
-"""The command `aflite push`: arguments and printed text. Uploads and refusals are in `data.hub.push`."""
+"""Arguments and printed text of the command `aflite push`. The module `data.hub.push` uploads the files."""
 
 import argparse
 import re
@@ -13,20 +13,22 @@ if TYPE_CHECKING:
     from aflite_assets.results import PublishedResult
 
 _PUSH = """\
-Sends a dataset's published folder (the stage published_dataset, with its card) to a dataset repository of the Hugging
-Face hub: a new one, which is private unless --public is given, or one that an earlier push made, whose tables are
-replaced by one commit. The token is HF_TOKEN, or that of `hf auth login`. The tables hold the source's rows: you may
-publish them only where the source's licence lets you.
+Uploads a dataset's published folder (the stage published_dataset, with its card) to a dataset repository on the
+Hugging Face hub. A new repository is private unless --public is given. In a repository from an earlier push, one commit
+replaces the tables. The token is HF_TOKEN, or the token of `hf auth login`. The tables contain rows of the source:
+publish them only if the licence of the source allows this.
 """
 
 
 def add_command(commands: Any) -> None:
     """Add the command to the subparsers."""
-    push = commands.add_parser("push", help="send a published dataset to the hub", description=_PUSH)
+    push = commands.add_parser("push", help="upload a published dataset to the hub", description=_PUSH)
     push.add_argument("name", metavar="NAME", help="a dataset that has results")
-    push.add_argument("hub_id", metavar="OWNER/NAME", type=_hub_id, help="where it goes on the hub")
-    push.add_argument("--public", action="store_true", help="let everybody read it (default: private)")
-    push.add_argument("--dry-run", action="store_true", help="say what would be sent, and ask the hub nothing")
+    push.add_argument("hub_id", metavar="OWNER/NAME", type=_hub_id, help="id of the repository on the hub")
+    push.add_argument("--public", action="store_true", help="make the repository public (default: private)")
+    push.add_argument(
+        "--dry-run", action="store_true", help="print what would be uploaded, without a request to the hub"
+    )
     push.set_defaults(command=_push)
 
 
@@ -56,7 +58,7 @@ def _push(options: argparse.Namespace) -> None:
 def push_lines(
     result: "PublishedResult", hub_id: str, files: Mapping[str, int], *, public: bool, dry_run: bool
 ) -> Iterator[str]:
-    """Yield lines on the upload: the folder, its visibility, and its configurations with rows, files and bytes."""
+    """Yield lines about the upload: the folder, its visibility, and its configurations with rows, files and bytes."""
     visible = "public, everybody can read it" if public else "private"
     yield f"{escaped(result.partition)} to the dataset {hub_id} ({visible})"
     yield f"  from {escaped(str(result.path))}, data version {result.data_version}"
@@ -66,7 +68,7 @@ def push_lines(
     ]
     yield from (f"  {line}" for line in table([("configuration", "rows"), *rows]))
     yield f"  {len(files)} files, {size(sum(files.values()))}: the card and the tables"
-    yield "  the tables hold the source's rows: its licence says whether you may publish them"
+    yield "  the tables contain rows of the source; check that its licence allows you to publish them"
     if dry_run:
         yield "nothing was sent (--dry-run)"
 

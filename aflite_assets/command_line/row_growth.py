@@ -1,4 +1,4 @@
-"""Numbers of rows added to a dataset's tables since its results were computed, for `aflite plan`."""
+"""Numbers of rows that were added to a dataset's tables since its results were computed, for `aflite plan`."""
 
 from typing import TYPE_CHECKING
 
@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from aflite_assets.specs.dataset import DatasetSpec
 
 MOST_BYTES = 256 << 20
-"""Larger tables are not read, since a plan is to be quick."""
+"""Largest size of tables that are read. Larger tables would make a plan too slow."""
 
 
 def row_growth(spec: "DatasetSpec", plan: "DatasetPlan", store: "ResultStore") -> str | None:
-    """Return the rows of each split before and now; None unless tables in files have changed and can be read."""
+    """Return the previous and the current number of rows of each split. Return None unless the source's tables have
+    changed and are readable.
+    """
     from aflite_assets.data.loading import load_source
     from aflite_assets.specs.sources import TableSource
 

@@ -1,4 +1,4 @@
-"""The commands `aflite serve` and `aflite open`, which show published results to browsers on this machine."""
+"""The commands `aflite serve` and `aflite open`, which show published results in browsers on this machine."""
 
 import argparse
 import html
@@ -24,18 +24,18 @@ from aflite_assets.text import listed
 DEFAULT_PORT = 3333
 ADDRESS = "127.0.0.1"
 
-_DESCRIPTION = f"""\
-Serves what is published below AFLITE_HOME to browsers on this machine, and changes nothing. Where Dagster is started
-with {RESULTS} set to the address that is printed, reports are links and pictures show without a click.
+_DESCRIPTION = """\
+Serves the published files below AFLITE_HOME to browsers on this machine, read-only. If Dagster is started with
+{RESULTS} set to the printed address, its pages link to reports and show pictures directly.
 """
 
-_OPENING = f"""\
-Opens the current report of a dataset in the browser, from where results lie. Serves it on {ADDRESS} until Ctrl+C, as
-`aflite serve` does.
+_OPENING = """\
+Opens the current report of a dataset in the browser. Serves the report on {ADDRESS} until Ctrl+C, as `aflite serve`
+does.
 """
 
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
-"""One step of a path that is served: nothing hidden, no `..`."""
+"""Pattern of one part of a served path: no hidden names, no `..`."""
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -43,7 +43,7 @@ _TYPES = {
     ".md": "text/plain; charset=utf-8",
     ".png": "image/png",
 }
-"""Types that a browser shows; everything else is saved."""
+"""File types that a browser displays. All other files are downloaded."""
 
 _LOCKED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _INDEX_POLICY = f"{_LOCKED}; style-src 'unsafe-inline'"
@@ -61,9 +61,9 @@ _STYLE = "body{font:1rem sans-serif;margin:2rem;max-width:60rem} li{margin:.4rem
 class ResultServer(http.server.ThreadingHTTPServer):
     """An HTTP server of the published files below one folder, on the loopback address.
 
-    The server answers GET and HEAD. Requests with other host names are refused, to prevent DNS rebinding by other
-    sites. It serves regular files whose paths have no symbolic links and no hidden names. Folders are not listed; `/`
-    links to the current reports.
+    The server answers GET and HEAD. Requests with other host names are rejected, to prevent DNS rebinding by other
+    sites. Only regular files are served, and only if their paths have no symbolic links and no hidden names. Folders
+    are not listed. The page `/` links to the current reports.
     """
 
     daemon_threads = True
@@ -77,18 +77,18 @@ class ResultServer(http.server.ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The address of the server."""
+        """Address of the server."""
         return f"http://{ADDRESS}:{self.server_address[1]}"
 
     def file(self, path: str) -> Path | None:
-        """Return the file for a request's path, or None if no such file is served."""
+        """Return the file for the path of a request, or None if the server does not serve the file."""
         segments = unquote(urlsplit(path).path).removeprefix("/").split("/")
         if not all(_SEGMENT.fullmatch(segment) for segment in segments):
             return None
         return _plain_file(self.root.joinpath(*segments))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore browsers that disconnect early; report other errors."""
+        """Ignore the errors of browsers that disconnect early. Report all other errors."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -98,7 +98,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server_version = "aflite"
     sys_version = ""
     timeout = 60
-    """Seconds that a connection may stand still."""
+    """Timeout of an idle connection, in seconds."""
 
     def do_GET(self) -> None:
         self._answer(body=True)
@@ -107,7 +107,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Log nothing, because a line per request would be noise."""
+        """Do nothing, because a log line per request would not be useful."""
 
     def _answer(self, *, body: bool) -> None:
         if host_name(self.headers.get("Host", "")) not in self.server.hosts:
@@ -126,14 +126,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif (path := self.server.file(self.path)) is not None:
             self._send(path, body=body)
         else:
-            self._refuse(HTTPStatus.NOT_FOUND, "No such result; / lists the current reports.\n", body=body)
+            self._refuse(HTTPStatus.NOT_FOUND, "This result does not exist; / lists the current reports.\n", body=body)
 
     def _send(self, path: Path, *, body: bool) -> None:
         kind = _TYPES.get(path.suffix)
         is_report = path.name == "report.html" and path.relative_to(self.server.root).parts[0] == _REPORTS
         damage = _damage(path) if is_report else None
         if damage is not None:
-            self._refuse(HTTPStatus.CONFLICT, f"This report is not what was published: {damage}.\n", body=body)
+            self._refuse(HTTPStatus.CONFLICT, f"This report differs from the published report: {damage}.\n", body=body)
             return
         with path.open("rb") as file:
             size = path.stat().st_size
@@ -168,7 +168,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _plain_file(wanted: Path) -> Path | None:
-    """Return the regular file at an absolute path; None if it is missing or the path has a symbolic link."""
+    """Return the regular file at an absolute path. Return None if the file is missing or the path contains a symbolic
+    link.
+    """
     try:
         resolved = wanted.resolve(strict=True)
     except (OSError, RuntimeError):  # none there; links in a circle
@@ -177,10 +179,12 @@ def _plain_file(wanted: Path) -> Path | None:
 
 
 def index_page(root: Path) -> str:
-    """Return a page with links to all current reports below `root`, and names of reports that cannot be shown."""
+    """Return a page with links to all current reports below `root`, and with the names of reports that cannot be
+    shown.
+    """
     homes = sorted(mark.parent for mark in (root / _REPORTS).glob(f"*/{CURRENT}") if NAME.fullmatch(mark.parent.name))
     items = "".join(f"<li>{_index_item(root, home.name)}</li>" for home in homes)
-    listed = f"<ul>{items}</ul>" if items else f"<p>None yet: materialise {_REPORTS}.</p>"
+    listed = f"<ul>{items}</ul>" if items else f"<p>There are no reports yet; materialise {_REPORTS}.</p>"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>AFLite reports</title><style>{_STYLE}</style>'
         f"<h1>Reports</h1>{listed}</html>"
@@ -203,16 +207,18 @@ def _index_item(root: Path, dataset: str) -> str:
 
 
 def _damage(report: Path) -> str | None:
-    """Return the damage of the result that a report's page belongs to, or None if it is intact."""
+    """Return a description of the damage if the result of a report's page is damaged, or None if the result is
+    intact.
+    """
     folder = report.parent
     wrong = own_damage(PublishedResult(_REPORTS, folder.parent.name, folder.name, folder))
     return "; ".join(wrong) or None
 
 
 def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda asset: None) -> ResultServer:
-    """Return a server bound to `port` (0: any free port), which answers once `serve_forever` runs.
+    """Return a server that is bound to `port` (0 means any free port). The server answers when `serve_forever` runs.
 
-    `bring` is called with an asset's name to download its current results below `root` before they are listed.
+    Before results are listed, `bring` is called with the name of an asset to download its current results below `root`.
 
     Raises:
         StoreError: the port is in use or not permitted.
@@ -230,13 +236,13 @@ def report_path(store: ResultStore, dataset: str) -> str:
     """Return the path of a dataset's current report on the server.
 
     Raises:
-        StoreError: the dataset has no report, or the report differs from the published one.
+        StoreError: the dataset has no report, or the report's files differ from the published files.
     """
     store.bring_current(_REPORTS)
     key = store.current_key(_REPORTS, dataset) if NAME.fullmatch(dataset) else None
     if key is None:
         made = sorted(home.parent.name for home in (store.root / _REPORTS).glob(f"*/{CURRENT}"))
-        have = f"; reports there are: {listed(made, _MOST_NAMED)}" if made else ""
+        have = f"; available reports: {listed(made, _MOST_NAMED)}" if made else ""
         raise StoreError(
             f"the dataset {dataset!r} has no report in {store.place}; run `aflite refresh {dataset}` to write the "
             f"report{have}"

@@ -1,4 +1,4 @@
-"""Lookup of the dataset in a command's argument: a YAML file, or a dataset of the registry."""
+"""Lookup of the dataset that is an argument of a command: a YAML file, or the name of a registered dataset."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def spec_of(name: str) -> DatasetSpec:
 
 
 def file_of(name: str) -> Path:
-    """Return the YAML file of a registered name; the path of a file is returned unchanged.
+    """Return the YAML file of a registered dataset. A path of a file is returned unchanged.
 
     Raises:
         SpecError: no dataset has this name.
@@ -38,7 +38,7 @@ def file_of(name: str) -> Path:
 
 
 def _check_is_here(path: Path) -> None:
-    """Refuse a missing file NAME.yaml if NAME without the ending is a registered dataset."""
+    """Raise an error if `NAME.yaml` is a missing file but `NAME` is a registered dataset."""
     from aflite_assets.specs.registry import load_registry
 
     if path.exists() or len(path.parts) > 1:

@@ -15,7 +15,9 @@ _LONGEST_LINE = 60
 
 
 class StageBars:
-    """Context manager of bars on `stream`, one below the other: progress, last line and duration of each stage."""
+    """Context manager for progress bars on `stream`, one below the other. A bar shows the progress, the last line and
+    the duration of a stage.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -31,7 +33,7 @@ class StageBars:
         self._end()
 
     def begin(self, stage: str) -> Progress:
-        """End the previous bar, and return the function to which the stage reports progress.
+        """End the previous bar, and return a function with which the stage reports its progress.
 
         The new bar appears at the first report.
         """
@@ -46,7 +48,7 @@ class StageBars:
         self._bar = None
 
     def _shown(self, line: str) -> tqdm:
-        """Return the stage's bar with this line; a stage that reports nothing has no bar."""
+        """Return the stage's bar after adding this line. A stage without reports has no bar."""
         words = f"{self._stage:<18} {truncate_escaped(one_line(line), _LONGEST_LINE)}"
         if self._bar is None:
             # At the first place: libraries may have bars of their own that never end.

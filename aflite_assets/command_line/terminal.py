@@ -1,4 +1,4 @@
-"""Plain text for terminals: escaped text of datasets, tables, numbers with units."""
+"""Plain text for terminals: escaped text from datasets, tables, and numbers with units."""
 
 import textwrap
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _SIZES = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with an escape for everything that a terminal does not print as a character.
+    """Return the text on one line. Everything that a terminal does not print as a character is escaped.
 
     Control characters, ANSI sequences, direction overrides, invisible characters and lone surrogates become escapes
     such as `\\x1b`. A dataset can therefore not colour, move or hide printed text.
@@ -28,7 +28,7 @@ def escaped_lines(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the words of a text joined to one line."""
+    """Return the words of a text on one line."""
     return " ".join(text.split())
 
 
@@ -44,7 +44,7 @@ def indented(text: str, *, spaces: int = 2) -> list[str]:
 
 
 def table(rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list[str]:
-    """Return lines of aligned columns; the first row is the heading, and columns in `numbers` are right-aligned."""
+    """Return lines of aligned columns. The first row is the heading, and the columns in `numbers` are right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -73,7 +73,7 @@ def size(count: int) -> str:
 
 
 def write_lines(stream: TextIO, lines: Sequence[str]) -> None:
-    """Write lines in the stream's encoding; characters that it cannot represent are escaped."""
+    """Write lines in the encoding of the stream. Characters that the encoding cannot represent are escaped."""
     encoding = stream.encoding or "utf-8"
     text = "".join(f"{line}\n" for line in lines)
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -1,4 +1,4 @@
-"""The command `aflite web`: Dagster's pages, guarded against web pages of other origins."""
+"""The command `aflite web`, which serves Dagster's pages and rejects requests from web pages of other origins."""
 
 import argparse
 import os
@@ -18,34 +18,41 @@ _WORKSPACE = "workspace.yaml"
 _HOME = "DAGSTER_HOME"
 
 _DESCRIPTION = """\
-Serves Dagster's pages to browsers on this machine. `dagster dev` and `dagster-webserver` run whatever any open web page
-asks of them; here requests of other origins are refused, and so are unknown host names. There is no password: whoever
-can reach the port, other users of this machine among them, can start runs.
+Serves Dagster's pages to browsers on this machine. `dagster dev` and `dagster-webserver` also accept requests from
+any other open web page. This command rejects requests from other origins, and unknown host names. There is no password:
+everyone who can reach the port, including other users of this machine, can start runs.
 """
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `web` to the command's parser."""
-    parser = commands.add_parser("web", help="show Dagster in a browser, guarded", description=_DESCRIPTION)
-    parser.add_argument("--dev", action="store_true", help="start code location and daemon too, as `dagster dev` does")
+    parser = commands.add_parser(
+        "web", help="show Dagster in a browser, and reject requests from other web pages", description=_DESCRIPTION
+    )
+    parser.add_argument(
+        "--dev", action="store_true", help="also start the code location and the daemon, as `dagster dev` does"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0: any that is free")
-    parser.add_argument("--read-only", action="store_true", help="pages start and change nothing")
+    parser.add_argument(
+        "--read-only", action="store_true", help="read-only: runs cannot be started, and nothing can be changed"
+    )
     parser.add_argument(
         "--allow-host",
         metavar="NAME",
         action="append",
         default=[],
-        help="a further host name under which browsers know this server; the one in AFLITE_DAGSTER_URL is known",
+        help="additional host name of this server that is accepted in requests; the host in AFLITE_DAGSTER_URL "
+        "is always accepted",
     )
     parser.add_argument(
         "--workspace",
         "-w",
         metavar="FILE",
         type=Path,
-        help=f"code locations, without --dev (default: {_WORKSPACE} of this folder, else the module)",
+        help=f"file of code locations, without --dev (default: {_WORKSPACE} in this folder, or else the module)",
     )
-    parser.add_argument("--module", "-m", default="definitions", help="what to load (default: definitions)")
+    parser.add_argument("--module", "-m", default="definitions", help="module to load (default: definitions)")
     parser.set_defaults(command=_run)
 
 
@@ -69,10 +76,10 @@ def _run(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _dagster_home(*, may_be_temporary: bool) -> Iterator[None]:
-    """Prepare the instance in `DAGSTER_HOME`, or a temporary instance if it is not set.
+    """Prepare Dagster's instance in `DAGSTER_HOME`, or a temporary instance if the variable is not set.
 
     Raises:
-        InvalidInputError: DAGSTER_HOME is not set and the instance may not be temporary.
+        InvalidInputError: `DAGSTER_HOME` is not set, and a temporary instance is not allowed.
     """
     named = os.environ.get(_HOME)
     if named:
@@ -87,7 +94,7 @@ def _dagster_home(*, may_be_temporary: bool) -> Iterator[None]:
     with TemporaryDirectory(prefix="aflite-dagster-") as folder:
         os.environ[_HOME] = folder
         prepare_dagster_home(Path(folder))
-        _say(f"{_HOME} is not set: Dagster's history is temporary this time; results are kept")
+        _say(f"{_HOME} is not set: Dagster's history of this command is temporary; results are kept")
         yield
 
 

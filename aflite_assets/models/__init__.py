@@ -1,3 +1,3 @@
-"""Encoders and evaluators, and the trainer that both share. The package `data` reads data, and the package `results`
-publishes results.
+"""Encoders, evaluators, and the trainer that both share. The package `data` reads the data, and the package `results`
+publishes the results.
 """

@@ -1,5 +1,5 @@
-"""Reading of a checkpoint's config.json. Code that the file names is neither downloaded nor run. This module loads no
-weights.
+"""Reading of a checkpoint's `config.json`. If the file refers to code, the code is neither downloaded nor run. This
+module loads no weights.
 """
 
 from typing import Any
@@ -9,21 +9,20 @@ from transformers import PreTrainedConfig
 from aflite_assets.errors import ModelError
 
 ATTENTION = None
-"""The attention for every `from_pretrained`: PyTorch's (sdpa) if an architecture has it, else the plain one (eager).
-
-transformers chooses the same if none is named. A config.json could instead name a repository of the hub, whose compiled
-code would be downloaded and run.
+"""Attention implementation for every `from_pretrained`: PyTorch's (sdpa) if an architecture has it, otherwise the plain
+implementation (eager). transformers chooses the same by default. Without this setting, a `config.json` could name a
+repository on the hub, and compiled code from this repository would be downloaded and run.
 """
 
 
 def read_configuration(auto_class: Any, checkpoint: str, **options: Any) -> Any:
-    """Return the checkpoint's configuration, without the attention and expert kernels that config.json may name.
+    """Return the checkpoint's configuration without custom attention kernels and expert kernels.
 
-    `auto_class.from_pretrained` is called with the `options`. Code in the checkpoint is never run.
+    `options` are passed to `auto_class.from_pretrained`. Code in the checkpoint is never run.
 
     Raises:
         ModelError: the weights are quantised; quantised weights need special kernels and cannot be trained further.
-        Exception: any error that transformers raises on a file it does not understand (`weights_files.LOADING_ERRORS`).
+        Exception: any error that transformers raises for an unreadable file (`weights_files.LOADING_ERRORS`).
     """
     named, _ = PreTrainedConfig.get_config_dict(checkpoint, **options)
     if named.get("backbone"):

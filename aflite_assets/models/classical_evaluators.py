@@ -1,5 +1,5 @@
-"""Fitting and prediction with an evaluator that has scikit-learn's interface. The kinds of evaluators are in
-`families`.
+"""Fitting of evaluators that have scikit-learn's interface, and prediction with them. The module `families` lists the
+kinds of evaluators.
 """
 
 import time
@@ -37,13 +37,13 @@ def evaluate_classical(
     *,
     row_weights: np.ndarray | None = None,
 ) -> ClassicalEvaluation:
-    """Fit on `train` and predict each test set. The result involves no randomness.
+    """Fit the evaluator on `train` and predict each test set. The result is deterministic.
 
-    With `row_weights` (float32, one per train row), each row's loss is multiplied by the row's weight, and Max-PPMI
-    counts a row's words with the row's weight. Other inputs (TF-IDF weights, scales) ignore the weights.
+    With `row_weights` (float32, one per train row), the loss of each row is multiplied by the row's weight. Max-PPMI
+    also multiplies word counts by the row weights. Other inputs (TF-IDF weights, scales) ignore the row weights.
 
-    If the train rows have one class, that class is always predicted. Classes without train rows get probability zero;
-    support vector machines predict no probabilities.
+    If the train rows have a single class, that class is always predicted. Classes without train rows get probability
+    zero. Support vector machines predict no probabilities.
 
     Raises:
         DataError: there are no train rows, or texts or images cannot be read.

@@ -1,5 +1,5 @@
-"""`NeuralClassifier`, a class for every kind of network: its model and inputs, and how it is saved and loaded.
-The package `training` trains it.
+"""The class `NeuralClassifier`, which holds any kind of network with its inputs, and saves and loads the network. The
+package `training` trains the network.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,10 +19,10 @@ from aflite_assets.specs.models.kinds import NeuralModelSpec
 
 @dataclass(frozen=True)
 class NeuralClassifier:
-    """A model with one output per label, and the code that turns examples into its inputs.
+    """A model with one output per label, and the code that converts examples to model inputs.
 
-    For texts, `tokenizer` is this code: the tokenizer of a checkpoint, or the `WordReader` or `PieceReader` of a model
-    that reads words.
+    For texts, `tokenizer` converts the examples. It is the tokenizer of a checkpoint, or the `WordReader` or
+    `PieceReader` of a model that reads words.
     """
 
     model: Any
@@ -32,16 +32,16 @@ class NeuralClassifier:
 
     @property
     def reads_images(self) -> bool:
-        """Whether the model's rows are images. Images are decoded by several threads while a GPU computes. Texts are
-        not, because a tokenizer can be used by only one thread at a time.
+        """True if the model's rows are images. Several threads decode images while a GPU computes. Texts are converted
+        in one thread, because only one thread at a time can use a tokenizer.
         """
         return neural_family(self.settings).modality == "image"
 
     def inputs(self, examples: Examples, *, augmentation_seed: int | np.random.Generator | None = None) -> ModelInputs:
-        """Return the rows in the model's input form. With a seed, the rows are prepared for training (augmented if the
-        settings say so).
+        """Return the rows in the model's input form. With a seed, the rows are prepared for training and, depending on
+        the settings, augmented.
 
-        A generator may be given instead of a seed, so that the caller can set its state before each batch.
+        `augmentation_seed` may also be a generator. The caller can then set the generator's state before each batch.
         """
         rng = None if augmentation_seed is None else np.random.default_rng(augmentation_seed)
         built = BuiltModel(self.model, self.tokenizer)
@@ -62,18 +62,17 @@ def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[st
 
     Raises:
         ModelError: the checkpoint or the architecture cannot be used.
-        DataError: the model builds its vocabulary from the texts but these have no words, or word vectors cannot be
-            read.
+        DataError: the texts have no words for the model's vocabulary, or word vectors cannot be read.
     """
     built = neural_family(settings).new(settings, train, log)
     return NeuralClassifier(built.model, settings, len(train.label_names), built.tokenizer)
 
 
 def saved_classifier(settings: NeuralModelSpec, folder: Path, label_names: Sequence[str]) -> NeuralClassifier:
-    """Return a trained classifier that `NeuralClassifier.save` wrote into `folder`.
+    """Return the trained classifier that `NeuralClassifier.save` wrote into `folder`.
 
     Raises:
-        ModelError: the folder holds no such classifier, or the classifier has another number of labels.
+        ModelError: the folder contains no classifier, or the classifier has another number of labels.
     """
     if not (folder / "config.json").is_file():
         raise ModelError(

@@ -1,13 +1,14 @@
-"""Assignment of GPUs to steps: a lock per device, and the environment variables that a process needs before CUDA
+"""Assignment of GPUs to pipeline steps: one lock per device, and environment variables that must be set before CUDA
 starts. This module does not import torch.
 
-Dagster's pool `gpu` counts steps but does not assign devices: with two slots, both steps would use the first card. Each
-step therefore holds a lease: a lock on a file that represents the device. The operating system releases the lock when
-the process ends, even if the process is killed.
+Dagster's pool `gpu` limits the number of steps but does not assign devices. With two slots, both steps would use the
+first card. Each step therefore holds a lease: a lock on a file that represents the device. The operating system
+releases the lock when the process ends, even if the process is killed.
 
-The lock files are in the folder that `AFLITE_DEVICE_LOCKS` names, by default `aflite-devices` in the system's temporary
-folder. The lock files are not below AFLITE_HOME for two reasons. Two homes on one machine share its GPUs. A home may
-also be on a network disk, where a lock may outlive its process or have no effect.
+The environment variable `AFLITE_DEVICE_LOCKS` sets the folder of the lock files, by default `aflite-devices` in the
+system's temporary folder. The lock files are not below `AFLITE_HOME` for two reasons. First, two homes on the same
+machine share the machine's GPUs. Second, a home may be on a network disk, on which a lock may outlive its process or
+have no effect.
 """
 
 import os
@@ -43,21 +44,21 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class DeviceLease:
-    """The devices of a lease, by the names that CUDA_VISIBLE_DEVICES accepts. On a machine without a GPU, the lease has
-    no devices.
+    """The devices of a lease, named as in `CUDA_VISIBLE_DEVICES`. On a machine without a GPU, the lease has no
+    devices.
     """
 
     devices: tuple[str, ...] = ()
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables that a process which uses the devices must set before it imports torch."""
+        """Environment variables for the devices. A process must set them before it imports torch."""
         return {VISIBLE: ",".join(self.devices)} if self.devices else {}
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Restrict this process and its child processes to the leased devices while the block runs. Only one thread may
-        use this context manager at a time.
+        """Restrict this process and its child processes to the leased devices inside the `with` block. Only one thread
+        may use this context manager at a time.
         """
         before = {name: os.environ.get(name) for name in self.environment}
         if not _first_lease:
@@ -71,17 +72,16 @@ class DeviceLease:
 
 
 def locks_folder() -> Path:
-    """Return the folder of the locks; see the module's docstring."""
+    """Return the folder of the lock files; see the module's docstring."""
     return Path(os.environ.get(LOCKS) or Path(tempfile.gettempdir()) / "aflite-devices").absolute()
 
 
 def visible_devices() -> tuple[str, ...]:
-    """Return the GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES accepts. CUDA is not
-    initialised.
+    """Return the GPUs that this process may use, named as in `CUDA_VISIBLE_DEVICES`. CUDA is not initialised.
 
-    If CUDA_VISIBLE_DEVICES is set, the names in it are returned: numbers, unique names, or parts of a partitioned card.
-    If the variable is not set, the driver lists the unique names of all GPUs, and of the parts of a partitioned card.
-    If no GPU can be named, the list is empty. Then no device is leased, and the step's environment is unchanged.
+    If `CUDA_VISIBLE_DEVICES` is set, its names are returned: numbers, unique names, or parts of a partitioned card. If
+    the variable is not set, the driver lists the unique names of all GPUs, and of the parts of partitioned cards. If
+    the driver lists no GPU, the result is empty. Then no device is leased, and the step's environment is unchanged.
     """
     told = os.environ.get(VISIBLE)
     if told is None:
@@ -95,9 +95,7 @@ def visible_devices() -> tuple[str, ...]:
 
 
 def listed_devices() -> tuple[str, ...]:
-    """Return the unique names of all GPUs, in the order of their slots, from `nvidia-smi` or from the driver's own
-    files.
-    """
+    """Return the unique names of all GPUs in slot order, from `nvidia-smi` or from the driver's files."""
     try:
         answer = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=_LIST_SECONDS)
     except (OSError, subprocess.TimeoutExpired):
@@ -106,8 +104,8 @@ def listed_devices() -> tuple[str, ...]:
 
 
 def parse_list(text: str) -> tuple[str, ...]:
-    """Return the unique names in the output of `nvidia-smi -L`. For a partitioned card, which cannot be used whole, the
-    names of its parts are returned.
+    """Return the unique names in the output of `nvidia-smi -L`. A partitioned card cannot be used whole, so the names
+    of its parts are returned.
     """
     names: list[str] = []
     whole: str | None = None
@@ -136,13 +134,13 @@ def lease_devices(
     log: Log = lambda line: None,
     poll_seconds: float = _POLL_SECONDS,
 ) -> Iterator[DeviceLease]:
-    """Hold a lock on one of `devices` while the block runs. With `all_free`, hold a lock on every free device, and on
-    at least one.
+    """Hold a lock on one of `devices` inside the `with` block. With `all_free`, hold a lock on every free device, at
+    least one.
 
-    If all devices are in use, this function waits without a time limit. One line to `log` says so and names the
+    If all devices are in use, this function waits without a time limit. While it waits, one line in `log` lists the
     processes that hold the locks. `purpose` is shown to other processes that wait. `listed`: the unique names of the
-    machine's GPUs, so that a card has the same lock whether it is given by number or by name. If `devices` is empty,
-    the function neither locks nor waits.
+    machine's GPUs. A card given by number then has the same lock as the same card given by name. If `devices` is empty,
+    the function does not lock and does not wait.
 
     Raises:
         ModelError: the folder of the lock files cannot be written.

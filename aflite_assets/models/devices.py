@@ -1,5 +1,5 @@
-"""The device and precision that models run with. Functions import torch when called, because Dagster resources import
-this module.
+"""The device and the precision with which models run. Functions import torch only when called, because Dagster
+resources import this module.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,10 @@ DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["float32", "bfloat16"]
 
 SMALL_MODEL = 1_000_000
-"""Number of weights below which a model uses only one of torch's threads on the CPU.
-
-Operations of such a model are so short that two threads mostly wait for each other. On two quiet cores, a network of
-0.4 million weights on images of 28 pixels trains in 21 seconds with one thread and in 56 with two; beside other work,
-two threads are even slower.
+"""Number of weights below which a model uses only one of torch's threads on the CPU. Operations of small models are so
+short that two threads mostly wait for each other. On two idle cores, a network of 0.4 million weights on images of 28
+pixels trains in 21 seconds with one thread and in 56 seconds with two threads. On busy cores, two threads are even
+slower.
 """
 
 
@@ -29,8 +28,8 @@ class DeviceSettings:
     """The name of a device (`auto`: the GPU if there is one) and the precision of matrix products.
 
     With `bfloat16`, weights and optimiser state stay float32, and torch's autocast chooses the precision of each
-    operation. `leased` only records the GPUs that were leased to the process (`device_leases`). The environment
-    variables determine which GPUs it can use.
+    operation. `leased` only records which GPUs were leased to the process (`device_leases`). Environment variables
+    determine which GPUs the process can use.
 
     Raises:
         ModelError: the name of a device or precision is unknown.
@@ -49,7 +48,7 @@ class DeviceSettings:
                 raise ModelError(f"`{field}` is {value!r}, which is unknown; use one of {', '.join(known)}")
 
     def resolve(self) -> "torch.device":
-        """Return the device that models are moved to. With several GPUs, this is torch's current GPU.
+        """Return the device for the models. With several GPUs, this is torch's current GPU.
 
         Raises:
             ModelError: the device is `cuda`, but torch finds no GPU.
@@ -64,7 +63,7 @@ class DeviceSettings:
         return torch.device("cuda" if self.device != "cpu" and torch.cuda.is_available() else "cpu")
 
     def autocast(self) -> "torch.autocast":
-        """Return the context manager in which forward passes run."""
+        """Return a context manager for forward passes, which selects their precision."""
         import torch
 
         return torch.autocast(self.resolve().type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16")
@@ -72,8 +71,8 @@ class DeviceSettings:
 
 @contextmanager
 def torch_threads_for(model: "torch.nn.Module", device: DeviceSettings) -> Iterator[None]:
-    """Limit torch to one thread while the block runs, if the model is small and on the CPU. The model's results are
-    then bit-identical for any number of threads.
+    """Limit torch to one thread inside the `with` block if the model is small and on the CPU. The model's results are
+    then bit-identical on machines with any number of cores.
     """
     from aflite_assets.algorithm.linear.threads import one_torch_thread
 

@@ -1,4 +1,4 @@
-"""Encoders: classifiers that are trained on the warm-up rows and then give the representation of all other rows."""
+"""Encoders: classifiers that are trained on the warm-up rows and then compute the representation of all other rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from aflite_assets.specs.models.settings import IdentityEncoderSpec, SurfaceEnco
 @dataclass(frozen=True)
 class EncodedBatch:
     """`features`: rows x width float32; `probabilities`: rows x classes float32, from the encoder's own output layer.
-    The identity encoder has no output layer and therefore no probabilities.
+    The identity encoder gives no probabilities, because it has no output layer.
     """
 
     features: np.ndarray
@@ -42,7 +42,9 @@ class _NeuralBatch:
 
 @dataclass(frozen=True)
 class EncoderScore:
-    """`predicted`: a class number per predicted row, int64. `metrics`: the metrics that `train_encoder` returns."""
+    """Predictions of a trained encoder. `predicted`: a class number per predicted row, int64. `metrics`: the metrics
+    that `train_encoder` returns.
+    """
 
     predicted: np.ndarray
     metrics: Mapping[str, float]
@@ -61,7 +63,7 @@ class Encoder(Protocol):
         ...
 
     def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
-        """Yield the result of `encode` for each batch, in order. The next batch may be read while the current one is
+        """Yield the result of `encode` for each batch, in order. The next batch may be read while the current batch is
         encoded.
         """
         ...
@@ -93,7 +95,9 @@ class IdentityEncoder:
 
 
 class NeuralEncoder:
-    """An encoder that returns the input of a classifier's final linear layer. It logs a line when memory runs out."""
+    """An encoder that returns the input of a classifier's final linear layer. If memory runs out, the encoder logs a
+    line.
+    """
 
     def __init__(
         self, classifier: NeuralClassifier, device: DeviceSettings, log: Callable[[str], None] = no_log
@@ -109,8 +113,7 @@ class NeuralEncoder:
         return int(final_layer(self._model, self._classifier.n_classes).in_features)
 
     def encode(self, examples: Examples) -> EncodedBatch:
-        """Return the features from one forward pass over the rows, or from several passes if memory is too small for
-        one.
+        """Return the features of the rows from a single forward pass, or from several passes if memory is too small.
 
         Raises:
             ModelError: the model has no representation, or memory is too small for a single row.
@@ -161,10 +164,11 @@ def train_encoder(
     log: Callable[[str], None],
     scratch: Path | None = None,
 ) -> Mapping[str, float]:
-    """Train an encoder on the warm-up rows; save its weights (safetensors), configuration and tokenizer in `folder`.
+    """Train an encoder on the warm-up rows. Save its weights (safetensors), configuration and tokenizer in `folder`.
 
-    Returns the metrics train_loss, train_accuracy, seconds, rows and steps. A training that was killed resumes from its
-    files in `scratch`. Without `scratch`, the training starts again.
+    The function returns the metrics train_loss, train_accuracy, seconds, rows and steps. If the process is killed, the
+    next call resumes the training from the files in `scratch`. Without `scratch`, the training starts from the
+    beginning.
 
     Raises:
         ModelError: the model cannot be used or has no representation, or the training diverged.
@@ -188,9 +192,10 @@ def score_encoder(
     scratch: Path,
     log: Callable[[str], None],
 ) -> EncoderScore:
-    """Train as `train_encoder` does, then predict other rows with the encoder's own output layer. Nothing is saved.
+    """Train an encoder as `train_encoder` does, then predict other rows with the encoder's output layer. The encoder is
+    not saved.
 
-    A training that was killed resumes from its files in `scratch`.
+    If the process is killed, the next call resumes the training from the files in `scratch`.
 
     Raises:
         ModelError: the model cannot be used or has no representation, or the training diverged.
@@ -235,13 +240,13 @@ def load_encoder(
     device: DeviceSettings,
     log: Callable[[str], None] = no_log,
 ) -> Encoder:
-    """Return the encoder that `train_encoder` saved. For the kind `identity`, `folder` is None and `width` is the
-    number of features.
+    """Return the encoder that `train_encoder` saved. For the encoder kind `identity`, `folder` is None and `width` is
+    the number of features.
 
-    If memory runs out, the encoder logs a line to `log` and continues with smaller batches.
+    If memory runs out, the encoder writes a line to `log` and continues with smaller batches.
 
     Raises:
-        ModelError: the folder holds no encoder for these labels.
+        ModelError: the folder contains no encoder for these labels.
     """
     if isinstance(settings, IdentityEncoderSpec):
         if width is None:

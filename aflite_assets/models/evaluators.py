@@ -1,5 +1,5 @@
-"""Evaluators: models that are trained on one train set and predict every test set. The package `reports` computes their
-accuracies.
+"""Evaluators: models that are trained on one train set and predict every test set. The package `analysis` computes
+their accuracies.
 """
 
 import time
@@ -32,10 +32,11 @@ __all__ = ["Evaluation", "Predictions", "evaluate", "evaluate_saved", "train_and
 class Evaluation:
     """The predictions, training dynamics and metrics of one evaluator.
 
-    `predictions` maps the name of a test set to the predictions of its rows, in their given order. `dynamics` (neural
-    models only) has one row per train row and epoch: row_id int64, epoch int64 from 0, label_probability float32,
-    correct bool. `metrics` has train_accuracy, seconds and rows. Neural models add train_loss, steps,
-    prediction_seconds and the metrics of early stopping (see `train_classifier`). Other models add converged (0 or 1).
+    `predictions` maps the name of each test set to its predictions, in the order of the rows. `dynamics` (neural models
+    only) has one row per train row and epoch: row_id int64, epoch int64 from 0, label_probability float32, correct
+    bool. `metrics` has train_accuracy, seconds and rows. For neural models, `metrics` also has train_loss, steps,
+    prediction_seconds and the metrics of early stopping (see `train_classifier`). For other models, `metrics` also has
+    converged (0 or 1).
     """
 
     predictions: Mapping[str, Predictions]
@@ -55,20 +56,20 @@ def evaluate(
     validation: Examples | None = None,
     row_weights: np.ndarray | None = None,
 ) -> Evaluation:
-    """Train from the pretrained checkpoint (or from scratch) and predict each test set once.
+    """Train an evaluator, starting from the pretrained checkpoint or from scratch, and predict each test set once.
 
     `seed` determines new weights, the order of rows, dropout and augmentation. On the CPU, the same seed gives
-    bit-identical results. `seed` has no effect on scikit-learn models, because their fits are not random. `scratch` is
-    a folder for the files from which a killed training resumes. When the training ends, the folder holds only the loss
-    and accuracy of every epoch (see `epochs.read_epochs`). `validation`: the rows of the split in
-    `settings.early_stopping`, if that setting has a split. `row_weights`, float32 (rows,): the factor that the loss of
-    each train row is multiplied by. A train set may lack classes; predictions are still over all classes.
+    bit-identical results. `seed` has no effect on scikit-learn models, because their fits are deterministic. If the
+    process is killed, the next call resumes the training from the files in the folder `scratch`. When the training
+    ends, the folder contains only the loss and accuracy of every epoch (see `epochs.read_epochs`). `validation`: the
+    rows for early stopping, if `settings.early_stopping` has a split. `row_weights`, float32 (rows,): a factor for the
+    loss of each train row. If the train set lacks classes, predictions still cover all classes.
 
     Raises:
-        ModelError: the model does not fit the data, cannot be loaded, needs too much memory or lacks its `validation`
-            rows, or the training diverged.
+        ModelError: the model does not fit the data, cannot be loaded, or needs too much memory. The error is also
+            raised if `validation` is missing or if training diverged.
         DataError: there are no train rows or no rows for early stopping, or texts or images cannot be read.
-        InvalidInputError: `row_weights` does not have one finite number, at least 0, per train row.
+        InvalidInputError: `row_weights` must have one finite number of at least 0 per train row.
     """
     _check_weights(row_weights, len(train))
     for examples in (train, *tests.values(), *([] if validation is None else [validation])):
@@ -119,14 +120,15 @@ def evaluate_saved(
     scratch: Path,
     log: Callable[[str], None],
 ) -> Evaluation:
-    """Load a model that `train_and_save` wrote, train it on each stage's rows in turn, and predict each test set once.
+    """Load a model that `train_and_save` saved, train it on the rows of each stage in turn, and predict each test set
+    once.
 
     Without stages, the predictions are the same as from `evaluate`. `metrics` has the metrics of the stages (see
-    `fine_tune`) and prediction_seconds. There are no `dynamics`. A killed run resumes from its files in `scratch`, in
-    the stage that was running.
+    `fine_tune`) and prediction_seconds. There are no `dynamics`. If the process is killed, the next call resumes the
+    interrupted stage from the files in `scratch`.
 
     Raises:
-        ModelError: the folder holds no such model, or one of the reasons listed in `evaluate`.
+        ModelError: the folder contains no saved model, or for a reason listed in `evaluate`.
         DataError: texts or images cannot be read.
     """
     from aflite_assets.models.training.fine_tuning import fine_tune  # as below

@@ -1,5 +1,5 @@
-"""The registry of model families, including the families that installed packages add. A new family needs one line in
-this module.
+"""The registry of model families, including families from installed packages. A new family needs one line in this
+module.
 """
 
 from collections.abc import Mapping
@@ -33,8 +33,8 @@ _FAMILIES: Mapping[type[StrictSpec], ModelFamily] = {family.settings: family for
 
 
 def family_of(settings: StrictSpec) -> ModelFamily | None:
-    """Return the family of a model's settings, or None for settings that have no family (the dataset's own features,
-    fine-tuned models).
+    """Return the family of a model's settings. Return None for settings without a family: the dataset's own features,
+    and fine-tuned models.
     """
     return _FAMILIES.get(type(settings))
 
@@ -43,7 +43,7 @@ def neural_family(settings: NeuralModelSpec) -> NeuralFamily:
     """Return the family of a neural network from its settings.
 
     Raises:
-        ModelError: an installed package maps settings of networks to an object that is not a `NeuralFamily`.
+        ModelError: an installed package registered an object for a network that is not a `NeuralFamily`.
     """
     family = _FAMILIES[type(settings)]
     if not isinstance(family, NeuralFamily):
@@ -55,7 +55,7 @@ def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
     """Return the family of an evaluator with scikit-learn's interface from its settings.
 
     Raises:
-        ModelError: an installed package maps the settings to an object that is not a `ClassicalFamily`.
+        ModelError: an installed package registered an object for this evaluator that is not a `ClassicalFamily`.
     """
     family = _FAMILIES[type(settings)]
     if not isinstance(family, ClassicalFamily):
@@ -64,7 +64,7 @@ def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
 
 
 def kinds_for(modality: Modality) -> str:
-    """Return a phrase with the model kinds that can read such rows: first kinds of encoders, then kinds that are
+    """Return a phrase with the model kinds that can read these rows. Encoders are listed first, then models that are
     evaluators only.
     """
     able = [family for family in _ALL if family.modality in (None, modality)]

@@ -1,4 +1,5 @@
-"""Interfaces for a kind of model. A family builds and loads its models, reads their rows and checks their settings.
+"""Interfaces of model families. A family is a kind of model: it builds and loads models, converts their rows and checks
+their settings.
 
 To add a kind, a package derives a class from `NeuralFamily` or `ClassicalFamily` and registers an instance as an entry
 point of the group `aflite_assets.models`. Torch and other large libraries are imported inside the methods, so that a
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 Matrix: TypeAlias = "np.ndarray | sparse.csr_matrix"
-"""Rows x width float64; in single precision, the solvers stop short of the optimum."""
+"""A matrix, rows x width, float64. In single precision, the solvers stop before they reach the optimum."""
 
 MakeMatrix: TypeAlias = Callable[[Examples], Matrix]
 """A function, fitted on train rows, that returns one row per example."""
@@ -37,24 +38,22 @@ ClassicalSettings = TypeVar("ClassicalSettings", bound=ClassicalSpec)
 
 
 class ModelInputs(Protocol):
-    """All rows of a table, in a model's input form."""
+    """All rows of a table, converted to the input form of a model."""
 
     def __len__(self) -> int: ...
 
     @property
     def lengths(self) -> np.ndarray:
-        """Lengths of the rows, which measure their cost. Batches of rows with similar lengths need the
-        least padding.
-        """
+        """Length of each row, a measure of its cost. Batches of rows with similar lengths need the least padding."""
         ...
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> "dict[str, torch.Tensor]":
-        """Return the model's arguments for these rows."""
+        """Return the arguments of the model's forward pass for these rows."""
         ...
 
 
 def check_pairs(kind: str, examples: Examples) -> None:
-    """Raise an error if the rows have only one text, for a kind of model that compares two texts."""
+    """Raise an error if the rows have only one text, because the model compares two texts."""
     if "text_pair" not in examples.table.column_names:
         raise ModelError(
             f"a model of kind {kind!r} compares two texts, but each row of the dataset has one text (there is no "
@@ -63,7 +62,7 @@ def check_pairs(kind: str, examples: Examples) -> None:
 
 
 def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
-    """Return the error for a folder that holds a model with another number of labels."""
+    """Return the error for a saved model with another number of labels than the data."""
     return ModelError(
         f"the encoder in {folder} was not trained on the dataset's {len(label_names)} labels "
         f"({', '.join(label_names)}); materialise the asset `warmup_models` again"
@@ -72,12 +71,11 @@ def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A network, and the reader of its rows (a tokenizer or a vocabulary) if the reader is learned or loaded with the
-    network.
+    """A network, with its tokenizer or vocabulary if that is learned or loaded together with the network.
 
-    `model`: a torch module whose last linear layer computes the output `logits`, rows x classes. `model` has an
-    attribute `num_labels` and a method `save_pretrained(folder)`, which writes config.json and safetensors. `tokenizer`
-    also has a method `save_pretrained`.
+    `model`: a torch module with a last linear layer that computes the output `logits`, rows x classes. `model` has an
+    attribute `num_labels` and a method `save_pretrained(folder)`, which writes `config.json` and safetensors.
+    `tokenizer` also has a method `save_pretrained`.
     """
 
     model: Any
@@ -85,41 +83,43 @@ class BuiltModel:
 
 
 class ModelFamily(ABC, Generic[Settings]):
-    """Base class of both kinds of families. It holds the settings class and the type of rows that the models read (None
-    for any type).
+    """Base class of neural and classical families. A family has a settings class and the type of rows that its models
+    read (None for any type).
     """
 
     settings: type[Settings]
     modality: Modality | None = None
 
     def check(self, settings: Settings) -> None:  # many kinds name nothing
-        """Check everything that the settings refer to, such as a checkpoint or a file, before any expensive work. No
-        weights are loaded.
+        """Check the checkpoint or the files that the settings refer to, before any expensive work. No weights are
+        loaded.
 
         Raises:
             ModelError: a setting is not valid; the message contains its value and a valid alternative.
         """
 
     def check_rows(self, settings: Settings, examples: Examples) -> None:  # most kinds need no more
-        """Check requirements on the rows other than the type of input and the columns in the settings.
+        """Check additional requirements on the rows. The type of input and the columns are checked elsewhere.
 
         Raises:
             ModelError: the rows do not meet a requirement; the message names the requirement.
         """
 
     def make(self, settings: Settings) -> str:
-        """Return a text that is the same for all models that count as one make, such as one checkpoint. Models of one
-        make never judge each other.
+        """Return a text that is equal for models of the same make, for example from the same checkpoint. A model never
+        judges a model of the same make.
         """
         return str(getattr(settings, "kind", type(self).__name__))
 
     def architecture(self, settings: Settings) -> str:
-        """Return a text that is the same for all models of one architecture, whatever their size and weights."""
+        """Return a text that is equal for all models of the same architecture, regardless of their sizes and
+        weights.
+        """
         return self.make(settings)
 
 
 class NeuralFamily(ModelFamily[NeuralSettings]):
-    """A kind of network that the shared trainer trains, as an encoder or as an evaluator."""
+    """A family of networks that the shared trainer trains as encoders or evaluators."""
 
     @abstractmethod
     def new(self, settings: NeuralSettings, train: Examples, log: Log) -> BuiltModel:
@@ -131,10 +131,10 @@ class NeuralFamily(ModelFamily[NeuralSettings]):
 
     @abstractmethod
     def load(self, settings: NeuralSettings, folder: Path, label_names: Sequence[str]) -> BuiltModel:
-        """Load a model and a tokenizer that their `save_pretrained` methods wrote into `folder`.
+        """Load the model and the tokenizer that `save_pretrained` wrote into `folder`.
 
         Raises:
-            ModelError: the folder holds no such model.
+            ModelError: the folder contains no model of this family.
         """
 
     @abstractmethod
@@ -149,31 +149,34 @@ class NeuralFamily(ModelFamily[NeuralSettings]):
         """Return the rows in the model's input form. With a generator, images are augmented for training."""
 
     def most_weights(self, settings: NeuralSettings) -> int | None:
-        """Return an upper bound of the number of weights with up to 100 classes, or None if the settings do not
-        determine it.
+        """Return an upper bound on the number of weights for up to 100 classes, or None if the settings do not
+        determine the number.
         """
         return None
 
 
 class ClassicalFamily(ModelFamily[ClassicalSettings]):
-    """A kind of evaluator with scikit-learn's interface, fitted once on a matrix of the rows."""
+    """A family of evaluators with scikit-learn's interface, fitted once on a matrix of the rows."""
 
     gives_probabilities: bool = True
-    """Whether the estimator has `predict_proba`."""
+    """True if the estimator has `predict_proba`."""
 
     predictions_grow: bool = False
-    """Whether predicting a row takes longer with more train rows; `aflite check` uses this for its estimate."""
+    """True if the prediction of a row takes longer with more train rows. `aflite check` uses this attribute for its
+    estimate.
+    """
 
     @abstractmethod
     def estimator(self, settings: ClassicalSettings) -> Any:
-        """Return a new scikit-learn classifier that is not random and whose `fit` accepts `sample_weight`."""
+        """Return a new deterministic scikit-learn classifier. Its `fit` accepts `sample_weight`."""
 
     def matrix_maker(
         self, settings: ClassicalSettings, train: Examples, *, row_weights: np.ndarray | None
     ) -> MakeMatrix | None:
-        """Return a function, fitted on the train rows, that turns rows into a matrix.
+        """Return a function, fitted on the train rows, that converts rows to a matrix.
 
-        The default None means the usual matrix: features, pixels, or TF-IDF weights of words and word pairs.
+        By default, this method returns None, which means the usual matrix: features, pixels, or TF-IDF weights of words
+        and word pairs.
         """
         return None
 

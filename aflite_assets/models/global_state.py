@@ -1,4 +1,4 @@
-"""Context managers that restore global state: random generators and the logging of libraries."""
+"""Context managers that change global state and then restore it: random generators and the logging of libraries."""
 
 import random
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 SEED_LIMIT = 2**32
-"""Upper limit of seeds for numpy's global generator."""
+"""Upper limit of a seed for numpy's global generator."""
 
 
 def library_seed(seed: int) -> int:
@@ -18,10 +18,10 @@ def library_seed(seed: int) -> int:
 
 @contextmanager
 def isolated_random_state(seed: int) -> Iterator[None]:
-    """Seed the global generators of torch, numpy and `random` while the block runs, and restore them afterwards.
+    """Seed the global generators of torch, numpy and `random` inside the `with` block, and restore them afterwards.
 
-    Weight initialisation and dropout use torch's global generator, and a training seeds all three generators. Without
-    this context, later random numbers would depend on an earlier training.
+    Weight initialisation and dropout use torch's global generator, and the trainer seeds all three generators. Without
+    this context manager, later random numbers would depend on earlier training runs.
     """
     from transformers import set_seed  # takes a second, and given features need none
 
@@ -38,10 +38,10 @@ def isolated_random_state(seed: int) -> Iterator[None]:
 
 @contextmanager
 def isolated_cpu_random_state(seed: int) -> Iterator[None]:
-    """Seed the generators for work that needs random numbers on the CPU only. GPU generators, which dropout uses, are
-    not changed.
+    """Seed the global generators for work that needs random numbers on the CPU only. Generators on a GPU are not
+    changed.
 
-    The context manager can therefore also be used in a process that was forked from a process with a GPU.
+    This context manager therefore also works in a process that was forked from a process with a GPU.
     """
     python_state, numpy_state, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(seed)
@@ -57,7 +57,9 @@ def isolated_cpu_random_state(seed: int) -> Iterator[None]:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Silence the progress bars of transformers, and its log lines below the level of errors, while the block runs."""
+    """Silence transformers inside the `with` block: show no progress bars, and no log lines below the level of
+    errors.
+    """
     from transformers.utils import logging as transformers_logging
 
     verbosity = transformers_logging.get_verbosity()

@@ -9,9 +9,10 @@ from aflite_assets.specs.models.settings import IdentityEncoderSpec
 
 
 def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
-    """Check that the model reads this kind of data and that its architecture, checkpoint or file of vectors exists.
+    """Check that the model reads this kind of data, and that its architecture, checkpoint or file of word vectors
+    exists.
 
-    The check may download a configuration and a tokenizer from the Hugging Face hub, unless they are in its local
+    The check may download a configuration and a tokenizer from the Hugging Face hub, unless both are in the local
     cache.
 
     Raises:
@@ -32,8 +33,8 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
     """Check that the data have the columns that the model reads.
 
     Raises:
-        ModelError: the model reads another type of input, `inputs` or `features` contains a column that the data do not
-            have, or the model compares two texts but the rows have only one.
+        ModelError: the model reads another type of input, a column in `inputs` or `features` is not in the data, or a
+            second text is missing.
     """
     family = family_of(settings)
     needed = "features" if isinstance(settings, IdentityEncoderSpec) else None if family is None else family.modality

@@ -1,5 +1,5 @@
-"""The representation of a classifier, which is the input of its last linear layer. This module finds that layer and
-runs forward passes.
+"""The representation of a row, which is the input of a classifier's last linear layer. This module finds the last
+linear layer and runs forward passes.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import torch
 from aflite_assets.errors import ModelError
 
 AGREEMENT = 1e-2
-"""Tolerance, absolute and relative, between the last layer's output and the logits: they are equal except for bfloat16
+"""Absolute and relative tolerance between the last layer's output and the logits, which differ only by bfloat16
 casts.
 """
 
@@ -28,7 +28,7 @@ def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
     """Return the name of the last linear layer with one output per class.
 
     Raises:
-        ModelError: the model has no such layer.
+        ModelError: the model has no linear layer with one output per class.
     """
     names = [
         name
@@ -53,8 +53,8 @@ def final_layer(model: torch.nn.Module, n_classes: int) -> torch.nn.Linear:
 def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) -> ForwardPass:
     """Run one forward pass and return the inputs of the final linear layer and the logits.
 
-    Decoders apply the final layer to every token and use only the logits of the last token. For decoders, the input for
-    the last token is therefore returned.
+    Decoders apply the final layer to every token and use only the logits of the last token. For decoders, this function
+    therefore returns the final layer's input for the last token.
 
     Raises:
         ModelError: the logits are not the output of the final linear layer.
@@ -90,8 +90,8 @@ def _agree(output: torch.Tensor, logits: torch.Tensor) -> bool:
 
 
 def last_tokens(input_ids: torch.Tensor, *, padding: int) -> torch.Tensor:
-    """Return the position of each row's last token that is not padding. The decoders of transformers use
-    the same rule.
+    """Return the position of the last token in each row, ignoring padding. The decoders of transformers use the same
+    rule.
     """
     numbers = torch.arange(input_ids.shape[1], device=input_ids.device)
     return (numbers * (input_ids != padding)).argmax(dim=1)

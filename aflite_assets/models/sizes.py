@@ -1,4 +1,4 @@
-"""Decision whether a model is small enough to be trained in one thread, in parallel with other trainings."""
+"""Test for small models, which are trained in one thread each, in parallel with each other."""
 
 from aflite_assets.models.devices import SMALL_MODEL
 from aflite_assets.models.families import family_of
@@ -7,12 +7,12 @@ from aflite_assets.specs.models.kinds import OneStageSpec
 
 
 def trains_in_one_thread(settings: OneStageSpec) -> bool:
-    """Return True if a training on the CPU uses one thread even if more are available. Its results then do not depend
-    on other trainings that run at the same time.
+    """Return True if training on the CPU uses a single thread even if more threads are available. The results then do
+    not depend on other training runs at the same time.
 
-    The function returns True for scikit-learn's models and for networks with fewer than `SMALL_MODEL` weights (see
-    `devices.torch_threads_for`). The function returns False if the number of weights is known only after the model is
-    built (models that read words, checkpoints).
+    The function returns True for scikit-learn models, and for networks with fewer than `SMALL_MODEL` weights (see
+    `devices.torch_threads_for`). The function returns False for models that read words and for checkpoints, because
+    their number of weights is known only after they are built.
     """
     family = family_of(settings)
     if not isinstance(family, NeuralFamily):

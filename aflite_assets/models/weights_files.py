@@ -1,4 +1,4 @@
-"""Names of the files of a saved model, and detection of unreadable files for error messages. This module loads no
+"""Names of the files of a saved model, and detection of damaged files for error messages. This module loads no
 weights.
 """
 
@@ -15,15 +15,15 @@ LOADING_ERRORS = (
     OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError,
     RuntimeError, ImportError, SafetensorError, StrictDataclassError, pickle.UnpicklingError, struct.error,
 )  # fmt: skip
-"""Errors that libraries raise on a folder or hub id that holds no such model, an incomplete one, or a malicious one."""
+"""Errors that libraries raise for a folder or hub id with a wrong, incomplete or malicious model."""
 
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 
 
 def reading_problem(folder: str | Path, error: Exception) -> str:
-    """Explain why a model cannot be loaded, with the names of truncated or damaged files if there are any.
+    """Return a phrase that explains why a model cannot be loaded, with the names of truncated or damaged files.
 
-    `folder` may also be a file or a hub id. For a hub id, only the text of the error contains the file's name.
+    `folder` may also be a file or a hub id. For a hub id, the file's name is only known from the text of the error.
     """
     if is_refused_pickle(error):
         files = [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob("*"))
@@ -46,8 +46,8 @@ def is_refused_pickle(error: BaseException) -> bool:
 
 
 def cause_of(error: Exception) -> Exception | None:
-    """Return the error to use as the cause of a message about loading, or None if the text of the error must not be
-    shown to users.
+    """Return the error to chain to a message about loading (`raise ... from`). Return None if the text of the error
+    must not be shown to users.
     """
     return None if is_refused_pickle(error) else error
 

@@ -1,1 +1,1 @@
-"""The pydantic models of a dataset's YAML file, and the registry of the files found. No data are opened here."""
+"""Pydantic models of a dataset's YAML file, and a registry of the YAML files. This package opens no data."""

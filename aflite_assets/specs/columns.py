@@ -1,4 +1,4 @@
-"""The field `columns` of a dataset's YAML file: the meaning of the source's columns."""
+"""Model of the field `columns` in a dataset's YAML file, which assigns meanings to the source's columns."""
 
 from typing import Annotated, Self
 
@@ -12,33 +12,33 @@ _MOST_NAMES, _NAME_LENGTH = 30, 80
 
 
 class ColumnsSpec(StrictSpec):
-    """Names of the source's columns; image folders and feature files need none."""
+    """Names of the source's columns. Image folders and feature files need no names."""
 
     label: str = "label"
     text: str | None = None
     text_pair: str | None = None
     image: str | None = None
     features: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None, description="a list column, or one column per feature"
+        None, description="column of lists, or one column per feature"
     )
-    id: str | None = Field(None, description="the source's own row ids; default: a hash of the row's content")
+    id: str | None = Field(None, description="column of row ids in the source; default: a hash of the row's content")
     group: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None,
-        description="rows with the same value belong together and are never split; with several columns, rows that "
-        "share a value of any of them",
+        description="column of groups: rows with the same value are never split; with several columns, rows that "
+        "share a value in any of them",
     )
     question: str | None = Field(
         None,
-        description="answers with the same value are of one question; default: those of one group",
+        description="answers with the same value belong to the same question; default: the group",
     )
     annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None, description="single annotators' labels: a list column, or one column per annotator"
+        None, description="labels of individual annotators: a column of lists, or one column per annotator"
     )
-    attributes: tuple[str, ...] = Field((), description="columns carried along for reports only")
+    attributes: tuple[str, ...] = Field((), description="columns that are kept for reports only")
     allow_label_copies: tuple[Annotated[int, Field(ge=0)] | str, ...] = Field(
         (),
-        description="feature or text columns that may stand one to one with the label: names, or numbers from 0 in a "
-        "column of lists or a features file",
+        description="feature or text columns that may have a one-to-one relation with the label: names, or numbers "
+        "from 0 in a column of lists or a feature file",
     )
 
     @model_validator(mode="after")
@@ -53,14 +53,16 @@ class ColumnsSpec(StrictSpec):
         return self
 
     def _check_label_copies(self) -> None:
-        """Refuse names in `allow_label_copies` that are not inputs, because they would silently have no effect."""
+        """Raise an error if `allow_label_copies` contains a name that is not an input, because that name would silently
+        have no effect.
+        """
         inputs = (*as_tuple(self.text or ()), *as_tuple(self.text_pair or ()))
         if isinstance(self.features, tuple):
             inputs = self.features
         for name in self.allow_label_copies:
             if self.image is not None:
                 raise ValueError(
-                    f"`allow_label_copies` is for feature or text columns, but it names {name!r} and the rows are "
+                    f"`allow_label_copies` is for feature or text columns, but it contains {name!r} and the rows are "
                     "images; remove `allow_label_copies`"
                 )
             if isinstance(self.features, str) and isinstance(name, str):
@@ -76,7 +78,9 @@ class ColumnsSpec(StrictSpec):
                 )
 
     def _check_inputs_differ(self) -> None:
-        """Refuse the label column as an input, because the label would predict itself, and refuse repeated columns."""
+        """Raise an error if the label column is also an input, because the label would predict itself. Raise an error
+        for repeated columns too.
+        """
         inputs = [
             (field, column)
             for field in ("text", "text_pair", "image", "features")
@@ -85,8 +89,8 @@ class ColumnsSpec(StrictSpec):
         for place, (field, column) in enumerate(inputs):
             if column == self.label:
                 raise ValueError(
-                    f"`{field}` is {column!r}, but this is also the label column, so a model would read the label as "
-                    f"an input; set `{field}` or `label` to another column"
+                    f"`{field}` is {column!r}, but this is also the label column, so models would receive the label as "
+                    f"input; set `{field}` or `label` to another column"
                 )
             earlier = next((other for other, name in inputs[:place] if name == column), None)
             if earlier is not None:
@@ -98,16 +102,17 @@ class ColumnsSpec(StrictSpec):
 
 
 def subset_name(source: SourceSpec) -> str | None:
-    """Return the name of the attribute that holds each question's subset, or None if the source has no subsets."""
+    """Return the name of the attribute with the subset of each question, or None if the source has no subsets."""
     if isinstance(source, PreferenceSource):
         return "subset"
     return source.subset if isinstance(source, MultipleChoiceSource) else None
 
 
 def text_names(source: SourceSpec, columns: ColumnsSpec) -> dict[str, str]:
-    """Return how the source calls the raw table's columns `text` and `text_pair`; names that it lacks are left out.
+    """Map the raw table's columns `text` and `text_pair` to their names in the source. Columns without a name in the
+    source are left out.
 
-    If a multiple choice source has several columns of answers, their name is "answer".
+    If a multiple-choice source has several columns of answers, their common name is "answer".
     """
     if isinstance(source, MultipleChoiceSource):
         answers = as_tuple(source.answers or "answer")

@@ -1,5 +1,5 @@
-"""`DatasetSpec`, the model of a dataset's YAML file. The models of its fields are in the other modules; `yaml` reads
-the file.
+"""Model of a dataset's YAML file. Other modules define the models of its fields, and the package `yaml` reads the
+file.
 """
 
 import re
@@ -26,7 +26,7 @@ from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
 Seed = Annotated[int, Field(ge=0)]
 
 LONGEST_SET_NAME = 64
-"""Most characters in the name of a representation, and of the sets that are named after it."""
+"""Longest name of a representation, in characters, and longest name of a set that contains a representation's name."""
 
 LabelValue = int | str | None
 """A label as written in the source; values are compared as text, so that 1 and "1" are equal."""
@@ -55,27 +55,27 @@ ClassNames = Annotated[tuple[ClassName, ...], Field(min_length=2), AfterValidato
 ClassValues = Annotated[
     dict[ClassName, LabelValue | Annotated[tuple[LabelValue, ...], Field(min_length=1)]], Field(min_length=2)
 ]
-"""Names of the classes in class order, each with the value or values that represent it in the source."""
+"""Names of the classes in class order. Each name is mapped to the value or values of the class in the source."""
 
 PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
-"""The values of an attribute, as text, whose rows carry a planted shortcut."""
+"""Values of an attribute, as text, that identify rows with a planted shortcut."""
 
 
 class AnnotationsSpec(TableFormat):
-    """Individual annotators' labels from separate files, matched to the dataset's rows by the values of given columns.
+    """Labels of individual annotators from separate files, matched to the dataset's rows by the values in given
+    columns.
 
-    If several rows of the files match one row of the dataset, each is one annotator's label. Rows of the files without
+    If several rows of the files match one row of the dataset, each of them is the label of one annotator. Rows without
     a match are ignored.
     """
 
     files: Files
-    match: dict[str, str] = Field(min_length=1, description="the dataset's column: the files' column")
+    match: dict[str, str] = Field(min_length=1, description="mapping of dataset columns to the files' columns")
     annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
-        description="a column of one label or a list of labels, or one column per annotator"
+        description="a column with one label or a list of labels per row, or one column per annotator"
     )
     required: bool = Field(
-        True,
-        description="false: where a file is missing the labels are left out and reported so",
+        True, description="false: if a file is missing, the labels are left out, and the report mentions this"
     )
 
     def paths(self) -> list[Path]:
@@ -90,36 +90,33 @@ class ChallengeSpec(ChosenQuestions):
     """An out-of-distribution test set with its own labels."""
 
     source: SourceSpec
-    split: SplitName = Field("test", description="the split that is tested on")
+    split: SplitName = Field("test", description="the split that is used as test set")
     columns: ColumnsSpec = ColumnsSpec()
     labels: ClassNames | ClassValues | None = None
     unlabelled: tuple[LabelValue, ...] = ()
     category: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None, description="column or columns by which results are also shown apart"
+        None, description="column or columns of categories; results are also shown per category"
     )
     limit: int | None = Field(None, ge=1)
     map: dict[str, str | None] | None = Field(
-        None,
-        description="each label of the dataset: the label of this set that it counts as, or null for none; "
-        "default: labels of the same name",
+        None, description="mapping of dataset labels to labels of this set or null; default: labels of the same name"
     )
     collapse: Literal["label", "probability"] = Field(
         "label",
-        description="label: the predicted label is mapped; probability: the mapped labels' probabilities are added up, "
-        "labels that count as none are left out, and the largest sum is the prediction",
+        description="label: the predicted label is mapped; probability: probabilities are summed per mapped label, "
+        "and the label with the largest sum is the prediction (labels mapped to null are left out)",
     )
-    required: bool = Field(True, description="false: where its files are missing the set is left out and reported so")
+    required: bool = Field(True, description="false: if files are missing, the set is left out (noted in the report)")
     collected: Collected | None = Field(
         None,
-        description="constructed: its rows were made or edited without looking at a model's errors; adversarially: "
-        "they were chosen because a model got them wrong, so that no gain on them counts; not given: a gain counts "
+        description="constructed: rows were written or edited without regard to a model's errors; adversarially: rows "
+        "were chosen because a model failed on them, so a gain on these rows is not counted; not given: a gain counts "
         "only if it exceeds the gain on natural rows of the same class and difficulty",
     )
     fine_tune: SplitName | None = Field(
-        None,
-        description="a split of source that evaluators of kind fine_tuned may be trained on, never tested on",
+        None, description="a split of `source` for evaluators of kind `fine_tuned` to train on; never a test set"
     )
-    fine_tune_limit: int | None = Field(None, ge=1, description="rows of that split to try with")
+    fine_tune_limit: int | None = Field(None, ge=1, description="number of rows of `fine_tune` to use")
 
     @model_validator(mode="after")
     def _splits_exist(self) -> Self:
@@ -141,7 +138,7 @@ class ChallengeSpec(ChosenQuestions):
 
 
 class DatasetSpec(StrictSpec):
-    """One dataset: its source, its filter settings, and the models that evaluate it."""
+    """Settings of one dataset: the source, the filter, and the models that evaluate the dataset."""
 
     name: Name
     title: str = Field("", max_length=200)
@@ -150,41 +147,43 @@ class DatasetSpec(StrictSpec):
     columns: ColumnsSpec = ColumnsSpec()
     annotations: AnnotationsSpec | None = None
     labels: ClassNames | ClassValues | None = Field(
-        None, description="class names in class order, or a mapping of names to the source's values; default: as found"
+        None, description="class names in order, or a mapping of class names to source values; default: source values"
     )
-    unlabelled: tuple[LabelValue, ...] = Field((), description="label values of rows to drop and count")
+    unlabelled: tuple[LabelValue, ...] = Field((), description="label values of unlabelled rows, which are dropped")
     undecodable_images: float = Field(
-        0.01, ge=0, lt=1, description="largest share of images that may fail to decode; they are dropped and counted"
+        0.01, ge=0, lt=1, description="largest allowed share of undecodable images, which are dropped and counted"
     )
     holdout: dict[SplitName, Count] = Field(
-        default_factory=dict, description="splits to draw from train, in whole groups, for a source without them"
+        default_factory=dict, description="splits that the source lacks, drawn from the train rows in whole groups"
     )
-    limit: dict[SplitName, RowCount] | None = Field(None, description="rows per split to try with")
+    limit: dict[SplitName, RowCount] | None = Field(None, description="number of rows per split to use")
     least_rows: dict[SplitName, RowCount] = Field(
         default_factory=dict,
-        description="fewest rows of a split of the source; with fewer, as after a broken download, no stage runs, and "
-        "the last results stay",
+        description="smallest allowed number of rows per split of the source; with fewer rows (a broken download), no "
+        "stage runs, and the previous results are kept",
     )
     drop_duplicates: bool = Field(
         False,
-        description="of the rows of one split with the same input and label only the first stays; rows with the same "
-        "input and different labels stay, and are counted",
+        description="keep only the first of the rows in a split with the same input and label; rows with the same "
+        "input and different labels are kept and counted",
     )
     between_splits: Literal["keep", "drop"] = Field(
         "keep",
-        description="drop: train rows that share their group or their whole input with a row of another split of the "
-        "source are dropped and counted",
+        description="drop: drop and count train rows with the same group or the same input as a row in another split "
+        "of the source",
     )
     standardise: bool = Field(
         False,
-        description="feature vectors only: bring every column to mean 0 and standard deviation 1, by the train rows' "
-        "numbers in all splits and challenge sets",
+        description="feature vectors only: scale every column to mean 0 and standard deviation 1 of the train rows, "
+        "in all splits and challenge sets",
     )
-    seed: int = Field(0, ge=0, description="of the limit, the sample, the warm-up split, the filter and the controls")
+    seed: int = Field(
+        0, ge=0, description="seed of the limit, the sample, the warm-up split, the filter and the controls"
+    )
     sample: SampleSpec | None = Field(
         None,
-        description="filter a random sample of the train rows, as small as is enough to learn the task, in place of "
-        "all of them",
+        description="filter a random sample of the train rows instead of all train rows; the sample is as small as "
+        "possible to learn the task",
     )
     warmup: WarmupSpec = WarmupSpec()
     representations: dict[Name, EncoderSpec] = Field(min_length=1)
@@ -194,57 +193,56 @@ class DatasetSpec(StrictSpec):
     filter_seeds: int = Field(
         1,
         ge=1,
-        description="runs of the filter, each with draws of its own; the evaluators' seeds take them in turn, so that "
-        "intervals count how much another run would have changed; eight or more for a verdict",
+        description="number of filter runs with different random draws; the evaluators' seeds are divided among the "
+        "runs, so that intervals include the variation between runs; a verdict needs at least eight",
     )
     train_sets: dict[Name, RowCount] = Field(
         default_factory=dict,
-        description="further train sets: the rows that the filter had left when it was down to exactly this many train "
-        "rows, as filtered_<name>, and as many random rows, as random_<name>",
+        description="sizes of further train sets by name: `filtered_NAME` has the rows that are left when "
+        "the filter reaches exactly this number of train rows, and `random_NAME` has as many "
+        "random rows",
     )
     answers: Literal["alone", "compared"] = Field(
-        "alone",
-        description="compared: the filter reads each answer's features less the mean of its question's other answers'",
+        "alone", description="compared: from each answer's features, subtract the mean of the question's other answers"
     )
     train_weighted: bool = Field(
         False,
-        description="also train on all train rows of full with each row's loss multiplied by the weight that "
-        "full_tagged of the published folder has: the train set weighted, one per representation",
+        description="also train on a set `weighted` per representation: all rows of `full`, with each row's loss "
+        "multiplied by its weight in `full_tagged` of the published folder",
     )
-    full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
+    full_includes_warmup: bool = Field(False, description="true: `full` includes the warm-up rows (the paper's D)")
     challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
     forgettables: dict[Name, ForgettablesSpec] = Field(
         default_factory=dict,
-        description="models whose forgotten rows are found: train rows that were right in one epoch and wrong in the "
-        "next, or never right",
+        description="weak models by name, for forgettable rows: train rows that a weak model predicts correctly in "
+        "one epoch and wrongly in the next, or never correctly",
     )
     minorities: MinoritiesSpec | None = Field(
         None,
-        description="the classes whose overlap of texts and share of negations is compared between all rows, random "
-        "ones and forgettable ones",
+        description="classes for a comparison of all rows, random rows and forgettable rows by the overlap of their "
+        "texts and their share of negations",
     )
     distance_encoder: EncoderSpec | None = Field(
         None,
-        description="an encoder trained on all train rows, the warm-up's too, in whose features distances to the "
-        "nearest train rows are measured as well",
+        description="an encoder that is trained on all train rows, including the warm-up rows; distances to the "
+        "nearest train rows are also measured in its features",
     )
     planted: dict[str, PlantedValues] = Field(
         default_factory=dict,
-        description="where it is known which rows carry a shortcut: an attribute column, and the value or values that "
-        "mark them; the evidence then holds precision and recall of what filtering removed",
+        description="known shortcut rows: a mapping of an attribute column to the value or values of rows with the "
+        "shortcut; the evidence then contains the precision and recall of the removal",
     )
     irrelevant: tuple[str, ...] = Field(
         (),
-        description="attributes and feature columns that are no part of the task, by name: if models lean on one of "
-        "them, it is a shortcut; so it is of those in planted",
+        description="names of attributes and feature columns that are not part of the task: if models lean on one of "
+        "them, it is a shortcut (attributes in `planted` are treated the same way)",
     )
     scan: ScanSpec = Field(
-        ScanSpec(),
-        description="whether a run ends after the scan for cues, before any model is trained",
+        ScanSpec(), description="sets whether a run ends after the scan for cues, before any model is trained"
     )
     report: ReportSpec = ReportSpec()
     refresh: Literal["never"] | RefreshSpec = Field(
-        RefreshSpec(), description="when a refresh acts on what changed; never: a refresh leaves the dataset alone"
+        RefreshSpec(), description="sets when a refresh processes changes; never: refreshes skip the dataset"
     )
 
     @model_validator(mode="before")
@@ -274,7 +272,9 @@ class DatasetSpec(StrictSpec):
             )
         for split in self.holdout:
             if split in self.source.splits:
-                raise ValueError(f"`holdout` contains {split!r}, but `source` has a split of this name; rename one")
+                raise ValueError(
+                    f"`holdout` contains {split!r}, but `source` has a split with this name; rename one of the two"
+                )
         for split in self.limit or ():
             if split not in splits:
                 raise ValueError(f"`limit` contains {split!r}, which is not a split (the splits are {list(splits)})")
@@ -290,7 +290,9 @@ class DatasetSpec(StrictSpec):
             if name in splits:
                 raise ValueError(f"`challenge_sets` contains {name!r}, which is also a split; rename the challenge set")
         if "matched" in self.train_sets:
-            raise ValueError("`train_sets` contains 'matched', which resembles `random_matched`; rename it")
+            raise ValueError(
+                "`train_sets` contains 'matched', but `random_matched` is the name of a control; choose another name"
+            )
         self._check_evaluation_rows(splits)
         self._check_rank(splits)
         self._check_quarantine(splits)
@@ -331,7 +333,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def filterings(self) -> dict[str, str]:
-        """Map the name of every filtered set to its representation; the sets of `filter.compare` come last."""
+        """Map the name of every filtered set to its representation. The sets from `filter.compare` come last."""
         own = {name: name for name in self.representations}
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 
@@ -379,8 +381,8 @@ class DatasetSpec(StrictSpec):
             if self.filter.evaluation_rows_of(split) == "kept":
                 raise ValueError(
                     f"`filter.suspected_label_errors` contains {split!r}, but `filter.evaluation_rows` is 'kept' for "
-                    "this split, so its rows get no scores; remove the split, or set `evaluation_rows` to 'scored' "
-                    "or 'pooled' for it"
+                    "this split, so rows of this split get no scores; remove the split, or set `evaluation_rows` to "
+                    "'scored' or 'pooled' for it"
                 )
 
     def _check_standardise(self) -> None:
@@ -419,7 +421,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Names of the rows' attributes: those in `columns.attributes`, or by default the source's own attributes."""
+        """Names of the rows' attributes: `columns.attributes` or, by default, the attributes of the source."""
         implied: tuple[str, ...] = getattr(self.source, "attributes", ())
         return self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
 

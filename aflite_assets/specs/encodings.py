@@ -1,6 +1,7 @@
-"""Text encodings that a dataset's YAML file may name, and a test of which encodings fit given bytes.
+"""Text encodings that are allowed in a dataset's YAML file, and a function that finds the encodings that fit given
+bytes.
 
-Data files are read in `data`.
+The package `data` reads the data files.
 """
 
 import codecs
@@ -27,21 +28,19 @@ ENCODINGS = (
     *("shift-jis", "cp932", "euc-jp", "iso2022-jp", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "cp950"),
     *("euc-kr", "cp949"),
 )
-"""Encodings that are used for tables, by Python's names with hyphens.
-
-Not included are codecs of Python that are not text encodings (`rot13`, `zip`), that read escapes (`unicode_escape`) or
-that depend on the machine (`mbcs`).
+"""Encodings that are used for tables, by Python's names with hyphens. Some codecs of Python are not included: codecs
+that are not text encodings (`rot13`, `zip`), read escapes (`unicode_escape`) or depend on the machine (`mbcs`).
 """
 
-_COMMON = "common ones are utf-8, utf-16, cp1252 (what Windows calls ANSI in western countries) and latin-1"
+_COMMON = "common encodings are utf-8, utf-16, cp1252 (called ANSI by Windows in western countries) and latin-1"
 _LONGEST = 60
 
 
 def known_encoding(name: str) -> str:
-    """Return the encoding's name in `ENCODINGS`; `name` may be any of its usual spellings.
+    """Return the encoding's name as spelled in `ENCODINGS`. `name` may be any usual spelling of the encoding.
 
     Raises:
-        ValueError: the name does not belong to a text encoding; the message suggests the most similar name.
+        ValueError: `name` is not a text encoding. The message suggests the most similar name.
     """
     plain = normalize_encoding(name.strip().lower()[:_LONGEST]) if name.isascii() else ""
     module = aliases.get(plain.replace(".", "_"), plain).removesuffix("_sig")
@@ -72,15 +71,17 @@ _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 
 
 def marked_encoding(start: bytes) -> str | None:
-    """Return the encoding, other than UTF-8, whose byte order mark (BOM) a file begins with."""
+    """Return the encoding of the byte order mark (BOM) at the start of a file, or None if there is none or for
+    UTF-8.
+    """
     return next((encoding for mark, encoding in MARKS.items() if start.startswith(mark)), None)
 
 
 def fitting_encodings(start: bytes) -> tuple[str, ...]:
-    """Return the encodings that a file's first bytes fit, the most likely first; return none if the bytes do not look
-    like text.
+    """Return the encodings in which the first bytes of a file are valid text, most likely first. Return an empty tuple
+    if the bytes do not look like text.
 
-    An encoding that fits is not always the right one: most bytes are text in several encodings.
+    A fitting encoding may still be wrong, because most bytes are valid text in several encodings.
     """
     marked = marked_encoding(start)
     if marked is not None:
@@ -94,7 +95,7 @@ def fitting_encodings(start: bytes) -> tuple[str, ...]:
 
 
 def fits(start: bytes, encoding: str) -> bool:
-    """Return True if the bytes are valid text in the encoding; the last character may be incomplete."""
+    """Return True if the bytes are valid text in the encoding. The last character may be incomplete."""
     try:
         codecs.getincrementaldecoder(encoding)().decode(start)
     except UnicodeDecodeError:
@@ -103,8 +104,8 @@ def fits(start: bytes, encoding: str) -> bool:
 
 
 def _letters_if_wide(start: bytes, encoding: str) -> int:
-    """Return the number of ASCII characters if the bytes look like UTF-16 or UTF-32 without a byte order mark, or else
-    0.
+    """Return the number of ASCII characters if the bytes look like UTF-16 or UTF-32 without a byte order mark.
+    Otherwise, return 0.
 
     In these encodings, ASCII characters have NUL bytes next to them. If the encoding is right, the decoded text has as
     many line ends as the bytes have, and it contains no NUL character.

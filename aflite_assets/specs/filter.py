@@ -1,4 +1,4 @@
-"""The model of `filter` in a dataset's YAML file: AFLite's settings, and the treatment of rows other than train
+"""Model of the field `filter` in a dataset's YAML file: AFLite's settings, and the treatment of validation and test
 rows.
 """
 
@@ -16,24 +16,23 @@ Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, l
 EvaluationRows = Literal["pooled", "scored", "kept"]
 
 
-"""Treatment of rows in splits other than train.
-
-pooled: they are filtered as train rows are, so that train and test keep the same distribution (ICML 2020, section 1).
-scored: they are not trained on, and are removed by the same rule as train rows. kept: they are not filtered.
+"""Treatment of rows in splits other than train. pooled: the rows are filtered together with the train rows, so that
+train and test keep the same distribution (ICML 2020, section 1). scored: the rows are not trained on, and are removed
+by the same rule as train rows. kept: the rows are not filtered.
 """
 
 
 SuspectedErrors = Literal["keep", "quarantine"]
 
 
-"""Treatment of rows whose labels are suspected: they are filtered like all others, or removed before filtering."""
+"""Treatment of rows with suspected label errors: filter them like all other rows, or remove them before filtering."""
 
 
 Ranking = Literal["predictability", "label_probability", "vocabulary"]
 
 
-"""The criterion by which rows at or over the threshold form a slice: the highest predictability, the highest
-probability of their label, or the fewest words lost.
+"""Criterion that selects the rows of a slice among the rows that pass the threshold: highest predictability, highest
+label probability, or fewest lost words.
 """
 
 
@@ -42,21 +41,27 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
-    """Return the name of the filtered set that another ranking than the filter's own gives for a representation."""
+    """Return the name of a filtered set for comparison, made from a representation with a different ranking than the
+    main filtered set.
+    """
     return f"{representation}_by_{rank}"
 
 
 _OVER_GUESSING, _ROUNDING = 0.6, 1e-9
-"""Share of the way from guessing to always right at which the advised threshold lies: 0.9 for four answers."""
+"""Position of the recommended threshold between the accuracy of guessing (0) and 1 (1). For four answers, the threshold
+is 0.9 rounded.
+"""
 
 
 def advised_threshold(guessed: float) -> float:
-    """Return the recommended threshold for data whose largest class makes up this share of the rows."""
+    """Return the recommended threshold, given the share of rows in the largest class."""
     return min(math.ceil(100 * (guessed + _OVER_GUESSING * (1 - guessed)) - _ROUNDING) / 100, 1.0)
 
 
 class FilterChanges(StrictSpec):
-    """Settings of the filter for a single representation; fields that are not given have the values set for all."""
+    """Settings of the filter for a single representation. Missing fields have the values that are set for all
+    representations.
+    """
 
     target_size: Count | None = None
     train_size: Count | None = None
@@ -75,13 +80,19 @@ class FilterChanges(StrictSpec):
 
 
 class FilterSpec(StrictSpec):
-    """AFLite's settings. `target_size` refers to train rows; other shares refer to the pool, the set of rows that are
-    filtered.
+    """Settings of AFLite. A share in `target_size` refers to the train rows. Other shares refer to the pool, which is
+    the set of rows that are filtered.
     """
 
-    target_size: Count = Field(0.5, description="train rows to keep at least; a share is of those in the pool")
-    train_size: Count | None = Field(None, description="default: as many as the warm-up rows, or a tenth of the pool")
-    slice_size: Count = Field(0.02, description="most rows of the pool to remove per iteration")
+    target_size: Count = Field(
+        0.5, description="smallest number of train rows to keep; a share refers to the train rows in the pool"
+    )
+    train_size: Count | None = Field(
+        None,
+        description="number of rows that each classifier is trained on; default: the number of warm-up rows, or a "
+        "tenth of the pool without warm-up rows",
+    )
+    slice_size: Count = Field(0.02, description="largest number of rows of the pool to remove per iteration")
     n_partitions: int = Field(64, ge=1)
     threshold: float = Field(0.75, ge=0, le=1)
     selection: Literal["greedy", "gumbel", "gumbel_over_threshold"] = "greedy"
@@ -90,96 +101,98 @@ class FilterSpec(StrictSpec):
     remove: Literal["rows", "groups"] = "rows"
     stop_at_chance: bool | None = Field(
         None,
-        description="default: remove nothing where the first pass's classifiers learnt nothing beyond class shares; "
-        "true: end, too, after two passes in a row with no more bias than permuted labels give, and remove nothing in "
-        "such a pass; false: neither, as in the papers",
+        description="default: remove nothing if the classifiers of the first pass learned nothing except class "
+        "shares; true: also end after two consecutive passes with no more bias than with permuted labels, and remove "
+        "nothing in such passes; false: do neither, as in the papers",
     )
     comparison: Literal["at_least", "greater"] = Field(
         "at_least",
-        description="at_least: rows at or over the threshold may be removed (Le Bras et al. 2020); greater: rows over "
-        "it (Mishra and Sachdeva 2020)",
+        description="at_least: rows with a score of at least the threshold may be removed (Le Bras et al. 2020); "
+        "greater: only rows with a score above the threshold (Mishra and Sachdeva 2020)",
     )
     early_stop: bool = Field(
         True,
-        description="end after the first iteration in which fewer rows than slice_size pass the threshold; false: end "
-        "only at target_size, or where no row passes (Mishra and Sachdeva 2020)",
+        description="true: end after the first iteration in which fewer than `slice_size` rows pass the threshold; "
+        "false: end only at `target_size`, or if no row passes (Mishra and Sachdeva 2020)",
     )
     copies: Literal["together", "apart"] = Field(
         "together",
-        description="together: exact copies of a row have one predictability and are removed together; apart: each "
-        "is a row of its own, as in the papers",
+        description="together: exact copies of a row have a common predictability and are removed together; apart: "
+        "each copy is treated as a separate row, as in the papers",
     )
     groups: Literal["whole", "ignore"] = Field(
         "whole",
-        description="whole: rows of a group are never split between warm-up and pool, nor between a classifier's "
-        "training and held-out rows; ignore: rows are drawn one by one, as in the papers",
+        description="whole: a group is never split between warm-up and pool, or between the training and held-out "
+        "rows of a classifier; ignore: rows are drawn one by one, as in the papers",
     )
     representations: dict[Name, FilterChanges] = Field(
         default_factory=dict,
-        description="settings that single representations have of their own: target_size, train_size, slice_size, "
-        "n_partitions, threshold",
+        description="different settings for individual representations: `target_size`, `train_size`, `slice_size`, "
+        "`n_partitions` and `threshold`",
     )
     preset: Literal["paper"] | None = Field(
         None,
-        description="paper: what the papers say in place of every default of ours: stop_at_chance: false, copies: "
-        "apart, groups: ignore, and with rank: vocabulary also comparison: greater, early_stop: false, "
-        "classifier: both and evaluation_rows: kept",
+        description="paper: use the papers' settings instead of this project's defaults (`stop_at_chance: false`, "
+        "`copies: apart`, `groups: ignore`; with `rank: vocabulary` also `comparison: greater`, `early_stop: false`, "
+        "`classifier: both`, `evaluation_rows: kept`)",
     )
     rank: Ranking = Field(
         "predictability",
-        description="which of the rows at or over the threshold make a slice: predictability, those of the highest; "
-        "label_probability, those of the highest mean held-out probability of their label in the same pass; "
-        "vocabulary, those with which the fewest words of the rows left go, for datasets with texts and with "
-        "evaluation_rows: kept (Mishra and Sachdeva 2020)",
+        description="selects the rows of a slice among the rows that pass the threshold. predictability: rows with "
+        "the highest predictability; label_probability: rows with the highest mean held-out probability of their "
+        "label in the same pass; vocabulary: rows whose removal loses the fewest words, for datasets with texts and "
+        "`evaluation_rows: kept` (Mishra and Sachdeva 2020)",
     )
     ties: Literal["random", "label_probability"] = Field(
         "random",
-        description="which of the rows of equal predictability go first: random, drawn from the seed; "
-        "label_probability, those of the highest mean held-out probability of their label in the same pass",
+        description="selects which of the rows with equal predictability are removed first. random: rows drawn with "
+        "the seed; label_probability: rows with the highest mean held-out probability of their label in the same pass",
     )
     balance: Literal["none", "classes"] = Field(
         "none",
-        description="none: a slice has the first rows of any class, as in the papers; classes: each class has its part "
-        "of a slice, by its share of the rows left, and leaves places empty of which too few rows pass",
+        description="none: a slice has the first rows of any class, as in the papers; classes: a slice is divided "
+        "among the classes in proportion to their remaining rows, and the part of a class is not filled if too few of "
+        "its rows pass",
     )
     compare: tuple[Literal["predictability"], ...] = Field(
         (),
         max_length=1,
-        description="with rank: vocabulary, filter each representation by predictability too, as "
-        "<representation>_by_predictability with its own controls and evaluators, to compare the rankings",
+        description="with `rank: vocabulary`, also filter each representation by predictability, to compare "
+        "the rankings; the set `REPRESENTATION_by_predictability` has separate controls and "
+        "evaluators",
     )
     evaluation_rows: EvaluationRows | dict[SplitName, EvaluationRows] = Field(
         "pooled",
-        description="what the filter does with the rows of the other splits, or of each named one (the others are "
-        "pooled): pooled filters them with the train rows, scored lets them leave by the same law without training on "
-        "them, kept leaves them alone, as independent evidence",
+        description="treatment of the rows in all other splits, or in each named split (the rest is pooled). pooled: "
+        "filter them together with the train rows; scored: do not train on them, but remove them by the same rule; "
+        "kept: do not filter them, so that they are independent evidence",
     )
     suspected_label_errors: SuspectedErrors | dict[SplitName, SuspectedErrors] = Field(
         "keep",
-        description="what is done with rows whose labels confident learning suspects: keep filters them like any "
-        "others, quarantine takes those of train out before the first iteration; rows of other splits only where a "
-        "mapping names them, as in {train: quarantine, test: quarantine}",
+        description="treatment of rows with label errors suspected by confident learning. keep: filter them like all "
+        "other rows; quarantine: remove them from the train rows before the first iteration; for other splits, use a "
+        "mapping such as {train: quarantine, test: quarantine}",
     )
 
     @property
     def quarantined_splits(self) -> frozenset[str]:
-        """Splits from which rows with suspected label errors are removed before filtering."""
+        """Names of splits from which rows with suspected label errors are removed before filtering."""
         decision = self.suspected_label_errors
         decisions = decision if isinstance(decision, dict) else {"train": decision}
         return frozenset(split for split, one in decisions.items() if one == "quarantine")
 
     @property
     def asks_whether_learnt(self) -> bool:
-        """Whether the filter removes nothing if the classifiers of its first pass learnt nothing."""
+        """True if the filter must remove no rows when the classifiers learned nothing in the first pass."""
         return self.stop_at_chance is not False
 
     @property
     def keeps_copies_together(self) -> bool:
-        """Whether exact copies of a row are removed together."""
+        """True if exact copies of a row are removed together."""
         return self.copies == "together"
 
     def of_representation(self, name: str) -> Self:
-        """Return the filter's settings for one representation, including its own changes."""
+        """Return the filter's settings for one representation, including the changes for this representation."""
         changes = self.representations.get(name)
         own = {} if changes is None else changes.model_dump(exclude_none=True)
         return self.model_copy(update={**own, "representations": {}})
@@ -187,7 +200,7 @@ class FilterSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, values: object) -> object:
-        """Add the settings of a preset; settings that the file gives explicitly take precedence."""
+        """Add the settings of a preset. Explicit settings in the file take precedence."""
         if not isinstance(values, dict) or values.get("preset") != "paper":
             return values
         by_words = _PAPER_BY_WORDS if values.get("rank") == "vocabulary" else {}
@@ -263,7 +276,7 @@ class FilterSpec(StrictSpec):
             )
 
     def ranked_by(self, rank: Ranking) -> Self:
-        """Return a copy of the filter with `rank` as its only ranking."""
+        """Return a copy of the filter settings with `rank` as the only ranking."""
         return self.model_copy(update={"rank": rank, "compare": ()})
 
     @model_validator(mode="after")
@@ -276,7 +289,7 @@ class FilterSpec(StrictSpec):
         return self
 
     def evaluation_rows_of(self, split: str) -> EvaluationRows:
-        """Return the value of `evaluation_rows` for one split other than train."""
+        """Return the value of `evaluation_rows` for a split other than `train`."""
         return (
             self.evaluation_rows.get(split, "pooled")
             if isinstance(self.evaluation_rows, dict)

@@ -1,6 +1,7 @@
-"""Settings of forgettable rows and minority statistics (Yaghoobzadeh et al. 2021) in a dataset's YAML file.
+"""Settings in a dataset's YAML file for forgettable rows and minority statistics (Yaghoobzadeh et al. 2021).
 
-`recipes` describes training on forgettable rows; `models.training.forgetting` counts the events of forgetting.
+The module `recipes` describes training on forgettable rows. The module `models.training.forgetting` counts forgetting
+events.
 """
 
 from collections.abc import Mapping
@@ -13,36 +14,43 @@ from aflite_assets.specs.models.settings import Name, StrictSpec
 from aflite_assets.wording import did_you_mean
 
 NEGATION_WORDS = ("not", "no", "doesn't", "don't", "never", "any")
-"""Words whose share in the second text is in the paper's Table 3."""
+"""Negation words. The paper's Table 3 shows the share of second texts that contain them."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ForgettablesSpec(StrictSpec):
-    """A weak model whose forgettable rows are used: rows that it forgets or never learns during training."""
+    """A weak model that determines the forgettable rows, which are the rows that it forgets or never learns during
+    training.
+    """
 
     model: Annotated[NeuralModelSpec, Field(discriminator="kind")] | None = Field(
-        None, description="a weak model, trained on full for this alone"
+        None, description="a weak model that is trained on `full` only for this purpose"
     )
-    evaluator: Name | None = Field(None, description="or an evaluator, whose own training on full is looked at")
+    evaluator: Name | None = Field(
+        None, description="alternatively, an evaluator; the dynamics of its training on `full` are used"
+    )
     balance: bool = Field(
-        True, description="cut every class to the size of the smallest one, by a seeded draw, as the paper's sets are"
+        True,
+        description="reduce every class to the size of the smallest class by a seeded random draw, as in the paper",
     )
     random_rows: Literal["by_class", "any_class"] = Field(
         "by_class",
-        description="the random rows beside them. by_class: with balance as many of each class as of those; "
-        "any_class: as many in all, as the paper has them, which filter: {preset: paper} sets",
+        description="class sizes of the random control. by_class: with `balance`, the same number of rows per class "
+        "as the forgettable rows; any_class: only the same total number, as in the paper (set by `filter: {preset: "
+        "paper}`)",
     )
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] | None = Field(
         None,
-        description="of the trainings; the first one's rows are used, the others show agreement. Default: one, the "
-        "dataset's seed, or of an evaluator the first of seeds",
+        description="seeds of the training runs; the rows of the first run are used, and the other runs measure "
+        "agreement. Default: the dataset's seed, or the first of `seeds` for an evaluator",
     )
     alone: bool = Field(
-        False, description="also train the evaluators on these rows alone, and on as many random ones (Table 7)"
+        False,
+        description="also train the evaluators on the forgettable rows alone, and on as many random rows (Table 7)",
     )
     highest_loss: tuple[Share, ...] = Field(
-        (), description="also make sets of the rows with the highest loss in the last epoch, shares of the rows"
+        (), description="shares of rows for additional sets of the rows with the highest loss in the last epoch"
     )
 
     @model_validator(mode="after")
@@ -54,12 +62,12 @@ class ForgettablesSpec(StrictSpec):
             )
         if self.seeds is not None and len(set(self.seeds)) < len(self.seeds):
             raise ValueError(
-                f"`seeds` is {list(self.seeds)}, which repeats a seed; give every training a different seed"
+                f"`seeds` is {list(self.seeds)}, which repeats a seed; give every training run a different seed"
             )
         return self
 
     def training_seeds(self, *, seed: int, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the seeds with which the weak model is trained; `seed` is the dataset's seed, and `seeds` are the
+        """Return the seeds with which the weak model is trained. `seed` is the dataset's seed, and `seeds` are the
         evaluators' seeds.
         """
         if self.seeds is not None:
@@ -77,10 +85,12 @@ class ForgettablesSpec(StrictSpec):
 
 
 class MinoritiesSpec(StrictSpec):
-    """The classes that are associated with word overlap and with negation, and the words of negation."""
+    """The class that is associated with word overlap, the class that is associated with negation, and the negation
+    words.
+    """
 
-    positive: str = Field(description="the class that goes with overlapping texts, such as entailment")
-    negative: str = Field(description="the class that goes with words of negation, such as contradiction")
+    positive: str = Field(description="the class that is associated with overlapping texts, such as entailment")
+    negative: str = Field(description="the class that is associated with negation words, such as contradiction")
     words: Annotated[tuple[str, ...], Field(min_length=1)] = NEGATION_WORDS
 
     @model_validator(mode="after")
@@ -93,7 +103,7 @@ class MinoritiesSpec(StrictSpec):
 def check_forgettables(
     forgettables: Mapping[str, ForgettablesSpec], evaluators: Mapping[str, EvaluatorSpec], *, seeds: tuple[int, ...]
 ) -> None:
-    """Refuse evaluators that cannot serve as weak models.
+    """Raise an error if an evaluator cannot be used as a weak model.
 
     Raises:
         ValueError: an evaluator is unknown, has no epochs, uses early stopping, or is not trained with a requested
@@ -118,13 +128,13 @@ def _check_evaluator(
         )
     if not isinstance(evaluator, NeuralModelSpec):
         raise ValueError(
-            f"`{place}.evaluator` is {named!r}, whose kind {evaluator.kind!r} has no epochs; name a neural evaluator "
-            f"(there are {neural})"
+            f"`{place}.evaluator` is {named!r}, but its kind {evaluator.kind!r} has no epochs; name a neural "
+            f"evaluator (there are {neural})"
         )
     if evaluator.early_stopping is not None:
         raise ValueError(
-            f"`{place}.evaluator` is {named!r}, whose number of epochs varies because of `early_stopping`; name an "
-            "evaluator without `early_stopping`, or set `model` instead"
+            f"`{place}.evaluator` is {named!r}, which has a variable number of epochs because of `early_stopping`; "
+            "name an evaluator without `early_stopping`, or set `model` instead"
         )
     other = [seed for seed in settings.seeds or () if seed not in seeds]
     if other:

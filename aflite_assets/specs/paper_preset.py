@@ -1,15 +1,15 @@
-"""Settings outside of `filter` that `filter: {preset: paper}` implies; filter.py has the settings inside of
+"""Settings outside of `filter` that `filter: {preset: paper}` implies. The module `filter` has the settings inside of
 `filter`.
 """
 
 
 def with_paper_preset(values: dict[str, object]) -> dict[str, object]:
-    """Return a dataset's YAML values with the papers' settings outside of `filter`; the file's own settings take
-    precedence.
+    """Return a dataset's YAML values, completed with the papers' settings outside of `filter`. Explicit settings in the
+    file take precedence.
 
-    The preset changes three things. Warm-up rows, and the random control of forgettable rows, are drawn regardless of
-    class. The train set `full` includes the warm-up rows. A sample grows while accuracy rises. Values of a wrong type
-    are left unchanged, so that validation refuses them.
+    The preset changes three things. First, warm-up rows and the random control of forgettable rows are drawn without
+    stratifying by class. Second, the train set `full` includes the warm-up rows. Third, a sample grows as long as
+    accuracy rises. Values of a wrong type are left unchanged, so that validation reports them.
     """
     settings = values.get("filter")
     if not isinstance(settings, dict) or settings.get("preset") != "paper":

@@ -1,5 +1,5 @@
-"""Evaluators that are trained in several stages: the settings of each stage, and checks of these recipes. `models` does
-the training.
+"""Recipes of evaluators that are trained in several stages: the settings of each stage, and checks of the settings. The
+package `models` trains the evaluators.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from aflite_assets.wording import did_you_mean
 
 @dataclass(frozen=True)
 class ForgettableRows:
-    """The set of rows that a stage trains on, given by the name of a weak model and the name of one of its sets.
+    """A set of rows for a stage of training, identified by the name of a weak model and the name of one of its sets.
 
-    `as_many_as`: another weak model that determines the size of the set, or None.
+    `as_many_as`: the name of another weak model that determines the size of the set, or None.
     """
 
     weak_model: str
@@ -24,10 +24,10 @@ class ForgettableRows:
 
 @dataclass(frozen=True)
 class RecipeStage:
-    """One stage after the first: its train rows and its settings.
+    """Train rows and settings of one stage after the first stage.
 
-    `rows`: a description of the rows for users, or the name of the challenge set. `forgettable`: None for a challenge
-    set.
+    `rows`: a description of the rows for users, or the name of the challenge set. `forgettable`: the set of forgettable
+    rows, or None for a challenge set.
     """
 
     rows: str
@@ -37,8 +37,8 @@ class RecipeStage:
 
 @dataclass(frozen=True)
 class Recipe:
-    """An evaluator of kind `fine_tuned`: the name and settings of the evaluator to start from, and the stages after
-    it.
+    """Recipe of an evaluator of kind `fine_tuned`: the name and settings of the starting evaluator, and the further
+    stages.
     """
 
     start: str
@@ -47,19 +47,21 @@ class Recipe:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """Challenge sets that the recipe trains on, without repeats, in the order of the stages."""
+        """Challenge sets in the recipe's stages, without repeats, in the order of the stages."""
         return tuple(dict.fromkeys(stage.rows for stage in self.stages if stage.forgettable is None))
 
     @property
     def forgettable(self) -> tuple[ForgettableRows, ...]:
-        """Sets of forgettable rows that the recipe trains on; if there are any, the first stage is trained on `full`
-        only.
+        """Sets of forgettable rows in the recipe's stages. If there are any, the only train set of the first stage is
+        `full`.
         """
         return tuple(stage.forgettable for stage in self.stages if stage.forgettable is not None)
 
 
 def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
-    """Return the evaluators that are trained in several stages, by name; the spec has already validated them."""
+    """Return the recipes of evaluators that are trained in several stages, by name. The spec has already validated the
+    recipes.
+    """
     recipes = {}
     for name, settings in evaluators.items():
         if isinstance(settings, FineTunedSpec):
@@ -84,8 +86,8 @@ def _recipe_stage(start: NeuralModelSpec, stage: FineTuneStage) -> RecipeStage:
 
 
 def set_name(take: str, share: float | None = None, *, as_many_as: str | None = None) -> str:
-    """Return the name of a weak model's set of rows, such as forgettable, forgettable_as_many_as_<model>, random, or
-    highest_loss_10 (for 10 %).
+    """Return the name of a weak model's set of rows: `forgettable`, `forgettable_as_many_as_<model>`, `random`, or for
+    example `highest_loss_10` (for 10 %).
     """
     if as_many_as is not None:
         return f"{take}_as_many_as_{as_many_as}"
@@ -93,10 +95,10 @@ def set_name(take: str, share: float | None = None, *, as_many_as: str | None = 
 
 
 def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModelSpec:
-    """Return the settings of the starting evaluator with the stage's changes; a stage always trains for all epochs.
+    """Return the settings of a stage: the starting evaluator's settings with the changes of the stage. A stage always
+    trains for all epochs.
 
-    Early stopping is turned off because its validation rows come from the dataset, not from the set that the stage
-    trains on.
+    Early stopping is turned off, because the validation rows come from the dataset and not from the stage's row set.
     """
     changes = stage.model_dump(include={"epochs", "batch_size", "learning_rate"}, exclude_none=True)
     return start.model_copy(update={"early_stopping": None, **changes})
@@ -107,9 +109,9 @@ def check_recipes(
     fine_tune: Mapping[str, str | None],
     highest_loss: Mapping[str, Sequence[float]],
 ) -> None:
-    """Refuse recipes that are inconsistent with the other settings.
+    """Raise an error if a recipe is inconsistent with the other settings.
 
-    `fine_tune`: the value of `fine_tune` for every challenge set; `highest_loss`: the value of `highest_loss` for every
+    `fine_tune`: the setting `fine_tune` of every challenge set. `highest_loss`: the setting `highest_loss` of every
     weak model.
 
     Raises:
@@ -159,7 +161,7 @@ def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec])
         raise ValueError(f"`{place}` is {name!r}, which is not an evaluator; {remedy}{did_you_mean(name, neural)}")
     if isinstance(start, FineTunedSpec):
         raise ValueError(
-            f"`{place}` is {name!r}, which has the kind 'fine_tuned' itself; {remedy} and list all stages here"
+            f"`{place}` is {name!r}, which is also of kind 'fine_tuned'; {remedy} and list all stages here"
         )
     raise ValueError(f"`{place}` is {name!r}, whose kind {start.kind!r} cannot be trained further; {remedy}")
 

@@ -1,5 +1,5 @@
-"""The field `refresh` of a dataset's YAML file: whether and when a refresh processes changes. Keys of results do not
-depend on this field.
+"""Model of the field `refresh` in a dataset's YAML file, which sets whether and when a refresh processes changes. Keys
+of results do not depend on this field.
 """
 
 import re
@@ -13,21 +13,24 @@ from aflite_assets.specs.models.settings import StrictSpec
 from aflite_assets.wording import did_you_mean
 
 _RANDOM = re.compile(r"\b[rR]\b")
-"""croniter's sign for a random time, which is drawn again at each call."""
+"""Symbol of croniter for a random time, which is drawn again at each call."""
 
 
 class RefreshSpec(StrictSpec):
-    """Settings that determine when a refresh processes changes."""
+    """Settings that determine when a refresh processes changes of the data."""
 
     start: bool = Field(
-        False, description="whether a refresh also makes what was never made; default: a person makes it the first time"
+        False,
+        description="true: a refresh also runs the pipeline for the first time; default: the first run is "
+        "started by hand",
     )
     cron: str | None = Field(
         None,
         max_length=200,
-        description="minute, hour, day, month, weekday: changes are acted on from these times on; default: at once",
+        description="five cron fields (minute, hour, day, month, weekday): the times when changes are processed; "
+        "default: at once",
     )
-    timezone: str | None = Field(None, description="of cron, such as Europe/Berlin; default: UTC")
+    timezone: str | None = Field(None, description="time zone of `cron`, such as Europe/Berlin; default: UTC")
 
     @model_validator(mode="after")
     def _times_exist(self) -> Self:
@@ -42,7 +45,7 @@ class RefreshSpec(StrictSpec):
         return self
 
     def last_time(self, now: datetime) -> datetime | None:
-        """Return the last time at or before `now` that matches `cron`, in UTC; return None if `cron` is not set."""
+        """Return the last time at or before `now` that matches `cron`, in UTC. Return None if `cron` is not set."""
         if self.cron is None:
             return None
         from croniter import croniter
@@ -54,7 +57,7 @@ class RefreshSpec(StrictSpec):
         return previous.astimezone(UTC)
 
     def next_time(self, now: datetime) -> datetime | None:
-        """Return the first time after `now` that matches `cron`, in UTC; return None if `cron` is not set."""
+        """Return the first time after `now` that matches `cron`, in UTC. Return None if `cron` is not set."""
         if self.cron is None:
             return None
         from croniter import croniter

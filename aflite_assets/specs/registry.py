@@ -1,5 +1,5 @@
-"""Loading of dataset specs from YAML files in the folders of `AFLITE_DATASETS` and, on request, of bundled datasets. No
-data are opened here.
+"""Loading of dataset specs from the folders in `AFLITE_DATASETS`, and of bundled datasets on request. This module opens
+no data.
 """
 
 import os
@@ -21,9 +21,9 @@ from aflite_assets.specs.yaml.value_rules import check_values
 from aflite_assets.wording import did_you_mean
 
 BUNDLED = Path(__file__).parent / "bundled"
-"""The folder of the datasets that come with the project. Bundled datasets are found by name, and listed on request."""
+"""Folder of the bundled datasets. Bundled datasets are always found by name, and are listed on request."""
 LIST_BUNDLED = "AFLITE_BUNDLED"
-"""The environment variable that decides whether bundled datasets are also listed: 1, or 0 (the default)."""
+"""Environment variable that sets whether bundled datasets are listed: 1, or 0 (the default)."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
 _LONGEST = 4000
@@ -31,7 +31,7 @@ _LONGEST = 4000
 
 @dataclass(frozen=True)
 class Registry:
-    """The listed datasets and their files, by name, and the error messages of refused files, by path.
+    """Listed datasets with their files, by name, and error messages about invalid files, by path.
 
     A bundled dataset is found by its name even if it is not listed.
     """
@@ -56,9 +56,9 @@ class Registry:
         )
 
     def without_file(self, names: Iterable[str]) -> list[str]:
-        """Return the names of datasets without a file, sorted; their results may be removed.
+        """Return the sorted names of datasets without a YAML file. The results of these datasets may be removed.
 
-        Return no names if no folder is set or a folder cannot be read, because the files may still exist in this case.
+        If no folder is set or a folder cannot be read, the result is empty, because the files may still exist.
         """
         folders = spec_folders()
         if not folders or any(folder in self.failures for folder in folders):
@@ -67,8 +67,8 @@ class Registry:
 
 
 def spec_folders() -> list[Path]:
-    """Return the folders in `AFLITE_DATASETS` (separated as in `PATH`), then the bundled folder if `AFLITE_BUNDLED` is
-    1.
+    """Return the folders in `AFLITE_DATASETS` (separated as in `PATH`), followed by the bundled folder if
+    `AFLITE_BUNDLED` is 1.
 
     Raises:
         InvalidInputError: `AFLITE_BUNDLED` is neither 0 nor 1.
@@ -84,10 +84,10 @@ def spec_folders() -> list[Path]:
 
 
 def load_registry(*, made: Iterable[str] = ()) -> Registry:
-    """Read every `*.yaml` and `*.yml` of the spec folders; a broken file does not affect the others.
+    """Read all `*.yaml` and `*.yml` files in the spec folders. An invalid file does not affect the other files.
 
-    If two files define the same name, the second file is refused, and its error names both files. Bundled datasets are
-    also listed if their names are in `made`, the datasets with results.
+    If two files define the same name, the second file is rejected, and the error message contains both paths. Bundled
+    datasets are also listed if their names are in `made`, the names of datasets with results.
 
     Raises:
         InvalidInputError: `AFLITE_BUNDLED` is neither 0 nor 1.
@@ -106,12 +106,12 @@ def load_registry(*, made: Iterable[str] = ()) -> Registry:
 
 
 def bundled_registry() -> Registry:
-    """Read the datasets that come with the project, regardless of `AFLITE_BUNDLED`."""
+    """Read the bundled datasets, regardless of `AFLITE_BUNDLED`."""
     return _read(_spec_files(BUNDLED), {})
 
 
 def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
-    """Return the registry of these files; the errors of refused files are added to `failures`."""
+    """Return the registry of the given files. Errors about invalid files are added to `failures`."""
     specs: dict[str, DatasetSpec] = {}
     files: dict[str, Path] = {}
     for path in paths:
@@ -130,9 +130,9 @@ def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
 
 
 def load_spec(path: Path) -> DatasetSpec:
-    """Return the dataset that a YAML file describes; its relative paths are resolved against the file's folder.
+    """Return the spec from a YAML file. Relative paths in the file are resolved against the file's folder.
 
-    Variables (`${NAME}`) have the values of environment variables.
+    Variables (`${NAME}`) are replaced by environment variables.
 
     Raises:
         SpecError: the file cannot be read, is not a YAML mapping, or has invalid content. The message never contains
@@ -172,11 +172,11 @@ def _load(path: Path) -> DatasetSpec:
 
 
 def parse_spec(content: Mapping[str, object], *, where: str = "spec") -> DatasetSpec:
-    """Return a spec from plain values; paths are not changed, and a token is a `pydantic.SecretStr`.
+    """Return a spec from plain values. Paths are not changed. A token must be a `pydantic.SecretStr`.
 
     Raises:
-        SpecError: values are invalid; the message names every invalid field with its value and, for an unknown key or
-            kind, the most similar known name.
+        SpecError: values are invalid. The message lists every invalid field with its value. For an unknown key or kind,
+            the message suggests the most similar known name.
     """
     problems = check_values(content, DatasetSpec)
     messages = list(problems.values())
@@ -192,7 +192,7 @@ def parse_spec(content: Mapping[str, object], *, where: str = "spec") -> Dataset
 
 
 def _joined(messages: Sequence[str], where: str) -> str:
-    """Return one line per message up to a readable length; the last line counts the remaining messages."""
+    """Join messages, one per line, up to a readable length. The last line counts the remaining messages."""
     lines = [f"{where}: {message}" for message in messages]
     lengths = accumulate(len(line) + 1 for line in lines)
     shown = max(1, sum(length <= _LONGEST for length in lengths))

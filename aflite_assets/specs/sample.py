@@ -1,6 +1,8 @@
-"""Settings of two selections: the sample to filter instead of all train rows, and the questions kept in a test set.
+"""Settings of two selections: the sample that is filtered instead of all train rows, and the questions that are kept in
+a test set.
 
-The sample is drawn as in Algorithm 1 of Mishra and Sachdeva 2020 (SustaiNLP). `analysis.inputs` selects the questions.
+The sample is drawn as in Algorithm 1 of Mishra and Sachdeva 2020 (SustaiNLP). The package `analysis.inputs` selects the
+questions.
 """
 
 from typing import Annotated, Literal, Self
@@ -15,21 +17,21 @@ StopRule = Literal["flat", "falls"]
 
 
 AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refusals", "negations", "overlap"]
-"""A measure of an answer for rules that pick an answer without reading the question."""
+"""A measure of an answer, for rules that choose an answer without reading the question."""
 
 
 class ChosenQuestions(StrictSpec):
-    """Rules for the questions or pairs kept in a test set, based on surface measures of their answers."""
+    """Rules that select the questions or pairs of a test set by surface measures of their answers."""
 
     balanced_by: tuple[AnswerMeasure, ...] = Field(
         (),
-        description="questions and preferences: keep as many questions whose right answer has more of a measure as "
-        "those whose right answer has less, such as [length]",
+        description="questions and preferences: measures such as [length]; for each measure, keep as many questions "
+        "with a higher value for the right answer as with a lower value",
     )
     against: tuple[AnswerMeasure, ...] = Field(
         (),
-        description="questions and preferences: keep the questions whose right answer has less of every measure, such "
-        "as [length]: the shorter answer is right",
+        description="questions and preferences: measures such as [length]; keep only questions in which the right "
+        "answer has the lower value of every measure, for example the shorter answer",
     )
 
     @model_validator(mode="after")
@@ -42,7 +44,7 @@ class ChosenQuestions(StrictSpec):
         return self
 
     def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:
-        """Refuse a selection of questions from a split of the dataset that the filter also selects from.
+        """Raise an error if questions are selected from a split that the filter also selects from.
 
         Raises:
             ValueError: the filter also selects from this split.
@@ -61,22 +63,27 @@ class ChosenQuestions(StrictSpec):
 class SampleSpec(StrictSpec):
     """A random sample of the train rows, enlarged until a model trained on it stops improving."""
 
-    start: int = Field(5_000, ge=2, description="rows of the first sample")
-    step: int = Field(5_000, ge=1, description="rows that are added each time")
-    most: int = Field(ge=2, description="the sample grows no further than so many rows")
+    start: int = Field(5_000, ge=2, description="number of rows in the first sample")
+    step: int = Field(5_000, ge=1, description="number of rows that are added in each step")
+    most: int = Field(ge=2, description="largest size of the sample, in rows")
     model: Annotated[OneStageSpec, Field(discriminator="kind")] = Field(
-        description="trained anew on each sample and asked about held-back train rows"
+        description="model that is trained from scratch on each sample and predicts held-back train rows"
     )
     stop: StopRule = Field(
         "flat",
-        description="flat: the smallest sample that two larger ones are no more than noise above, by the rule of "
-        "warmup.size auto; falls: the last before one that is not better, as the paper's algorithm says",
+        description="flat: the smallest sample with two larger samples that are better only by noise, as for "
+        "`warmup.size: auto`; falls: the last sample before a sample that is not better, as in the paper's algorithm",
     )
-    repeats: int = Field(1, ge=1, le=100, description="trainings per sample, each with a seed of its own; their mean")
+    repeats: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description="number of training runs per sample, each with a different seed; their mean accuracy is used",
+    )
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of rows of all samples that may be tried, in ascending order."""
+        """Sizes of all samples that may be tried, in rows, in ascending order."""
         return tuple(range(self.start, self.most + 1, self.step))
 
     @model_validator(mode="after")
@@ -105,7 +112,7 @@ class SampleSpec(StrictSpec):
 
 
 def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
-    """Refuse sizes in `filter` that are too large even for the largest sample.
+    """Raise an error if a size in `filter` is too large even for the largest sample.
 
     Raises:
         ValueError: a number of rows is larger than the largest sample, or larger than the target size allows.

@@ -1,5 +1,5 @@
-"""The field `scan` of a dataset's YAML file: whether a run continues if the scan finds an artefact. Keys of results do
-not depend on this field.
+"""Model of the field `scan` in a dataset's YAML file, which sets whether a run continues after the scan finds an
+artefact. Keys of results do not depend on this field.
 """
 
 from typing import Literal
@@ -10,10 +10,10 @@ from aflite_assets.specs.models.settings import StrictSpec
 
 
 class ScanSpec(StrictSpec):
-    """Behaviour of a run after the scan for cues."""
+    """Settings for the behaviour of a run after the scan for cues."""
 
     stop: Literal["never", "artefact"] = Field(
         "never",
-        description="artefact: if the scan finds one, no model is trained until the data are mended; never: a run goes "
-        "on whatever the scan finds",
+        description="artefact: if the scan finds an artefact, no model is trained until the data are fixed; never: a "
+        "run always continues after the scan",
     )

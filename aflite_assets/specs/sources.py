@@ -1,4 +1,6 @@
-"""The field `source` of a dataset's YAML file: files, datasets of the hub, or generated data. `data` reads them."""
+"""Model of the field `source` in a dataset's YAML file: files, datasets on the Hugging Face hub, or generated data. The
+package `data` reads the sources.
+"""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -12,13 +14,13 @@ DIGIT_SIZE = 8
 """Side of scikit-learn's images of digits, in pixels."""
 
 MARK_SIZE = 3
-"""Side, in pixels, of the square that a mark on an image of a digit takes."""
+"""Side, in pixels, of the square of a planted mark on an image of a digit."""
 
 Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class TableFormat(StrictSpec):
-    """The format of files of rows and columns."""
+    """Format of files with rows and columns."""
 
     format: Literal["parquet", "csv", "tsv", "jsonl"]
     delimiter: str | None = Field(
@@ -28,16 +30,13 @@ class TableFormat(StrictSpec):
         None, description="csv and tsv: whether double quotes enclose fields; default: yes for csv, no for tsv"
     )
     header: bool = Field(
-        True,
-        description="csv and tsv: whether the first line names the columns; false: names does",
+        True, description="csv and tsv: true if the first line contains the column names; false: set `names`"
     )
     names: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None,
-        description="with header: false, the columns' names from left to right, one for each",
+        None, description="with `header: false`: the names of all columns from left to right"
     )
     encoding: Encoding = Field(
-        UTF_8,
-        description="csv, tsv and jsonl: the text encoding of the files, such as utf-16 or cp1252",
+        UTF_8, description="csv, tsv and jsonl: the text encoding of the files, such as utf-16 or cp1252"
     )
 
     @model_validator(mode="after")
@@ -74,7 +73,7 @@ class TableFormat(StrictSpec):
 
 
 class TableSource(TableFormat):
-    """Files of rows and columns, one or more per split; paths are relative to the YAML file."""
+    """Files with rows and columns, one or more per split. Paths are relative to the YAML file."""
 
     splits: dict[SplitName, Files] = Field(min_length=1)
 
@@ -84,9 +83,9 @@ class TableSource(TableFormat):
 
 
 class HubSource(StrictSpec):
-    """A dataset of the Hugging Face hub; code in it is never run.
+    """A dataset on the Hugging Face hub. Code in the dataset is never run.
 
-    Each entry of `splits` names one or more of the hub's own splits, or files of the repository (any name or pattern
+    Each entry of `splits` is one or more splits of the hub dataset, or files in the repository (any name or pattern
     with a dot). Keys of results contain the commit of the revision.
     """
 
@@ -96,13 +95,15 @@ class HubSource(StrictSpec):
         None, min_length=1, max_length=200, description="commit, tag or branch; needed unless newest is set"
     )
     newest: bool = Field(False, description="take the newest commit at every materialisation")
-    config: str | None = Field(None, description="the hub's name for a part of the dataset, also called subset")
+    config: str | None = Field(None, description="name of a configuration (subset) of the dataset on the hub")
     class_numbers: bool = Field(
-        False, description="read labels that the hub stores with class names as their numbers instead of their names"
+        False, description="true: if the hub stores labels with class names, read the numbers instead of the names"
     )
     splits: dict[SplitName, Files] = Field(min_length=1)
     token: SecretStr | None = Field(
-        None, exclude=True, description="for gated datasets: ${secret:VARIABLE}; default: the one `hf auth login` keeps"
+        None,
+        exclude=True,
+        description="access token for gated datasets: ${secret:VARIABLE}; default: the token of `hf auth login`",
     )
 
     @model_validator(mode="after")
@@ -126,58 +127,56 @@ class HubSource(StrictSpec):
         return self
 
     def files(self) -> list[Path]:
-        """Return no files, because the rows come from the hub's cache."""
+        """Return an empty list, because the rows come from the hub's cache."""
         return []
 
 
 RowsSource = Annotated[TableSource | HubSource, Field(discriminator="format")]
-"""The sources that rows of questions and preferences can come from."""
+"""Types of sources for the rows of questions and preferences."""
 
 
 class MultipleChoiceSource(StrictSpec):
-    """Multiple choice questions; each row of the dataset is a question with one of its answers, right or wrong.
+    """Multiple-choice questions. Each row of the dataset is a question with one of its answers, right or wrong.
 
-    If `answers` names several columns or one column of lists, each table row is a question; empty answers are ignored.
-    If `answers` names one column of texts, each table row is an answer, and rows with the same `id` form a question.
-    Instead of `answers` and `right`, the settings `correct` and `incorrect` may name columns with the right and the
-    wrong answers, as texts or lists. If a column contains mappings, a dot separates the column and the field, as in
+    If `answers` is several columns or one column of lists, each table row is a question, and empty answers are ignored.
+    If `answers` is one column of texts, each table row is an answer, and rows with the same `id` form a question.
+    Alternatively, `correct` and `incorrect` are columns with the right and the wrong answers, as texts or lists. They
+    replace `answers` and `right`. If a column contains mappings, a dot separates the column and the field, as in
     `choices.text`.
     """
 
     format: Literal["multiple_choice"]
-    table: RowsSource = Field(description="the files, or a dataset of the hub, as a source of their own")
-    question: Files = Field(description="the question's column, or several that are joined with a space")
+    table: RowsSource = Field(description="the files or the hub dataset, described as a source")
+    question: Files = Field(description="column of the question, or several columns that are joined with a space")
     answers: Files | None = Field(
-        None,
-        description="columns of the answers, a column of lists, or a column of one answer per row",
+        None, description="columns of the answers, a column of lists, or a column with one answer per row"
     )
     right: str | None = Field(
         None,
-        description="rows of questions: the column with the right answer's column, number, letter or text, or a list "
-        "of these; rows of answers: the column that says whether the answer is right",
+        description="one question per row: column with the right answer's column, number, letter or text, or a list "
+        "of these; one answer per row: column that is true for right answers",
     )
     names: str | None = Field(
         None,
-        description="answers that are a list: the column of lists with the names of the answers, such as letters, one "
-        "of which right holds",
+        description="for answers in a list: column of lists with the answers' names, such as letters; `right` then "
+        "contains a name",
     )
     correct: Files | None = Field(
         None,
-        description="in place of answers and right: columns of right answers, or a column of lists of them",
+        description="instead of `answers` and `right`: columns of right answers, or a column of lists of right answers",
     )
     incorrect: Files | None = Field(
-        None,
-        description="with correct: columns of wrong answers, or a column of lists of them",
+        None, description="with `correct`: columns of wrong answers, or a column of lists of wrong answers"
     )
     numbers_from: Literal[0, 1] | None = Field(
         None,
-        description="rows of questions: the number that right gives the first answer; a number in right is then a "
-        "place, also where an answer is that number; default: as the data show",
+        description="one question per row: number of the first answer; a number in `right` is then always a position, "
+        "even if an answer is the same number; default: derived from the data",
     )
-    id: str | None = Field(None, description="the question's own id; rows of answers need it")
+    id: str | None = Field(None, description="column of the question's id; needed if there is one answer per row")
     subset: str | None = Field(
         None,
-        description="a column that says which part of the data a question is of; the scan tests every part by itself",
+        description="column with the part of the data to which a question belongs; the scan tests each part separately",
     )
 
     @model_validator(mode="after")
@@ -198,12 +197,12 @@ class MultipleChoiceSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none."""
+        """Columns that are kept as attributes by default."""
         return () if self.subset is None else (self.subset,)
 
     @property
     def splits(self) -> dict[str, Files]:
-        """The splits of the source."""
+        """Splits of the source."""
         return self.table.splits
 
     def files(self) -> list[Path]:
@@ -212,41 +211,45 @@ class MultipleChoiceSource(StrictSpec):
 
 
 Layout = Literal["texts", "messages", "transcripts"]
-"""The layout of answers in preferences: texts, lists of role and content, or transcripts with Human: and Assistant:."""
+"""Layout of answers in preferences: texts, lists of role and content, or transcripts with "Human:" and "Assistant:"."""
 
 Several = Literal["question", "pairs"]
-"""The way to read a row with several chosen or rejected answers."""
+"""Interpretation of a row with several chosen or rejected answers."""
 
 PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
-"""Attributes of the rows made from preferences, as far as the source has such columns."""
+"""Attributes of rows from preferences, if the source has these columns."""
 
 
 class PreferenceSource(StrictSpec):
-    """Preference data; each row of the dataset is a prompt with one of its answers, right (preferred) or wrong.
+    """Preference data. Each row of the dataset is a prompt with one of its answers, right (preferred) or wrong.
 
-    Columns and layouts that are not given are derived from the names and values of the table's columns.
+    Missing columns and layouts are derived from the names and values of the table's columns.
     """
 
     format: Literal["preference"]
-    table: RowsSource = Field(description="the files, or a dataset of the hub, as a source of their own")
+    table: RowsSource = Field(description="the files or the hub dataset, described as a source")
     layout: Layout | None = Field(
         None,
         description="texts; messages: lists of role and content; transcripts: texts with turns that begin with Human: "
-        "and Assistant:; default: as the data show",
+        "and Assistant:; default: derived from the data",
     )
-    prompt: str | None = Field(None, description="the column of the prompt, if there is one; default: by its name")
-    chosen: str | None = Field(None, description="the column of the preferred answer, or of a list of such answers")
-    rejected: Files | None = Field(None, description="the column of the other answer, of a list, or several columns")
+    prompt: str | None = Field(None, description="column of the prompt, if there is one; default: found by its name")
+    chosen: str | None = Field(None, description="column of the preferred answer, or of a list of preferred answers")
+    rejected: Files | None = Field(
+        None, description="column of the rejected answer or of a list of rejected answers, or several columns"
+    )
     several: Several = Field(
         "question",
-        description="what a row with several chosen or rejected answers is. question: one question with all its "
-        "answers; pairs: a pair of every chosen and every rejected one, all of them in one group",
+        description="interpretation of a row with several chosen or rejected answers. question: one question with all "
+        "answers; pairs: all pairs of a chosen and a rejected answer, in one group",
     )
-    margin: str | None = Field(None, description="how much better the chosen answer is; 0 is a tie, which is dropped")
-    subset: str | None = Field(None, description="which part of the data a pair is of")
-    chosen_model: str | None = Field(None, description="the model that wrote the chosen answer")
-    rejected_model: str | None = Field(None, description="the model that wrote the rejected answer")
-    id: str | None = Field(None, description="the pair's own id")
+    margin: str | None = Field(
+        None, description="column with the margin of the chosen answer; rows with margin 0 (ties) are dropped"
+    )
+    subset: str | None = Field(None, description="column with the part of the data to which a pair belongs")
+    chosen_model: str | None = Field(None, description="column with the model that wrote the chosen answer")
+    rejected_model: str | None = Field(None, description="column with the model that wrote the rejected answer")
+    id: str | None = Field(None, description="column of the pair's id")
 
     @model_validator(mode="after")
     def _both_models(self) -> Self:
@@ -256,12 +259,12 @@ class PreferenceSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none, as far as the source has them."""
+        """Columns that are kept as attributes by default, if the source has them."""
         return PREFERENCE_ATTRIBUTES
 
     @property
     def splits(self) -> dict[str, Files]:
-        """The splits of the source."""
+        """Splits of the source."""
         return self.table.splits
 
     def files(self) -> list[Path]:
@@ -270,41 +273,40 @@ class PreferenceSource(StrictSpec):
 
 
 ChoiceSource = MultipleChoiceSource | PreferenceSource
-"""Sources whose rows are answers to questions, right or wrong."""
+"""Types of sources with right and wrong answers to questions as rows."""
 
 CHOICE_FORMATS = ("multiple_choice", "preference")
 
 
 def hub_of(source: BaseModel) -> HubSource | None:
-    """Return the hub dataset that is the source or the source's `table`; return None if there is none."""
+    """Return the hub dataset of a source: the source itself or its `table`. Return None if neither is a hub dataset."""
     table = source.table if isinstance(source, ChoiceSource) else source
     return table if isinstance(table, HubSource) else None
 
 
 class LabelledFolder(StrictSpec):
-    """A folder of images without subfolders, and the file with the images' labels.
+    """A folder of images without subfolders, with a file of labels.
 
-    The label file has one line per image: the image's name (with or without suffix), then its label, separated by a
-    comma, a tab or spaces. Bounding boxes after the label (as in ImageNet's lists) are ignored, and so is a header
-    line. Alternatively, each line contains only a label, and the lines are in the order of the images' names.
+    Each line of the label file has the name of an image (with or without suffix) and its label, separated by a comma, a
+    tab or spaces. A header line is ignored, and so are bounding boxes after the label (as in ImageNet's lists).
+    Alternatively, each line contains only a label, and the lines are in the order of the images' names.
     """
 
     folder: str = Field(min_length=1)
     labels: str = Field(min_length=1, description="the label file")
-    encoding: Encoding = Field(
-        UTF_8,
-        description="the text encoding of the label file",
-    )
+    encoding: Encoding = Field(UTF_8, description="the text encoding of the label file")
 
 
 class ImageFolderSource(StrictSpec):
-    """One folder per split, with either a subfolder of images per class, or all images and a label file."""
+    """Image folders, one per split. A folder has either one subfolder of images per class, or all images and a label
+    file.
+    """
 
     format: Literal["image_folder"]
     splits: dict[SplitName, str | LabelledFolder] = Field(min_length=1)
 
     def files(self) -> list[Path]:
-        """Return the label files; `image_folders.image_paths` finds the images."""
+        """Return the label files. The function `image_folders.image_paths` finds the images."""
         return [Path(place.labels) for place in self.splits.values() if isinstance(place, LabelledFolder)]
 
     def folders(self) -> list[Path]:
@@ -313,7 +315,7 @@ class ImageFolderSource(StrictSpec):
 
 
 class FeatureFiles(StrictSpec):
-    """The `.npy` files of one split: features have the shape (rows, width); labels and groups have one number per
+    """The `.npy` files of one split. Features have the shape (rows, width). Labels and groups have one number per
     row.
     """
 
@@ -323,7 +325,7 @@ class FeatureFiles(StrictSpec):
 
 
 class FeatureSource(StrictSpec):
-    """Feature vectors that another program computed."""
+    """Feature vectors from another program."""
 
     format: Literal["features"]
     splits: dict[SplitName, FeatureFiles] = Field(min_length=1)
@@ -344,12 +346,12 @@ class FeatureSource(StrictSpec):
 
 
 class CirclesSource(StrictSpec):
-    """Two concentric circles with planted artifacts, drawn from a seed (ICML 2020, section 3).
+    """Points on two concentric circles with planted artifacts, generated from a seed (ICML 2020, section 3).
 
-    The class of a row is its circle. Every row has two coordinates and `bias_width` bias features. The bias features
-    have the mean `+bias_mean` or `-bias_mean`, depending on the label, in biased rows, and the mean zero in all other
-    rows. In the splits `flipped_splits`, the labels of a share of the biased rows are flipped before the bias features
-    are drawn.
+    The class of a row is its circle. Every row has two coordinates and `bias_width` bias features. In biased rows, the
+    bias features have the mean `+bias_mean` or `-bias_mean`, depending on the label. In all other rows, their mean is
+    zero. In the splits in `flipped_splits`, the labels of a share of the biased rows are flipped before the bias
+    features are drawn.
     """
 
     format: Literal["circles"]
@@ -361,54 +363,53 @@ class CirclesSource(StrictSpec):
     bias_width: int = Field(ge=1)
     bias_mean: float = Field(gt=0)
     bias_deviation: float = Field(gt=0)
-    noise_deviation: float = Field(gt=0, description="of the features that stand in for bias on the other rows")
-    flipped_share: float = Field(ge=0, lt=0.5, description="share of the biased rows whose label is flipped")
+    noise_deviation: float = Field(gt=0, description="standard deviation of bias features in unbiased rows")
+    flipped_share: float = Field(ge=0, lt=0.5, description="share of the biased rows with a flipped label")
     flipped_splits: tuple[SplitName, ...] = Field(
-        ("train",),
-        description="splits whose rows are flipped; in ICML 2020 labels of the data set are, test rows included",
+        ("train",), description="splits with flipped labels; in ICML 2020, all splits, including test rows"
     )
     seed: int = Field(0, ge=0)
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none."""
+        """Columns that are kept as attributes by default."""
         return ("biased", "flipped")
 
     def files(self) -> list[Path]:
-        """Return no files, because the rows are drawn."""
+        """Return an empty list, because the rows are generated."""
         return []
 
 
 class DegradedSpec(StrictSpec):
-    """Settings for degrading images of digits: each digit is moved and blurred, then it is partly covered, then noise
-    is added.
+    """Settings for degrading images of digits. Each digit is moved, blurred and partly covered, and then noise is
+    added.
     """
 
-    shift: int = Field(0, ge=0, le=56, description="most pixels that the digit is moved up, and likewise to the left")
+    shift: int = Field(0, ge=0, le=56, description="largest shift of the digit up and to the left, in pixels")
     blur: float = Field(0.0, ge=0, le=8, description="standard deviation of the Gaussian blur, in pixels")
     occlusion: int = Field(
-        0, ge=0, le=8, description="side of a black square at a random place of the digit, in pixels"
+        0, ge=0, le=8, description="side of a black square at a random position on the digit, in pixels"
     )
     noise: float = Field(
-        0.0, ge=0, le=255, description="standard deviation of Gaussian noise, in grey levels of 0 to 255"
+        0.0, ge=0, le=255, description="standard deviation of Gaussian noise, in grey levels from 0 to 255"
     )
 
 
 class MarksSpec(StrictSpec):
-    """Settings of a planted artifact: bright pixels in the upper left corner that encode a class, usually the image's
-    own class.
+    """Settings of a planted artifact: bright pixels in the upper left corner that encode a class, usually the class of
+    the image.
     """
 
-    share: float = Field(ge=0, le=1, description="share of each class's images of each split that carry a mark")
-    wrong_share: float = Field(0.0, ge=0, le=1, description="share of these whose mark names another class")
+    share: float = Field(ge=0, le=1, description="share of images with a mark, in each class and split")
+    wrong_share: float = Field(0.0, ge=0, le=1, description="share of the marked images with a mark of another class")
 
 
 class DigitsSource(StrictSpec):
-    """scikit-learn's 1,797 images of handwritten digits (8 x 8 pixels), split into train and test by a seeded
-    stratified draw.
+    """The 1,797 images of handwritten digits from scikit-learn (8 x 8 pixels), split at random into train and test,
+    stratified by class.
 
-    The images can be degraded, and they can carry a mark. Splits, degradation and marks are drawn independently, so
-    changing the marks changes neither the splits nor the other pixels.
+    The images can be degraded and can have a planted mark. Splits, degradation and marks are drawn independently. A
+    change of the marks therefore does not change the splits and the other pixels.
     """
 
     format: Literal["digits"]
@@ -418,7 +419,7 @@ class DigitsSource(StrictSpec):
         DIGIT_SIZE,
         ge=DIGIT_SIZE,
         le=64,
-        description="side of the images in pixels; the digit stands in the lower right corner, on black",
+        description="side of the images in pixels; the digit is in the lower right corner, on black",
     )
     degraded: DegradedSpec | None = Field(None)
     marks: MarksSpec | None = Field(None)
@@ -436,43 +437,43 @@ class DigitsSource(StrictSpec):
 
     @property
     def splits(self) -> dict[str, None]:
-        """The splits of the source."""
+        """Splits of the source."""
         return {"train": None, "test": None}
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none."""
+        """Columns that are kept as attributes by default."""
         return () if self.marks is None else ("mark", "mark_names")
 
     def files(self) -> list[Path]:
-        """Return no files, because the images come with scikit-learn."""
+        """Return an empty list, because the images are part of scikit-learn."""
         return []
 
 
 class TemplateNliSource(StrictSpec):
     """Sentence pairs generated by a small grammar, with planted artifacts in a given share of the rows.
 
-    The words of a pair determine its label. A planted row carries one of three cues that are known from NLI datasets
-    (Gururangan et al., NAACL 2018; McCoy et al., ACL 2019). The cues are a negation word in contradictions, a word in
-    the hypothesis that is associated with the label, and, in entailments, a hypothesis that consists of the premise's
-    words.
+    The words of a pair determine its label. A planted row has one of three cues that are known from NLI datasets
+    (Gururangan et al., NAACL 2018; McCoy et al., ACL 2019). The first cue is a negation word in contradictions. The
+    second cue is a word in the hypothesis that is associated with the label. The third cue, in entailments, is a
+    hypothesis that consists of the premise's words.
     """
 
     format: Literal["template_nli"]
     splits: dict[SplitName, Annotated[int, Field(ge=6)]] = Field(min_length=1, description="rows per split")
-    planted_share: float = Field(ge=0, le=1, description="share of each class's rows that carry a cue")
+    planted_share: float = Field(ge=0, le=1, description="share of rows with a cue in each class")
     cues: Literal["aligned", "reversed"] = Field(
-        "aligned", description="aligned: a cue goes with its label; reversed: it stands on rows of the other labels"
+        "aligned", description="aligned: a cue is on rows of its label; reversed: a cue is on rows of the other labels"
     )
     seed: int = Field(0, ge=0)
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are kept as attributes if the spec names none."""
+        """Columns that are kept as attributes by default."""
         return ("cue",)
 
     def files(self) -> list[Path]:
-        """Return no files, because the rows are drawn."""
+        """Return an empty list, because the rows are generated."""
         return []
 
 

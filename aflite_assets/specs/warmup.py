@@ -1,6 +1,4 @@
-"""The model of `warmup` in a dataset's YAML file: the rows on which encoders are trained, and how these rows are
-drawn.
-"""
+"""Model of the field `warmup` in a dataset's YAML file, which sets how the train rows of the encoders are drawn."""
 
 from typing import Literal, Self
 
@@ -11,15 +9,17 @@ from aflite_assets.specs.models.settings import StrictSpec
 
 
 class WarmupSpec(StrictSpec):
-    """Settings of the warm-up rows: train rows that are used for training the encoders and for nothing else."""
+    """Settings of the warm-up rows, which are train rows that are used only for training the encoders."""
 
     size: Count | Literal["auto"] = Field(
-        0.1, description="auto: chosen by the encoders' learning curves on samples of growing size"
+        0.1,
+        description="number or share of train rows; auto: chosen by the encoders' learning curves on samples of "
+        "growing size",
     )
     draw: Literal["by_class", "random"] = Field(
         "by_class",
-        description="by_class: every class gives its share; random: rows are drawn whatever their class, as in the "
-        "papers, which filter: {preset: paper} sets",
+        description="by_class: rows are drawn in proportion to the classes; random: rows are drawn regardless of "
+        "class, as in the papers (set by `filter: {preset: paper}`)",
     )
 
     @model_validator(mode="after")

@@ -153,7 +153,7 @@ def test_partitions_may_not_train_on_score_only_rows() -> None:
 
 
 def test_partitions_may_not_split_groups() -> None:
-    with pytest.raises(InvalidInputError, match=r"`partitions\[0\]` contains only some rows of group 1; give"):
+    with pytest.raises(InvalidInputError, match=r"`partitions\[0\]` contains only a part of group 1; include"):
         score(partitions=[[0, 1, 2]], groups=np.arange(ROWS) // 2)
 
 

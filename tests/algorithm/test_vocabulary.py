@@ -246,11 +246,11 @@ def test_the_same_slice_whatever_is_asked_for_beyond_it() -> None:
         (RowWords(np.array([0, 1]), np.array([0])), "but 3 are needed, one more than `features` has"),
         (
             RowWords(np.array([0, 1, 3]), np.array([0, 1])),
-            "`words.offsets` goes from 0 to 3, but it must ascend from 0 to 2",
+            "`words.offsets` begins with 0 and ends with 3, but it must ascend from 0 to 2",
         ),
         (
             RowWords(np.array([1, 1, 2]), np.array([0, 1])),
-            "`words.offsets` goes from 1 to 2, but it must ascend from 0 to 2",
+            "`words.offsets` begins with 1 and ends with 2, but it must ascend from 0 to 2",
         ),
         (RowWords(np.array([0, 3, 2]), np.array([0, 1])), "it must ascend from 0 to 2"),
         (RowWords(np.array([0, 1, 2]), np.array([0, -1])), "but they must lie between 0 and 2147483646"),

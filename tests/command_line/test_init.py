@@ -27,7 +27,7 @@ def test_home_and_instance_are_made_and_named(home: Path, tmp_path: Path, capsys
     assert main(["init"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
         f"MLflow's database: {database}",
-        "Dagster: DAGSTER_HOME is not set, so its history of each command is temporary; results are kept",
+        "Dagster: DAGSTER_HOME is not set, so Dagster's history of each command is temporary; results are kept",
     ]
 
 

@@ -18,7 +18,7 @@ from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.refresh_records import record_refresh
 from aflite_assets.specs.registry import BUNDLED
 
-HEAD = "left of datasets whose file was deleted (`aflite prune` removes it after a question):\n"
+HEAD = "leftovers of datasets without a YAML file (`aflite prune` removes them after a confirmation):\n"
 
 
 def write(draft: Draft) -> Mapping[str, Any]:
@@ -95,7 +95,7 @@ def test_prune_removes_all_of_it_once_a_person_agrees(
     answer(monkeypatch, "")
     assert main(["prune"]) == 0
     assert store.datasets() == {"ours", "deleted"}
-    assert "Remove all of it for good? [y/N] nothing to remove\n" in capsys.readouterr().out
+    assert "Remove all leftovers permanently? [y/N] nothing to remove\n" in capsys.readouterr().out
 
     assert main(["prune", "--dry-run"]) == 0
     would = capsys.readouterr().out
@@ -119,7 +119,10 @@ def test_where_nobody_can_be_asked_it_stays_unless_the_command_agrees(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     assert main(["prune"]) == 0
-    assert "kept, since nobody can be asked here; `aflite prune --yes` removes it\n" in capsys.readouterr().out
+    assert (
+        "kept, because there is no terminal for a confirmation; `aflite prune --yes` removes the leftovers\n"
+        in capsys.readouterr().out
+    )
     assert store.datasets() == {"ours", "deleted"}
     assert main(["prune", "--yes"]) == 0
     assert store.datasets() == {"ours"}

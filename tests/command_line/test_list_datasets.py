@@ -8,7 +8,7 @@ from aflite_assets.command_line.main import main
 from aflite_assets.results import ResultKey, ResultStore
 from aflite_assets.specs.registry import BUNDLED
 
-NOTHING = "no dataset is listed; name a folder of YAML files in AFLITE_DATASETS, or try `aflite list --bundled`\n"
+NOTHING = "there are no datasets; set `AFLITE_DATASETS` to a folder of YAML files, or try `aflite list --bundled`\n"
 
 
 def listed(out: str) -> list[str]:

@@ -78,7 +78,7 @@ def test_a_check_says_what_was_understood(make: Make, capsys: pytest.CaptureFixt
     assert "sentence pairs in 40 groups" in out
     assert "warm-up      10 rows of 60 train rows" in out
     assert "target_size  25 rows (0.5) of train are kept at least" in out
-    assert "iterations   8 at most, if test rows leave as train rows do" in out
+    assert "iterations   8 at most, if test rows are removed at the same rate as train rows" in out
     assert "24 = 2 evaluators x 6 train sets x 2 seeds" in out
     assert "estimated cost" not in out
 
@@ -108,7 +108,7 @@ def test_a_check_with_timing_ends_with_the_cost(
     for words in ("warmup_models     small", "embeddings        small", "evaluator_models  pair_only", "total"):
         assert words in cost
     assert re.search(r"^  all stages        their process  +1 start  +[\d.]+ (ms|s)$", cost, re.M)
-    assert re.search(r"^  all stages        what any data need  +\d+ stages  +[\d.]+ (ms|s)$", cost, re.M)
+    assert re.search(r"^  all stages        work for any data  +\d+ stages  +[\d.]+ (ms|s)$", cost, re.M)
     assert re.search(r"^  filtered_sets     small  +\d+ iterations  +[\d.]+ (ms|s)$", cost, re.M)
 
 
@@ -235,7 +235,7 @@ def test_what_blocks_a_run_is_refused(
     code, out, err = _checked(make(), capsys)
     assert code == 1
     assert "error: labels_known\n  rows 3, share 0.123\n  name them\n" in out
-    assert err == "these checks would stop a run: labels_known; correct the data as described under each check\n"
+    assert err == "these failed checks would stop a run: labels_known; correct the data as described under each check\n"
 
 
 def test_of_many_images_the_first_are_shown_and_all_are_counted(
@@ -307,9 +307,18 @@ def test_a_terminal_that_lacks_a_sign_gets_an_escape() -> None:
 
 def test_what_a_verdict_will_lack_is_said_before_the_run(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
     _, printed, _ = _checked(make(seeds=[0], planted={"kind": ["k", "no such"]}), capsys)
-    assert "warning: seeds has one seed, so nothing can be said of training; set seeds: [0, 1, 2]" in printed
-    assert "warning: every test row enters the filter's pool, so whether filtering helps cannot be judged" in printed
-    assert "rows to filter may be too few to tell a bias from that of shuffled labels; 1,537 always do" in printed
+    assert (
+        "warning: `seeds` has one seed, so the variation between training runs is unknown; set seeds: [0, 1, 2]"
+        in printed
+    )
+    assert (
+        "warning: every test row enters the filter's pool, so the report cannot decide whether filtering helps"
+        in printed
+    )
+    assert (
+        "rows to filter may be too few to distinguish a bias from that of shuffled labels; 1,537 are always enough"
+        in printed
+    )
     assert "warning: planted names kind no such, which no row has; it has k" in printed
     held_out = {"holdout": {"fresh": 0.2}, "filter": {**SPEC["filter"], "evaluation_rows": {"fresh": "kept"}}}
     _, printed, _ = _checked(make(**held_out), capsys)
@@ -367,8 +376,8 @@ def test_a_threshold_that_guessing_reaches_is_named_with_what_to_set(
         assert said == []
     else:
         assert len(said) == 1
-        assert said[0].startswith(f"warning: filter.threshold is {threshold:g}, and saying ")
-        assert f" of every answer is right on {guessed} % of them, so answers leave for what guessing gives" in said[0]
+        assert said[0].startswith(f"warning: filter.threshold is {threshold:g}, and always predicting ")
+        assert f" is right for {guessed} % of the answers, so guessing alone would remove answers" in said[0]
         assert said[0].endswith(f"; set filter: {{threshold: {advised:g}}}")
 
 
@@ -392,8 +401,8 @@ def test_a_threshold_that_the_largest_class_reaches_is_named_for_all_kinds_of_da
         []
         if advised is None
         else [
-            f"warning: filter.threshold is {threshold:g}, and {share} of the train rows are {largest}, so rows of this "
-            f"class count as predictable for a classifier that says {largest} of every row; set filter: "
+            f"warning: filter.threshold is {threshold:g}, and {share} of the train rows are {largest}, so these rows "
+            f"count as predictable for a classifier that always predicts {largest}; set filter: "
             f"{{threshold: {advised:g}}}"
         ]
     )

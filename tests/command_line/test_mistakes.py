@@ -331,7 +331,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "ragged features": (_ragged, "row 1 has 3 features, but row 10 has 2; give every row the same number of features"),
     "label among the features": (
         _all(_table("".join(f"{row * 37 % 11},{row % 2 + 5},{'ab'[row % 2]}\n" for row in range(40)))),
-        r"these checks would stop a run: no_label_copies; correct the data as described",
+        r"these failed checks would stop a run: no_label_copies; correct the data as described",
     ),
     "label copy that is no input": (
         _set("columns.allow_label_copies", ["premis"]),

@@ -27,8 +27,14 @@ def report(draft: Draft) -> Mapping[str, Any]:
         (["pin", "digits"], "aflite pin does not work on the object store {place}; nothing is pruned there"),
         (["pins"], "aflite pin does not work on the object store {place}; nothing is pruned there"),
         (["unpin", "digits"], "aflite pin does not work on the object store {place}; nothing is pruned there"),
-        (["backup", "backups"], "aflite backup does not work on the object store {place}; copy the bucket by its"),
-        (["restore", "backups"], "aflite restore does not work on the object store {place}; copy the bucket by its"),
+        (
+            ["backup", "backups"],
+            "aflite backup does not work on the object store {place}; copy the bucket and the databases",
+        ),
+        (
+            ["restore", "backups"],
+            "aflite restore does not work on the object store {place}; copy the bucket and the databases",
+        ),
     ],
 )
 def test_commands_that_walk_a_folder_refuse(

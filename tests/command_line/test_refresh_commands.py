@@ -319,7 +319,7 @@ def test_ctrl_c_ends_in_words_and_the_next_refresh_goes_on(
         patched.setitem(pipeline.STAGES, "published_dataset", replace(STAGES["published_dataset"], run=stop))
         code, _, said = run("refresh", "vectors")
     assert code == INTERRUPTED == 130
-    assert said.endswith("stopped; what was finished stays, and the same command goes on\n")
+    assert said.endswith("stopped; finished work is kept, and the same command continues\n")
     assert "Traceback" not in said
     assert "published_dataset made" in run("refresh", "vectors")[1]
 

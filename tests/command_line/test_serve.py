@@ -131,7 +131,7 @@ def test_head_has_no_body(server: ResultServer) -> None:
 )
 def test_nothing_else_is_served(server: ResultServer, path: str) -> None:
     status, headers, body = ask(server, path)
-    assert (status, body) == (404, b"No such result; / lists the current reports.\n")
+    assert (status, body) == (404, b"This result does not exist; / lists the current reports.\n")
     assert headers["content-security-policy"].endswith("; sandbox")
 
 
@@ -275,7 +275,7 @@ def test_a_report_that_was_edited_is_not_shown(server: ResultServer) -> None:
     (server.root / REPORT).write_text("<h1>retort</h1>")
     damage = "the content of report.html has changed"
     status, _, body = ask(server, f"/{REPORT}")
-    assert (status, body.decode()) == (409, f"This report is not what was published: {damage}.\n")
+    assert (status, body.decode()) == (409, f"This report differs from the published report: {damage}.\n")
     _, _, page = ask(server, "/")
     assert f"<li>digits is not shown: {damage}; materialise benchmark_report of it again</li>" in page.decode()
 
@@ -308,7 +308,7 @@ def test_a_dataset_without_a_report_is_named_with_those_that_have_one(
     assert main(["open", name]) == 1
     said = capsys.readouterr().err
     assert (
-        f"{name!r} has no report in {root}; run `aflite refresh {name}` to write the report; reports there are: digits"
+        f"{name!r} has no report in {root}; run `aflite refresh {name}` to write the report; available reports: digits"
         in said
     )
 

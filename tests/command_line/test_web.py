@@ -106,7 +106,7 @@ def dagster(tmp_path: Path, *options: str) -> Iterator[tuple[psutil.Process, str
         log = tmp_path / "log"
         with running([*WEB, *options], environment, log=log) as process:
             found = wait_for(lambda: re.search(r"Dagster at (\S+)", log.read_text()), log)
-            assert "DAGSTER_HOME is not set: Dagster's history is temporary this time" in log.read_text()
+            assert "DAGSTER_HOME is not set: Dagster's history of this command is temporary" in log.read_text()
             yield psutil.Process(process.pid), found[1], Path(folder)
 
 

@@ -87,7 +87,7 @@ def manifest_of(results: Path, stage: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("families", "message"),
     [
-        ({"one": "tiny_models:MISSING"}, "'tiny_models:MISSING' as a kind of model, but the family cannot be loaded"),
+        ({"one": "tiny_models:MISSING"}, "'tiny_models:MISSING' as a model family, but the family cannot be loaded"),
         ({"one": "tiny_models:NOT_A_FAMILY"}, "set it to a class derived from `TrainingSpec` or `ClassicalSpec`"),
         ({"one": "tiny_models:BAYES", "two": "tiny_models:BAYES"}, "'naive_bayes' already exists in tiny-models 1.5"),
     ],

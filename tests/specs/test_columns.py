@@ -39,7 +39,7 @@ def test_copies_are_allowed_by_name_or_by_number(columns: dict[str, Any]) -> Non
         ),
         (
             {"image": "png", "allow_label_copies": ["png"]},
-            "`allow_label_copies` is for feature or text columns, but it names 'png' and the rows are "
+            "`allow_label_copies` is for feature or text columns, but it contains 'png' and the rows are "
             "images; remove `allow_label_copies`",
         ),
         ({"allow_label_copies": [-1]}, "greater than or equal to 0"),

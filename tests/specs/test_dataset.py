@@ -349,18 +349,18 @@ def test_sizes_out_of_range_are_refused(size: Any) -> None:
         ({"features": []}, "at least 1 item"),
         (
             {"text": "label"},
-            "`text` is 'label', but this is also the label column, so a model would read the label as an "
+            "`text` is 'label', but this is also the label column, so models would receive the label as "
             "input; set `text` or `label` to another column",
         ),
         (
             {"text": "a", "text_pair": "gold", "label": "gold"},
-            "`text_pair` is 'gold', but this is also the label column, so a model would read the label "
-            "as an input; set `text_pair` or `label` to another column",
+            "`text_pair` is 'gold', but this is also the label column, so models would receive the label "
+            "as input; set `text_pair` or `label` to another column",
         ),
         (
             {"features": ["x", "label"]},
-            "`features` is 'label', but this is also the label column, so a model would read the label "
-            "as an input; set `features` or `label` to another column",
+            "`features` is 'label', but this is also the label column, so models would receive the label "
+            "as input; set `features` or `label` to another column",
         ),
         (
             {"text": "a", "text_pair": "a"},
@@ -398,7 +398,7 @@ def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content:
              filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
     _refuses(spec_content,
         "`filter.suspected_label_errors` contains 'test', but `filter.evaluation_rows` is 'kept' for "
-        "this split, so its rows get no scores; remove the split, or set `evaluation_rows` to 'scored' "
+        "this split, so rows of this split get no scores; remove the split, or set `evaluation_rows` to 'scored' "
         "or 'pooled' for it",
              filter={"suspected_label_errors": {"test": "quarantine"}, "evaluation_rows": "kept"})  # fmt: skip
 

@@ -52,14 +52,14 @@ def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
         ({}, "forgettables.x: either `model` (a model to train) or `evaluator` (the name of an evaluator) is needed"),
         ({"model": BAG, "evaluator": "net"}, "forgettables.x: either `model`"),
         ({"model": BAG, "seeds": [1, 1]},
-            "`seeds` is [1, 1], which repeats a seed; give every training a different seed"),
+            "`seeds` is [1, 1], which repeats a seed; give every training run a different seed"),
         ({"model": {"kind": "linear"}}, "forgettables.x.model.kind: is unknown"),
         ({"evaluator": "nett"},
             "`forgettables.x.evaluator` is 'nett', which is not an evaluator; name a neural evaluator "
             "(there are ['net', 'early']); did you mean 'net'?"),
-        ({"evaluator": "linear"}, "`forgettables.x.evaluator` is 'linear', whose kind 'linear' has no epochs"),
-        ({"evaluator": "early"}, "`forgettables.x.evaluator` is 'early', whose number of epochs varies because of "
-            "`early_stopping`; name an evaluator without `early_stopping`, or set `model` instead"),
+        ({"evaluator": "linear"}, "`forgettables.x.evaluator` is 'linear', but its kind 'linear' has no epochs"),
+        ({"evaluator": "early"}, "`forgettables.x.evaluator` is 'early', which has a variable number of epochs because "
+            "of `early_stopping`; name an evaluator without `early_stopping`, or set `model` instead"),
         ({"evaluator": "net", "seeds": [4, 5]},
             "`forgettables.x.seeds` contains [5], but the evaluator 'net' is trained with the seeds "
             "[3, 4] only"),

@@ -73,7 +73,7 @@ def test_a_stage_may_train_on_rows_that_a_weak_model_forgets(content: dict[str, 
         ("linear", "`evaluators.tuned.start` is 'linear', whose kind 'linear' cannot be trained further; name a neural "
             "evaluator of this dataset (there are ['net', 'other'])"),
         ("tuned",
-            "`evaluators.tuned.start` is 'tuned', which has the kind 'fine_tuned' itself; name a "
+            "`evaluators.tuned.start` is 'tuned', which is also of kind 'fine_tuned'; name a "
             "neural evaluator of this dataset (there are ['net', 'other']) and list all stages here"),
     ],
 )  # fmt: skip
@@ -94,7 +94,7 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
         ({"rows": "hard", "epochs": 0}, "evaluators.tuned.stages.0.epochs: must be at least 1"),
         ({"rows": "hard", "early_stopping": {}}, "evaluators.tuned.stages.0.early_stopping: unknown key"),
         ({}, "evaluators.tuned.stages.0: a stage needs either `rows` (a challenge set) or `forgettables` "
-            "(a weak model whose forgettable rows are used); set exactly one of them"),
+            "(a weak model that determines the forgettable rows); set exactly one of them"),
         ({"rows": "hard", "forgettables": "bow"}, "set exactly one of them"),
         ({"rows": "hard", "take": "random"},
             "`take` is 'random', which works only with `forgettables`, but `rows` is set; remove `take`"),

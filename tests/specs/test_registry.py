@@ -147,15 +147,15 @@ def test_folder_that_does_not_exist_is_a_failure(monkeypatch: pytest.MonkeyPatch
         ("title: 2020-13-45\nseed: x" + GOOD, "seed: must be a whole number (received 'x')"),
         ("title: " + "[" * 5000, "line 1: is nested more than 50 deep"),
         ("source: {splits: {train: &loop [*loop]}}", "line 1: a value contains itself"),
-        ("seed: 1\nseed: 2" + GOOD, "line 2: key 'seed' stands twice"),
-        (GOOD + "evaluators: {linear: {kind: linear}}", "line 5: key 'evaluators' stands twice"),
-        ("? [a, b]\n: 1" + GOOD, "line 1: a mapping or a list stands where a key is wanted"),
+        ("seed: 1\nseed: 2" + GOOD, "line 2: key 'seed' occurs twice"),
+        (GOOD + "evaluators: {linear: {kind: linear}}", "line 5: key 'evaluators' occurs twice"),
+        ("? [a, b]\n: 1" + GOOD, "line 1: a key is a mapping or a list, but it must be text"),
         ("1: a" + GOOD, "line 1: the key 1 must be text; put it in quotes"),
         ("labels: [yes, no]" + GOOD, "labels.0: yes/no/on/off and true/false are booleans in YAML; put it in quotes"),
         ("labels: {yes: 1, no: 0}" + GOOD, "line 1: labels: the key yes must be text; yes/no/on/off and true/false"),
         ("seed: ${UNSET_VARIABLE}" + GOOD, "line 1: seed: the environment variable `UNSET_VARIABLE` is not set"),
-        (GOOD.replace("train.csv", '"a\\0b"'), "source.splits.train: holds a NUL character"),
-        (GOOD.replace("train.csv", "''"), "source.splits.train: names nothing; write a path"),
+        (GOOD.replace("train.csv", '"a\\0b"'), "source.splits.train: contains a NUL character"),
+        (GOOD.replace("train.csv", "''"), "source.splits.train: is empty; write a path"),
         (GOOD.replace("{kind: identity}", "{kind: huggingface_text, checkpoint: " + "x" * 5000 + "}"),
          "representations.given.checkpoint: is 5000 characters long, and a path has at most 4096"),
     ],
@@ -226,7 +226,7 @@ def test_file_that_is_no_text_or_no_file_is_a_failure(folders: tuple[Path, Path]
         "bytes.yaml": "line 1: is not UTF-8 (the file fits utf-16); save the file as text in UTF-8",
         "folder.yaml": "is a folder; a dataset is described in a text file",
         "lost.yml": "there is no such file; correct the name or the link",
-        "pipe.yaml": "is no ordinary file; a dataset is described in a text file",
+        "pipe.yaml": "is not a regular file; a dataset is described in a text file",
     }
     assert "good" in registry.specs
 
@@ -274,7 +274,7 @@ def test_names_that_would_leave_their_folder_are_refused(tmp_path: Path, place: 
         "splits": "train.csv",
     }[place]
     text = (GOOD + "challenge_sets: {}").replace(f"{place}: {{", f'{place}: {{"{name}": {entry}, ')
-    with pytest.raises(SpecError, match=rf"{place}.*(use lower-case letters|at most 64|is no character)"):
+    with pytest.raises(SpecError, match=rf"{place}.*(use lower-case letters|at most 64|an invalid character)"):
         load_spec(_write(tmp_path / "tiny.yaml", text))
 
 

@@ -209,7 +209,7 @@ def test_every_encoding_is_one_of_text_that_is_read_in_blocks(encoding: str) -> 
     ],
 )
 def test_codec_of_something_else_is_refused(hostile: str) -> None:
-    with pytest.raises(ValidationError, match=f"'{hostile}' is not a supported text encoding.*common ones are"):
+    with pytest.raises(ValidationError, match=f"'{hostile}' is not a supported text encoding.*common encodings are"):
         _source(format="csv", splits={"train": "a"}, encoding=hostile)
 
 

@@ -1,16 +1,17 @@
-"""Losses of the classifiers, with first and second derivatives, in torch. Every fit minimises one of these losses.
+"""Losses of the classifiers, with first and second derivatives, in torch. Every fit minimises one of the losses in this
+module.
 
 For n rows x_i with scores s_i = W x_i + b, a fit minimises over W and b
 
     sum_i loss(s_i, y_i) + strength / 2 * ||W||^2,    strength = 1 / C,
 
-This is the objective of scikit-learn, divided by C. The intercepts b are not penalised. With the residuals R[i, k] = d
-loss(s_i, y_i) / d s_i[k], the gradient is
+This objective is scikit-learn's objective divided by C. The intercepts b are not penalised. With the residuals R[i, k]
+= d loss(s_i, y_i) / d s_i[k], the gradient is
 
     d/dW = R^T X + strength * W,    d/db = sum_i R[i].
 
-The table lists the losses. There, p_k is the probability of class k, and [condition] is 1 if the condition holds and 0
-otherwise:
+The table lists the losses. In the table, p_k is the probability of class k, and [condition] is 1 if the condition holds
+and 0 otherwise:
 
     name     outputs  loss                                      R[k]                           second derivative
     SOFTMAX  classes  log(sum_k exp(s_k)) - s_y                 p_k - [k = y]                  diag(p) - p p^T
@@ -21,13 +22,13 @@ SOFTMAX is the multinomial logistic loss. The sums of SOFTMAX run over the class
 have probability 0. SIGMOID is the logistic loss of two classes, with y in {0, 1} and s the log odds of class 1. HINGE
 is the squared hinge loss of each class against the rest. The target t_k is 1 for the row's own class and -1 for all
 other classes. If there are two classes, there is one output: class 1 against class 0. If a training set has only two of
-three or more classes, SOFTMAX uses the binary objective of scikit-learn. It equals the objective above with twice the
-strength (`Objective.strengths`).
+three or more classes, SOFTMAX uses the binary objective of scikit-learn. The binary objective equals the objective
+above with twice the strength (`Objective.strengths`).
 
 In the whole package `linear`, the shapes are: features rows x width, weights outputs x width, intercepts outputs,
 scores and residuals rows x outputs. If there are several models or training sets, the first axis is `models` or `sets`.
 `codes` (int64) are class numbers from 0. `seen` (bool) is True for the classes that a training set contains. The
-compiled code that computes R is in kernels/activations.py.
+compiled code that computes R is in `kernels/activations.py`.
 """
 
 from dataclasses import dataclass
@@ -36,23 +37,22 @@ import numpy as np
 import torch
 
 PROBABILITY_ROUNDING = 6144.0
-"""Adding this number to a probability and subtracting it again, in float64, leaves a multiple of 2^-40.
-
-Sums of up to 2^13 such numbers are exact, so partitions give the same bits in any order of addition.
+"""A number that rounds probabilities to multiples of 2^-40: it is added in float64 and then subtracted again. Sums of
+up to 2^13 rounded probabilities are exact. The sum over partitions is therefore bit-identical in any order.
 """
 
 SOFTMAX = 0
 """Multinomial logistic loss."""
 SIGMOID = 1
-"""Logistic loss of two classes, one output."""
+"""Logistic loss for two classes, with a single output."""
 HINGE = 2
 """Squared hinge loss, each class against the rest."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """Objective of a fit. `loss` is SOFTMAX, SIGMOID or HINGE, and `strength` is the L2 strength in the scale of the
-    features.
+    """Objective of a fit. `loss` is SOFTMAX, SIGMOID or HINGE. `strength` is the L2 strength for features in their
+    current scale.
     """
 
     loss: int
@@ -73,10 +73,11 @@ def n_outputs(n_classes: int) -> int:
 
 
 def residuals(scores: torch.Tensor, codes: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.Tensor:
-    """Return R, the derivatives of the loss with respect to the scores.
+    """Return the derivatives of the loss with respect to the scores (R in the module's docstring).
 
     `scores`: (..., rows, outputs); `codes`: (..., rows); `seen`: (..., classes). The derivatives have the shape of the
-    scores. They are 0 for outputs whose class is not in `seen`. A single output requires rows of both classes.
+    scores. The derivatives are 0 for the outputs of classes that are not in `seen`. With a single output, both classes
+    must have rows.
     """
     if loss == SIGMOID:
         return torch.sigmoid(scores) - codes[..., None].to(scores.dtype)
@@ -90,7 +91,7 @@ def residuals(scores: torch.Tensor, codes: torch.Tensor, seen: torch.Tensor, los
 
 
 def probabilities(scores: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.Tensor:
-    """Return the probabilities of the outputs' classes. For SIGMOID, return the probabilities of both classes."""
+    """Return the probability of every output's class. For SIGMOID, return the probabilities of both classes."""
     if loss == SIGMOID:
         return torch.sigmoid(torch.cat([-scores, scores], dim=-1))
     return torch.softmax(scores.masked_fill(~seen[..., None, :], -torch.inf), dim=-1)
@@ -110,7 +111,7 @@ class Curvature:
     mixing: torch.Tensor
 
     def mixed(self, mixing: torch.Tensor) -> "Curvature":
-        """Return the curvature with respect to other linear combinations of the outputs."""
+        """Return the same curvature with respect to new linear combinations of the outputs, the columns of `mixing`."""
         return Curvature(self.diagonal, self.coupling, mixing)
 
     @property
@@ -135,7 +136,7 @@ class Curvature:
 
 
 def curvature_of(scores: torch.Tensor, codes: torch.Tensor, loss: int) -> Curvature:
-    """Return the float64 curvature of n rows for their scores (n x outputs) and classes. The outputs are not mixed."""
+    """Return the float64 curvature of n rows, given the scores (n x outputs) and classes. The outputs are not mixed."""
     scores = scores.double()
     mixing = torch.eye(scores.shape[1], dtype=scores.dtype, device=scores.device)
     if loss == HINGE:

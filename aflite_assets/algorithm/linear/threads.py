@@ -1,8 +1,8 @@
-"""The threads of the engine, and a limit of one thread for torch. Other modules decide what the threads work on. In
-torch, an operation is divided among OpenMP threads. At the end of the operation, these threads wait for each other in a
-busy loop. If another process needs a core, one thread waits for that core and all other threads wait in their loops.
-Operations of microseconds then take milliseconds. For this reason, torch uses one thread in this package. The engine
-divides larger work among its own threads, which sleep when they wait.
+"""Threads of the engine, and a limit of one thread for torch. Torch divides an operation among OpenMP threads. At the
+end of the operation, these threads wait for each other in a busy loop. If another process needs a core, one thread
+waits for that core while all other threads wait in busy loops. Operations of microseconds then take milliseconds. For
+this reason, torch uses one thread in this package. The engine divides larger work among its own threads, which sleep
+when they wait.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ _DEFAULT_CHANGED = Lock()
 
 @dataclass(frozen=True)
 class Threads:
-    """Threads that work on `count` parts at a time: one part in the calling thread, and the other parts in threads of
+    """Threads that work on `count` parts at a time: one part in the calling thread, the other parts in the threads of
     `executor`.
     """
 
@@ -31,11 +31,13 @@ class Threads:
 
     @classmethod
     def started(cls, count: int) -> "Threads":
-        """Start new threads in which torch uses one thread each. `executor.shutdown` ends the threads."""
+        """Start new threads and limit torch to one thread in each of them. `executor.shutdown` ends the threads."""
         return cls(ThreadPoolExecutor(count, initializer=_set_torch_threads, initargs=(1,)), count)
 
     def share(self, kernel: Callable[[np.ndarray], None], work: np.ndarray) -> None:
-        """Run a kernel on as many parts of `work` as there are threads. The first part runs in the calling thread."""
+        """Divide `work` into one part per thread and run the kernel on each part. The first part runs in the calling
+        thread.
+        """
         first, *parts = np.array_split(work, min(self.count, max(1, len(work))))
         others = [self.executor.submit(kernel, part) for part in parts]
         kernel(first)
@@ -55,8 +57,9 @@ class Threads:
 def one_torch_thread() -> Iterator[None]:
     """Limit torch to one thread for work in the calling thread. The previous number of threads is restored afterwards.
 
-    Several threads may use this context manager at a time, and uses of it may be nested. In other threads, including
-    threads that start meanwhile, the number does not change. The block must not call `torch.set_num_threads` itself.
+    Several threads may use this context manager at the same time, and uses may be nested. In all other threads,
+    including threads that start meanwhile, torch's number of threads does not change. The block must not call
+    `torch.set_num_threads` itself.
     """
     # Threads other than OpenMP's sleep while they wait, and their number can be set only once.
     if not torch.backends.openmp.is_available():
@@ -72,10 +75,10 @@ def one_torch_thread() -> Iterator[None]:
 def _set_torch_threads(count: int) -> int:
     """Set torch's number of threads for work in the calling thread only. Return the previous number.
 
-    OpenMP and MKL store a number for every thread. In addition, torch stores a default, which a thread adopts when it
-    first queries the number or computes. `torch.set_num_threads` also sets that default. A helper thread that has
-    already adopted the default therefore restores the default. If another thread makes its first query within these
-    microseconds, it adopts `count`.
+    OpenMP and MKL store a number of threads for every thread. In addition, torch stores a default, which a thread
+    adopts at its first computation or query of the number. `torch.set_num_threads` also sets that default. A helper
+    thread that has already adopted the old default therefore restores the default. If another thread makes its first
+    query within these microseconds, that thread adopts `count`.
     """
     with _DEFAULT_CHANGED:
         before = torch.get_num_threads()

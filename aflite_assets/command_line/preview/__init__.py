@@ -1,1 +1,1 @@
-"""The preview of `aflite check` before any training: the data, the plan, and its estimated cost."""
+"""The preview that `aflite check` prints before any training: the data, the plan, and the estimated cost."""

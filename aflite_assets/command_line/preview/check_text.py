@@ -1,6 +1,6 @@
-"""Text of `aflite check` by section, made from records; nothing is read, counted or timed here.
+"""Text of the sections of `aflite check`. This module only formats records and computes nothing.
 
-Text of the dataset is truncated and escaped.
+Text from the dataset is truncated and escaped.
 """
 
 import os
@@ -61,7 +61,9 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
 
 
 def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
-    """Yield every challenge set with its rows, categories and mapping of labels to the dataset's labels."""
+    """Yield every challenge set with its rows and categories, and with the mapping of the dataset's labels to its
+    labels.
+    """
     if not challenges.read and not challenges.missing:
         yield "challenge sets: none"
     for challenge in challenges.read:
@@ -71,7 +73,7 @@ def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
 
 
 def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the sizes of a run: numbers of rows, iterations, train sets and cells."""
+    """Yield the sizes of a planned run: numbers of rows, iterations, train sets and cells (trained evaluators)."""
     settings = plan.settings
     yield f"plan{_basis(data)}"
     lines = [
@@ -95,34 +97,36 @@ def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterato
 
 def _threshold(settings: FilterSettings) -> str:
     less = "no more often" if settings.comparison == "greater" else "less often"
-    return f"{settings.threshold:g}: rows that are predicted {less} stay"
+    return f"{settings.threshold:g}: rows that are predicted {less} are kept"
 
 
 def _changes(changes: FilterChanges) -> str:
-    """Return the filter settings that a representation overrides."""
+    """Return the filter settings that are different for this representation."""
     given = changes.model_dump(exclude_none=True)
     return ", ".join(f"{name} {count(value) if isinstance(value, int) else value}" for name, value in given.items())
 
 
 WORST_CASE_ROWS = 1_537
-"""Rows with which no starting bias has a 95 % interval wider than 5 points, however it lies."""
+"""Smallest number of rows with which the 95 % interval of any initial bias is at most 5 points wide."""
 
 
 def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield what the report's verdict cannot decide with this dataset file, and the settings that would help."""
+    """Yield the questions that the report's verdict cannot answer with this dataset file, and the settings that would
+    help.
+    """
     if plan.seeds == 1:
-        yield "warning: seeds has one seed, so nothing can be said of training; set seeds: [0, 1, 2]"
+        yield "warning: `seeds` has one seed, so the variation between training runs is unknown; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]
     if not spec.challenge_sets and all(spec.filter.evaluation_rows_of(split) == "pooled" for split in splits):
         yield (
-            "warning: every test row enters the filter's pool, so whether filtering helps cannot be judged; add a "
-            "challenge set, or hold rows out: holdout: {fresh: 0.1} with filter: {evaluation_rows: {fresh: kept}}"
+            "warning: every test row enters the filter's pool, so the report cannot decide whether filtering helps; "
+            "add a challenge set, or hold rows out: holdout: {fresh: 0.1} with filter: "
+            "{evaluation_rows: {fresh: kept}}"
         )
     if plan.pool_rows < WORST_CASE_ROWS:
         yield (
-            f"warning: {counted(plan.pool_rows, 'row')} to filter may be too few to tell a bias from that of "
-            f"shuffled labels; "
-            f"{count(WORST_CASE_ROWS)} always do"
+            f"warning: {counted(plan.pool_rows, 'row')} to filter may be too few to distinguish a bias from that of "
+            f"shuffled labels; {count(WORST_CASE_ROWS)} are always enough"
         )
     columns = data.raw.examples.table
     for attribute, values in spec.planted.items():
@@ -136,7 +140,7 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """Yield a warning if always predicting the largest class reaches the threshold, and the setting to change."""
+    """Yield a warning and the setting to change if a constant prediction of the largest class reaches the threshold."""
     train = data.raw.examples.in_split("train")
     labels = train.labels
     of_questions = right_answers(train, partly=isinstance(spec.source, ChoiceSource)) is not None
@@ -147,27 +151,29 @@ def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     enough = advised_threshold(guessed)
     share, name = percent(guessed), escaped(_name(data.raw.examples.label_names[largest]))
     what = (
-        f"saying {name} of every answer is right on {share} % of them, so answers leave for what guessing gives"
+        f"always predicting {name} is right for {share} % of the answers, so guessing alone would remove answers"
         if of_questions
-        else f"{share} % of the train rows are {name}, so rows of this class count as predictable for a classifier "
-        f"that says {name} of every row"
+        else f"{share} % of the train rows are {name}, so these rows count as predictable for a classifier "
+        f"that always predicts {name}"
     )
     yield f"warning: filter.threshold is {threshold:g}, and {what}; set filter: {{threshold: {enough:g}}}"
 
 
 def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield token counts of the texts beside each text model's `max_length`; models that tokenize later are skipped."""
+    """Yield the share of rows that each text model truncates at `max_length`. Models that build their tokenizer during
+    training are skipped.
+    """
     for name, length in lengths.items():
         if "not_measured" not in length:
             share, rows = percent(length["share"]), counted(length["rows"], "row")
             yield (
-                f"{name}: {share} % of {rows} have over {length['max_length']} tokens and are cut; 99 % have at most "
-                f"{length['fits_99']}, the longest has {length['longest']}"
+                f"{name}: {share} % of {rows} have over {length['max_length']} tokens and are truncated; 99 % have "
+                f"at most {length['fits_99']}, the longest has {length['longest']}"
             )
 
 
 def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
-    """Yield the failed checks, each with its finding and advice."""
+    """Yield the failed data checks, each with a finding and advice."""
     for result in findings:
         if result.passed:
             continue
@@ -178,7 +184,7 @@ def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
 
 
 def estimate_section(estimate: CostEstimate) -> Iterator[str]:
-    """Yield a line per stage and model, the total, and the reliability of the estimate."""
+    """Yield the estimated cost per stage and model, the total, and the reliability of the estimate."""
     yield f"estimated cost on this machine ({estimate.device}, {os.cpu_count()} CPU cores)"
     head = ("stage", "what", "work", "estimate")
     rows = [(line.stage, line.what, _work(line.counts), _seconds(line.seconds)) for line in estimate.lines]
@@ -190,22 +196,23 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
             yield from indented(f"{line.stage} of {line.what}: {line.note}")
     if estimate.at_once > 1:
         yield from indented(
-            f"Small evaluators train side by side, in {estimate.at_once} processes of one thread and up to 1 GiB each; "
-            "a run starts no more of them than cores are free and memory suffices for."
+            f"Small evaluators are trained in parallel, in {estimate.at_once} processes with one thread and up to 1 "
+            "GiB each; a run starts fewer processes if too few cores or too little memory are free."
         )
     for line in estimate.not_measured:
         yield from indented(
-            f"not measured: {line.stage} of {line.what}, the model is not here; a run downloads it first"
+            f"not measured: {line.stage} of {line.what}, because the model is not on this machine; a run downloads "
+            "it first"
         )
     if estimate.last:
         yield from indented(
-            "What stands as the last run of a stage is how long it took when its current result was made. A run now "
-            "finds that result, which takes no time."
+            'For a stage with "its last run", the time is how long the stage took for its current result. A run now '
+            "would reuse that result, which takes no time."
         )
     yield from indented(
-        f"Measured in {duration(estimate.measuring_seconds)}. Expect a factor of two either way: what else runs on the "
-        f"machine counts, and a filter that stops by its threshold does fewer iterations{larger}. "
-        "Reading, statistics and the report take longer on many rows. What is found starts no process."
+        f"Measured in {duration(estimate.measuring_seconds)}. Expect a factor of two either way: other programs slow "
+        f"the machine, and a filter that the threshold stops has fewer iterations{larger}. Reading, statistics and "
+        "the report take longer with many rows. Reused results need no process."
     )
 
 
@@ -226,7 +233,9 @@ def _how_read(data: DataPreview) -> str:
 
 
 def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
-    """Return a table line per split, with a column of undecodable images if there are any."""
+    """Return a table with a line per split. If some images cannot be decoded, the table has a column with their
+    number.
+    """
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
     rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]
@@ -281,7 +290,9 @@ def _input(examples: Examples) -> str:
 
 
 def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:
-    """Yield the first rows, each on several lines: position and label, input, group, annotators, attributes."""
+    """Yield the first rows. Each row takes several lines: position and label, input, group, annotators, and
+    attributes.
+    """
     examples = raw.examples
     for position, ordinal in zip(range(len(examples)), _ORDINALS, strict=False):
         row = Examples(examples.table.slice(position, 1), examples.label_names)
@@ -294,7 +305,9 @@ _ORDINALS = ("first", "second", "third")
 
 
 def _file_place(source: SourceSpec, source_rows: Mapping[str, int], row_id: int) -> str:
-    """Return a position such as `line 2 of 'train.csv'`, or a row if the file has no lines; empty if unknown."""
+    """Return a position such as `line 2 of 'train.csv'`. For a file without lines, return the row number. Return an
+    empty text if the position is unknown.
+    """
     if not isinstance(source, TableSource):
         return ""
     for split, rows in source_rows.items():
@@ -356,7 +369,7 @@ def _challenge(challenge: ChallengePreview) -> Iterator[str]:
         f", {count(dropped)} without a label dropped" if dropped else ""
     )
     if challenge.fine_tune_rows is not None:
-        yield f"  {counted(challenge.fine_tune_rows, 'row')} to fine-tune on, less those that a test set has"
+        yield f"  {counted(challenge.fine_tune_rows, 'row')} for fine-tuning, without rows that are in a test set"
     for label, own in challenge.label_mapping.items():
         if label != own:
             yield f"  {_name(label)} counts as {'none' if own is None else _name(own)}"
@@ -370,7 +383,7 @@ def _questions(examples: Examples) -> str:
 
 
 def _by_category(examples: Examples) -> dict[str, np.ndarray]:
-    """Return the number of rows per class, overall and per category if there are few categories."""
+    """Return the number of rows per class. If there are few categories, return the numbers for each category too."""
     classes = len(examples.label_names)
     columns = {"rows": np.bincount(examples.labels, minlength=classes)}
     by_column = category_columns(examples)
@@ -387,19 +400,23 @@ def _basis(data: DataPreview) -> str:
     if data.complete:
         return ""
     if data.rows is None:
-        return " for the rows read alone, since nothing says how many there are"
-    return " by the source's own counts, in which rows may be that are dropped"
+        return " only for the rows that were read, because the total number is unknown"
+    return " according to the source, including rows that may be dropped"
 
 
 def _sample(plan: RunPlan, sizes: CurveSizes) -> str:
     tried = listed([count(rows) for rows in sizes.samples], 10)
     largest = plan.filtered_from == sizes.samples[-1]
     noise = wilson_interval(0.8, sizes.held_back).half_width
-    which = "the most" if largest else f"{count(plan.filtered_from)}, the most that the sizes fit"
+    which = (
+        "the largest sample"
+        if largest
+        else f"{count(plan.filtered_from)}, the largest sample that meets the size settings"
+    )
     return (
-        f"{tried} of {counted(plan.rows['train'], 'train row')} are tried until it is enough, with "
-        f"{count(sizes.held_back)} held back, which tell accuracies of about 80 % to ±{percent(noise)} points; what "
-        f"follows is for {which}"
+        f"{tried} of {counted(plan.rows['train'], 'train row')} are tried until the accuracy stops rising, with "
+        f"{count(sizes.held_back)} held back, which measure accuracies of about 80 % to ±{percent(noise)} points; the "
+        f"following numbers are for {which}"
     )
 
 
@@ -411,7 +428,7 @@ def _warmup(spec: DatasetSpec, plan: RunPlan) -> str:
         samples = ", ".join(map(count, plan.curve.samples))
         return (
             f"at most {counted(plan.warmup_rows, 'row')} of {of_train} (auto: a sample of "
-            f"{samples}, and {count(plan.curve.held_back)} held back); what follows is for the most"
+            f"{samples}, and {count(plan.curve.held_back)} held back); the following numbers are for the maximum"
         )
     return f"{_size(plan.warmup_rows, spec.warmup.size)} of {of_train}"
 
@@ -422,15 +439,19 @@ def _policy(spec: DatasetSpec, plan: RunPlan) -> str:
         if split != "train":
             rows[spec.filter.evaluation_rows_of(split)] += number
     phrases = {
-        "pooled": ", {} of other splits among them",
-        "scored": ", {} of other splits scored beside them",
-        "kept": ", {} of other splits left alone",
+        "pooled": ", including {} of other splits",
+        "scored": ", and {} of other splits that are only scored",
+        "kept": ", and {} of other splits that are not filtered",
     }
     return "".join(phrases[policy].format(counted(number, "row")) for policy, number in rows.items() if number)
 
 
 def _iterations(plan: RunPlan) -> str:
-    at_most = "at most" if plan.pool_rows == plan.train_pool_rows else "at most, if test rows leave as train rows do"
+    at_most = (
+        "at most"
+        if plan.pool_rows == plan.train_pool_rows
+        else "at most, if test rows are removed at the same rate as train rows"
+    )
     each = f"{count(plan.most_iterations)} {at_most}"
     return each if plan.filter_runs == 1 else f"{each}, in each of {counted(plan.filter_runs, 'run')}"
 
@@ -453,7 +474,7 @@ def _train_sets(plan: RunPlan) -> str:
     if plan.kept:
         return f"{sizes} rows, as many as the filter keeps in the current result"
     return (
-        f"{sizes} rows, if the filter reaches its target size; where its threshold stops it earlier, filtered and its "
+        f"{sizes} rows, if the filter reaches its target size; if the threshold stops it earlier, filtered and its "
         f"controls have more, up to {count(plan.train_pool_rows)}"
     )
 
@@ -464,7 +485,7 @@ def _weak_model(weak_model: PlannedWeakModel, plan: RunPlan) -> str:
     if weak_model.evaluator is None:
         trained = counted(weak_model.trainings, "training")
     share = f"{percent(weak_model.taken / max(full, 1))} % of full"
-    how = "assumed until a run says how many" if weak_model.assumed else "as in the current result"
+    how = "assumed, because no run has counted them" if weak_model.assumed else "as in the current result"
     return f"{weak_model.name}: {trained}, {counted(weak_model.taken, 'row')} taken ({share}, {how})"
 
 

@@ -1,7 +1,7 @@
-"""Preview of a dataset as the stages will read it: its rows, its challenge sets and its plan.
+"""Preview of a dataset: its rows, its challenge sets and the plan of a run.
 
-Small sources are read completely by the stages' own code, to find every mistake. Of large sources, the first rows are
-read. Nothing is published. The printed text is in `check_text`.
+Small sources are read completely, with the code of the stages, to find every mistake. For large sources, only the first
+rows are read. This module publishes no results. The module `check_text` formats the printed text.
 """
 
 import time
@@ -45,20 +45,20 @@ from aflite_assets.stages.shared.source_places import RowPlaces, facts_of
 from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, check_models, draw_warmup, needs_warmup
 
 FIRST_ROWS = 1_000
-"""Rows per split that are read of a large source."""
+"""Number of rows per split that are read from a large source."""
 
 MOST_HUB_ROWS = 100_000
-"""A hub dataset of more rows is downloaded when it is materialised, not to be looked at."""
+"""Largest number of rows of a hub dataset that the preview downloads completely."""
 
 MOST_IMAGES = 20_000
-"""Folders of more images are not read, decoded and hashed whole."""
+"""Largest number of images in a folder that the preview reads, decodes and hashes completely."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Extent of reading a source: the `first_rows` of each split, or all rows if `first_rows` is None.
+    """Part of a source that is read: `first_rows` rows of each split, or all rows if `first_rows` is None.
 
-    `rows`: number of rows of the whole source by split, or None if unknown.
+    `rows`: number of rows in the whole source by split, or None if unknown.
     """
 
     first_rows: int | None
@@ -67,10 +67,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class DataPreview:
-    """The raw table of the rows read.
+    """Raw table of the rows that were read.
 
-    `rows`: number of rows of a run by split, an upper limit if only a part was read, or None if unknown. `content`: the
-    source's fingerprint, or empty if there is none or only a part was read. `seconds`: duration of reading.
+    `rows`: number of rows in a run by split, or None if unknown. If only a part of the source was read, `rows` is an
+    upper limit. `content`: fingerprint of the source, or an empty text if the source has none or only a part was read.
+    `seconds`: duration of reading.
     """
 
     raw: LoadedTable
@@ -81,16 +82,17 @@ class DataPreview:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows were read."""
+        """True if all rows were read."""
         return self.reading.first_rows is None
 
 
 @dataclass(frozen=True)
 class ChallengePreview:
-    """A challenge set, its number of rows in a run, and its label for each label of the dataset.
+    """A challenge set with its number of rows in a run. Each label of the dataset is mapped to a label of the challenge
+    set.
 
-    `rows` is an upper limit if the set was read in part. Labels without a counterpart have None. `fine_tune_rows`:
-    maximum number of rows for fine-tuning.
+    If only a part of the set was read, `rows` is an upper limit. A label without a counterpart is mapped to None.
+    `fine_tune_rows`: maximum number of rows for fine-tuning.
     """
 
     name: str
@@ -103,14 +105,14 @@ class ChallengePreview:
 
 @dataclass(frozen=True)
 class ChallengePreviews:
-    """The challenge sets that were read, and the reasons why optional sets are missing, by name."""
+    """Challenge sets that were read, and the reasons why optional challenge sets are missing, by name."""
 
     read: tuple[ChallengePreview, ...]
     missing: Mapping[str, str]
 
 
 def preview_data(spec: DatasetSpec) -> DataPreview:
-    """Read the whole source or its first rows, and build the raw table like the stage.
+    """Read the whole source or its first rows, and build the raw table as the stage `raw_dataset` does.
 
     Raises:
         DataError: the data do not match the dataset spec.
@@ -125,7 +127,7 @@ def preview_data(spec: DatasetSpec) -> DataPreview:
 
 
 def source_facts(spec: DatasetSpec, data: DataPreview) -> SourceFacts:
-    """Return the facts about the source for the checks of these rows."""
+    """Return the facts about the source that the data checks need."""
     read = data.raw.source_rows
     return facts_of(
         RowPlaces(spec.source, read, data.content),
@@ -137,11 +139,11 @@ def source_facts(spec: DatasetSpec, data: DataPreview) -> SourceFacts:
 
 
 def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreviews:
-    """Read the challenge sets and map their classes like the stage; optional sets may be missing.
+    """Read the challenge sets and map their classes as the stage `challenge_sets` does. Optional sets may be missing.
 
     Raises:
-        DataError: a set does not fit the dataset.
-        MissingDataError: a required set is missing.
+        DataError: a challenge set does not match the dataset.
+        MissingDataError: a required challenge set is missing.
     """
     read: list[ChallengePreview] = []
     missing: dict[str, str] = {}
@@ -158,14 +160,14 @@ def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreview
 def preview_plan(
     spec: DatasetSpec, data: DataPreview, challenges: ChallengePreviews, *, store: ResultStore | None = None
 ) -> RunPlan:
-    """Check models and sizes like the stages, and count the parts of a run.
+    """Check models and sizes as the stages do, and count the parts of a run.
 
-    If only a part of the data was read, sizes are checked by row counts. `store`: result store with the numbers of
-    forgotten and kept rows of current results.
+    If only a part of the data was read, only the numbers of rows are checked. `store`: the result store, which supplies
+    the numbers of forgotten rows and kept rows from current results.
 
     Raises:
         ModelError: a model does not fit the data or is not available.
-        DataError: a size cannot be met.
+        DataError: the data have too few rows for a size in the settings.
     """
     raw = data.raw.examples
     rows = data.rows or _counts(raw)
@@ -207,9 +209,10 @@ def preview_plan(
 def _sample(
     spec: DatasetSpec, raw: Examples, rows: Mapping[str, int], *, complete: bool
 ) -> tuple[CurveSizes | None, int | None, Examples]:
-    """Return the planned samples of the train rows, and the size of the sample to plan for.
+    """Return the planned samples of the train rows, and the sample size that the plan assumes.
 
-    The plan is for the largest sample that meets the size settings. If no sample meets the settings, planning fails.
+    The plan assumes the largest sample that meets the size settings. If no sample meets the settings, an error is
+    raised.
     """
     if spec.sample is None:
         return None, None, raw
@@ -237,7 +240,9 @@ def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:
 
 
 def reading_of(source: SourceSpec) -> Reading:
-    """Return the extent of reading: all rows, except for large or unknown hub sources and large image folders."""
+    """Return the part of the source that is read: all rows, except for large image folders and for hub sources of large
+    or unknown size.
+    """
     if isinstance(source, HubSource):
         from aflite_assets.data.hub.datasets import row_counts
 
@@ -273,7 +278,7 @@ def _fine_tune_rows(
     *,
     seed: int,
 ) -> int | None:
-    """Return the number of rows for fine-tuning, before test rows are dropped; None without `fine_tune`."""
+    """Return the number of rows for fine-tuning, before test rows are dropped. Return None without `fine_tune`."""
     if challenge.fine_tune is None:
         return None
     complete, raw = reading.first_rows is None, data.raw.examples
@@ -284,7 +289,9 @@ def _fine_tune_rows(
 
 
 def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[str, int] | None:
-    """Return rows by split if none is dropped, given the source, the held-out rows and the limit."""
+    """Return the expected number of rows per split if no row is dropped, given the source, the held-out rows and the
+    limit.
+    """
     if counts is None:
         return None
     rows = dict(counts)
@@ -305,7 +312,7 @@ def _images(place: str | LabelledFolder) -> int:
 
 
 def _largest_group(spec: DatasetSpec, raw: Examples, warmup_ids: np.ndarray) -> int:
-    """Return the number of rows of the largest group of the pool."""
+    """Return the number of rows in the pool's largest group."""
     rest = without_rows(raw, warmup_ids)
     if rest.groups is None:
         return 1

@@ -1,6 +1,7 @@
-"""Estimated cost of a run of one dataset on this machine: last durations of stages, or counts times measured speeds.
+"""Estimated cost of a run on this machine. The cost of a stage is its duration in the last run, or else counts times
+measured speeds.
 
-Counts are in `run_plan` and `trainings`, speeds in `timing`.
+The modules `run_plan` and `trainings` compute the counts, and the module `timing` measures the speeds.
 """
 
 import time
@@ -23,16 +24,18 @@ from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.training_workers import WORTH, workers_with_memory
 
 ANY_DATA = 1.0
-"""Work of all stages for any data (statistics, publishing, the report), in starts of a process."""
+"""Fixed work of all stages, regardless of the data (statistics, publishing, the report), in units of one process
+start.
+"""
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class CostLine:
-    """The cost of one stage for one model: the amount of work, and wall-clock seconds.
+    """Estimated cost of one stage for one model: the amount of work, and wall-clock seconds.
 
-    `seconds` is None if it could not be measured. `note`: the assumptions.
+    `seconds` is None if the speed could not be measured. `note`: a sentence about the assumptions.
     """
 
     stage: str
@@ -44,10 +47,10 @@ class CostLine:
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """All cost lines, the device of the measurements (cpu or cuda), and the duration of measuring.
+    """Estimated cost of a run: all cost lines, the measured device (cpu or cuda), and the duration of the measurements.
 
-    `sizes_known`: whether a current result has the number of rows that the filters keep. `at_once`: number of processes
-    for small evaluators. `last`: stages whose seconds are from their last run.
+    `sizes_known`: True if the number of kept rows is known from current results. `at_once`: number of processes for
+    small evaluators. `last`: stages with durations from their last run.
     """
 
     lines: tuple[CostLine, ...]
@@ -59,12 +62,12 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float:
-        """Seconds of all lines that could be measured."""
+        """Total seconds of all lines with a measured speed."""
         return sum(line.seconds or 0.0 for line in self.lines)
 
     @property
     def not_measured(self) -> tuple[CostLine, ...]:
-        """Lines without an estimate."""
+        """Cost lines without an estimate."""
         return tuple(line for line in self.lines if line.seconds is None)
 
 
@@ -77,10 +80,11 @@ def estimate_cost(
     log: Callable[[str], None],
     last: Mapping[str, float] = _NOTHING,
 ) -> CostEstimate:
-    """Estimate the seconds of stages from their last runs (`last`), or else from counts and measured speeds.
+    """Estimate the seconds of each stage from its last run (`last`), or else from counts and measured speeds.
 
     The filter and each distinct model are measured on a few rows of `raw`. A run starts one process for its stages, so
-    loading a model is counted once. Small evaluators train in parallel. `log` gets a line for each measurement.
+    the time for loading a model is counted once. Small evaluators train in parallel. `log` receives a line for each
+    measurement.
 
     Raises:
         ModelError: the device is not available, or a model cannot be trained on these data.
@@ -106,12 +110,12 @@ def estimate_cost(
 
 
 def _any_data(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) -> list[CostLine]:
-    """Return the settings of an estimate that do not depend on the rows."""
+    """Return the settings that affect the estimate but do not depend on the rows."""
     start = speeds.start()
     lines = [CostLine("all stages", "their process", {"start": 1}, start)]
     if stages:
         lines.append(
-            CostLine("all stages", "what any data need", {"stage": stages}, ANY_DATA * start * stages / len(STAGES))
+            CostLine("all stages", "work for any data", {"stage": stages}, ANY_DATA * start * stages / len(STAGES))
         )
     neural = [speeds.neural(one.settings) for one in trainings if not isinstance(one.settings, ClassicalModelSpec)]
     firsts = [speed.first for speed in neural if speed is not None]
@@ -121,9 +125,9 @@ def _any_data(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) ->
 def _filter_line(name: str, encoder: EncoderSpec, plan: RunPlan, speeds: Speeds) -> CostLine:
     (row, measured), notes = speeds.filter(encoder), []
     if isinstance(encoder, SurfaceEncoderSpec):
-        notes.append(f"the properties taken to be {ASSUMED_WIDTH}")
+        notes.append(f"assuming {ASSUMED_WIDTH} properties")
     elif not isinstance(encoder, IdentityEncoderSpec) and not weights_are_here(encoder):
-        notes.append(f"the encoder taken to be {ASSUMED_WIDTH} wide")
+        notes.append(f"assuming an encoder of width {ASSUMED_WIDTH}")
     if measured < plan.pool_rows:
         notes.append(f"measured on {measured:,} rows")
     counts, seconds = {"iteration": plan.most_iterations * plan.filter_runs}, row * scored_rows(plan) * plan.filter_runs
@@ -137,13 +141,15 @@ def _training_line(one: Trainings, speeds: Speeds) -> CostLine:
         return CostLine(one.stage, one.what, counts, seconds if counts else 0.0, one.note)
     fit, notes = speeds.classical(one.settings), [one.note] if one.note else []
     if max(one.sizes) > fit.rows:
-        notes.append(f"measured up to {fit.rows:,} rows, then taken to grow as rows^{fit.growth:.1f}")
+        notes.append(f"measured up to {fit.rows:,} rows, then assumed to grow as rows^{fit.growth:.1f}")
     seconds = sum(fit.seconds(rows, one.asked) for rows in one.sizes)
     return CostLine(one.stage, one.what, {"fit": len(one.sizes)}, seconds, "; ".join(notes))
 
 
 def _processes(trainings: Sequence[Trainings], lines: Sequence[CostLine]) -> int:
-    """Return the number of processes for cells of small models, if there is enough work (see `training_workers`)."""
+    """Return the number of processes that train small models in parallel, if there is enough work (see
+    `training_workers`).
+    """
     seconds = sum(line.seconds or 0.0 for one, line in zip(trainings, lines, strict=True) if _small(one))
     return workers_with_memory(processes_at_once()) if seconds > WORTH else 1
 

@@ -1,6 +1,6 @@
-"""Facts about a planned run from current results: train rows that the filters keep, durations of stages.
+"""Facts from current results that apply to a planned run: numbers of kept train rows, and durations of stages.
 
-No result is computed.
+This module computes no results.
 """
 
 from statistics import fmean
@@ -15,9 +15,9 @@ _FILTER, _GRID, _WEIGHTS = "filtered_sets", "evaluator_models", "weights:"
 
 
 def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
-    """Return the number of train rows that each filtering keeps, by name, if a run would reuse the current result.
+    """Return the number of train rows in each filtered set, by name, if a run would reuse the current result.
 
-    For several runs of the filter, the number is their mean.
+    If the filter runs several times, the number is the mean over the runs.
     """
     result = found_result(_FILTER, spec, store)
     summary = {} if result is None else result.summary
@@ -25,9 +25,9 @@ def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
 
 
 def last_seconds(spec: DatasetSpec, store: ResultStore) -> dict[str, float]:
-    """Return the seconds that each stage took for its current result, if a run would reuse this result.
+    """Return the seconds that each stage took for its current result. Stages that a run would not reuse are left out.
 
-    A grid of evaluators has no seconds if some of its cells were reused.
+    There are no seconds for the evaluators if some of their training runs were reused.
     """
     took = {
         one.stage: one.seconds for one in plan_dataset(spec, store).stages if one.current and one.seconds is not None
@@ -38,14 +38,16 @@ def last_seconds(spec: DatasetSpec, store: ResultStore) -> dict[str, float]:
 
 
 def _all_trained(grid: PublishedResult) -> bool:
-    """Return True if all trainings of the grid were run together; a training shared by several cells counts once."""
+    """Return True if all evaluators were trained in the same run. A training run that several cells share counts
+    once.
+    """
     cells = {part.key for name, part in grid.parts.items() if not name.startswith(_WEIGHTS)}
     fitted = grid.summary["fitted"]
     return isinstance(fitted, int) and fitted >= len(cells)
 
 
 def found_result(stage: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult | None:
-    """Return the current result of a stage if a run would reuse it, or else None."""
+    """Return the current result of a stage, or None if a run would not reuse the result."""
     try:
         result = store.current(stage, spec.name)
     except StoreError:

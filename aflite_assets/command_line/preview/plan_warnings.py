@@ -1,6 +1,6 @@
-"""Warnings of `aflite check` about settings that a run accepts: samples, train sets, learning rates.
+"""Warnings of `aflite check` about samples, train sets and learning rates that are valid but probably not intended.
 
-Warnings about verdicts and thresholds are in `check_text`.
+The module `check_text` writes the warnings about verdicts and thresholds.
 """
 
 from collections.abc import Iterator
@@ -20,12 +20,14 @@ from aflite_assets.text import count, listed
 
 
 def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
-    """Yield whether a run ends after the scan, if the dataset file requests this; the current scan decides if known."""
+    """Yield a line if the dataset file ends a run after the scan finds an artefact. If there is a current scan, yield a
+    warning only if it found an artefact.
+    """
     if spec.scan.stop == "never":
         return
     scan = found_result(CUE_SCAN.name, spec, store)
     if scan is None:
-        yield "scan.stop is artefact: if cue_scan finds an artefact, the run ends there, and no model is trained"
+        yield "`scan.stop` is artefact: if `cue_scan` finds an artefact, the run ends, and no model is trained"
         return
     try:
         refuse_artefact(spec, scan)
@@ -44,7 +46,7 @@ def chosen_section(spec: DatasetSpec, challenges: ChallengePreviews) -> Iterator
 
 
 def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the samples for which a run would be refused because of their sizes."""
+    """Yield warnings about samples that are too small for the other settings, so that a run would fail."""
     if plan.sample is None:
         return
     tried = plan.sample.samples
@@ -52,8 +54,8 @@ def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Itera
     if len(asked) > len(tried):
         left = count(plan.rows["train"] - plan.sample.held_back)
         yield (
-            f"warning: sample.most is {count(asked[-1])}, but beside those held back {left} train rows are left; the "
-            f"largest sample is {count(tried[-1])}"
+            f"warning: sample.most is {count(asked[-1])}, but without the held-back rows, {left} train rows remain; "
+            f"the largest sample is {count(tried[-1])}"
         )
     problems = sample_misfits(spec, tried, plan.rows, classes=len(data.raw.examples.label_names))
     if not problems:
@@ -63,29 +65,31 @@ def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Itera
     above = [size for size in fitting if size > max(problems)]
     remedy = f"set sample.start to {above[0]}, or change these sizes" if above else "change these sizes"
     yield (
-        f"warning: if train_sample chooses {' or '.join(map(count, problems))} rows, the run is refused "
-        f"after its trainings; of {count(first)} rows: {problems[first].rstrip('.')}; {remedy}"
+        f"warning: if train_sample chooses {' or '.join(map(count, problems))} rows, the run fails after the "
+        f"training runs on the samples; of {count(first)} rows: {problems[first].rstrip('.')}; {remedy}"
     )
 
 
 def train_sets_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
-    """Yield the requested train sets whose sizes the filter never reaches."""
+    """Yield a warning for each size in `train_sets` that the filter never reaches."""
     most, least = plan.train_pool_rows, plan.settings.target_size
     for name, rows in spec.train_sets.items():
         if rows >= most:
             yield (
                 f"warning: train_sets.{name} is {count(rows)}, but only {count(most)} train rows are filtered, so "
-                f"filtered_{name} is all of them; set fewer"
+                f"`filtered_{name}` would have all of them; set a smaller number"
             )
         elif rows < least:
             yield (
-                f"warning: train_sets.{name} is {count(rows)}, but filter.target_size keeps {count(least)} train rows, "
-                f"so there is no filtered_{name}; set at least {count(least)}, or lower target_size"
+                f"warning: train_sets.{name} is {count(rows)}, but filter.target_size keeps {count(least)} train "
+                f"rows, so there will be no `filtered_{name}`; set at least {count(least)}, or lower target_size"
             )
 
 
 def rates_section(spec: DatasetSpec) -> Iterator[str]:
-    """Yield second phases whose learning rate is not below the rate of the first phase."""
+    """Yield a warning for each second training phase with a learning rate that is not below the rate of the first
+    phase.
+    """
     recipes = recipes_of(spec.evaluators)
     high: dict[tuple[str, float], list[str]] = {}
     for name, recipe in recipes.items():
@@ -96,13 +100,15 @@ def rates_section(spec: DatasetSpec) -> Iterator[str]:
         first = recipes[names[0]].settings.learning_rate
         yield (
             f"warning: {listed([f'evaluators.{name}' for name in names])}: the second phase has a learning rate of "
-            f"{yaml_number(rate)}, and the first, of {start}, {yaml_number(first)}; the paper's second rate is a fifth "
-            "or a quarter of its first. On template_nli the dataset's own test rows lost more at a high rate, and most "
-            f"where labels were wrong; set learning_rate: {yaml_number(first / 5)} in the stage"
+            f"{yaml_number(rate)}, and the first, of {start}, {yaml_number(first)}; the paper's second rate is a "
+            "fifth or a quarter of its first. On template_nli, accuracy on the dataset's test rows fell more with a "
+            f"high rate, and most with wrong labels; set learning_rate: {yaml_number(first / 5)} in the stage"
         )
 
 
 def yaml_number(number: float) -> str:
-    """Return a number in the form that YAML reads as a number: 0.0002, 4.0e-06; `4e-06` would be a text."""
+    """Return a number as text that YAML parses as a number, such as 0.0002 or 4.0e-06. YAML would parse `4e-06` as
+    text.
+    """
     text = f"{number:g}"
     return text.replace("e", ".0e") if "e" in text and "." not in text else text

@@ -1,6 +1,6 @@
-"""Plan of one dataset's run, computed from its sizes: rows, iterations, train sets, cells.
+"""Plan of a run for one dataset, computed from its numbers of rows: iterations, train sets and cells.
 
-Nothing is read or timed here; seconds are in `estimate`.
+This module reads no data and measures no time. The module `estimate` estimates the seconds.
 """
 
 import math
@@ -18,11 +18,11 @@ from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
 
 @dataclass(frozen=True)
 class PlannedTrainSet:
-    """One train set of the evaluators' grid.
+    """One train set of the evaluators.
 
-    `rows`: number of rows; filtered and its controls have the number in `RunPlan.kept`, or else the filter's target
-    size. `drawn_per_seed`: whether each seed has its own draw. `trained_before`: whether another representation has the
-    same set, so that its cells are reused.
+    `rows`: number of rows. For the filtered set and its controls, this is the number in `RunPlan.kept`, or else the
+    filter's target size. `drawn_per_seed`: True if the set is drawn anew for each seed. `trained_before`: True if
+    another representation has the same set, so that its training runs are reused.
     """
 
     name: str
@@ -34,16 +34,17 @@ class PlannedTrainSet:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Counts of one run.
+    """Counts for one planned run.
 
-    `rows`: rows by split. `test_rows`: rows by test set (splits other than train, then challenge sets).
-    `fine_tune_rows`: maximum number of rows for fine-tuning, by challenge set. `pool_rows`: rows that are filtered,
-    including `train_pool_rows` train rows. `scored_rows`: rows that are only scored. `most_iterations`: maximum number
-    of iterations, including a last iteration that removes nothing. `curve`: sample sizes of `warmup.size: auto`;
-    `warmup_rows` is then an upper limit. `filter_runs`: number of filter runs per representation. `weak_models`: weak
-    models by name. `full_alone`: evaluators that are later trained on forgettable rows, so their first training uses
-    only full. `sample`: sizes of the tried samples of train rows; the plan is for `sampled_rows`, or for the largest
-    size. `kept`: train rows that each filtering keeps in the current result, by name; empty if there is no result.
+    `rows`: number of rows by split. `test_rows`: number of rows by test set (splits other than `train`, then challenge
+    sets). `fine_tune_rows`: maximum number of rows for fine-tuning, by challenge set. `pool_rows`: number of rows that
+    are filtered, including `train_pool_rows` train rows. `scored_rows`: number of rows that are only scored.
+    `most_iterations`: maximum number of iterations, including a last iteration that removes nothing. `curve`: sample
+    sizes for `warmup.size: auto`. With `curve`, `warmup_rows` is an upper limit. `filter_runs`: number of filter runs
+    per representation. `weak_models`: weak models by name. `full_alone`: evaluators that are first trained on `full`
+    only, because they are later trained on forgettable rows. `sample`: possible sizes of the sample of train rows. The
+    plan assumes `sampled_rows`, or else the largest size. `kept`: number of kept train rows in the current results, by
+    filtered set. The mapping is empty if there are no results.
     """
 
     rows: Mapping[str, int]
@@ -73,17 +74,19 @@ class RunPlan:
 
     @property
     def embedded_rows(self) -> int:
-        """Number of rows that every encoder embeds."""
+        """Number of rows that each encoder embeds."""
         return self.filtered_from - self.warmup_rows + sum(self.rows.values()) - self.rows["train"]
 
     @property
     def filtered_from(self) -> int:
-        """Number of train rows for warm-up and filter: all train rows, or the rows of the planned sample."""
+        """Number of train rows for warm-up and filter: all train rows, or the size of the planned sample."""
         return self.rows["train"] if self.sample is None else self.sampled_rows or self.sample.samples[-1]
 
     @property
     def cells(self) -> int:
-        """Number of cells: evaluators x train sets x seeds; evaluators that run only on full have one cell per seed."""
+        """Number of cells: evaluators x train sets x seeds. Evaluators that are trained only on `full` have one cell
+        per seed.
+        """
         others = self.evaluators - len(self.full_alone)
         return self.seeds * (others * len(self.train_sets) + len(self.full_alone))
 
@@ -108,15 +111,16 @@ def plan_run(
     kept: Mapping[str, int] | None = None,
     sampled_rows: int | None = None,
 ) -> RunPlan:
-    """Return the plan for splits with these numbers of rows.
+    """Return the plan for a dataset with these numbers of rows per split.
 
-    `largest_group`: size of the pool's largest group, for removal of whole groups. `curve`: sample sizes of
-    `warmup.size: auto`, with `warmup_rows` as upper limit. `sample`: sample sizes of `sample`; the plan is for
-    `sampled_rows`, or for the largest size. `forgettable_shares`: shares of forgettable rows in an earlier result (see
-    `weak_models.known_shares`). `kept`: kept rows in an earlier result (see `known_sizes.known_kept`).
+    `largest_group`: size of the pool's largest group, if whole groups are removed. `curve`: sample sizes for
+    `warmup.size: auto`, with `warmup_rows` as upper limit. `sample`: possible sizes for the setting `sample`. The plan
+    assumes `sampled_rows`, or else the largest size. `forgettable_shares`: shares of forgettable rows in an earlier
+    result (see `weak_models.known_shares`). `kept`: numbers of kept rows in an earlier result (see
+    `known_sizes.known_kept`).
 
     Raises:
-        DataError: the filter's sizes cannot be met.
+        DataError: the data have too few rows for the filter's sizes.
     """
     outside = {split: count for split, count in rows.items() if split != "train"}
     entering = {policy: _entering(spec, outside, policy) for policy in ("pooled", "scored")}
@@ -161,18 +165,18 @@ def plan_run(
 
 
 def _entering(spec: DatasetSpec, outside: Mapping[str, int], policy: str) -> int:
-    """Return the rows of splits other than train that enter the filter in this role."""
+    """Return the number of validation and test rows that enter the filter with this value of `evaluation_rows`."""
     return sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
 
 
 def most_iterations(
     settings: FilterSettings, pool_rows: int, *, train_rows: int | None = None, largest_group: int = 1
 ) -> int:
-    """Return the number of iterations to reach the target size, including a last pass that removes nothing.
+    """Return the number of iterations until the target size is reached, including a last pass that removes nothing.
 
-    The target size counts `train_rows` (all pool rows by default); other rows of the pool are assumed to leave at the
-    same rate. If whole groups are removed, a slice may be smaller than its size by up to the size of the largest group
-    minus 1.
+    The target size counts `train_rows` (all pool rows by default). The other rows of the pool are assumed to be removed
+    at the same rate. If whole groups are removed, a slice may have fewer rows than `slice_size`, by up to the size of
+    the largest group minus 1.
     """
     counted = pool_rows if train_rows is None else train_rows
     room = (counted - settings.target_size) * pool_rows / counted
@@ -181,19 +185,23 @@ def most_iterations(
 
 
 def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
-    """Return the number of pool rows that enter an iteration if every slice is full."""
+    """Return the number of pool rows at the start of an iteration if every slice is full."""
     left = round(plan.settings.target_size * plan.pool_rows / plan.train_pool_rows)
     return max(plan.pool_rows - iteration * plan.settings.slice_size, left)
 
 
 def scored_rows(plan: RunPlan) -> int:
-    """Return the rows entering each of the most iterations; rows that are only scored leave at the rate of the pool."""
+    """Return the number of rows at the start of each iteration. Rows that are only scored are assumed to be removed at
+    the same rate as the pool.
+    """
     pools = [pool_in_iteration(plan, iteration) for iteration in range(plan.most_iterations)]
     return round(sum(pool + plan.scored_rows * pool / plan.pool_rows for pool in pools))
 
 
 def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
-    """Return the number of models fitted on one train set; a deterministic model serves all seeds with equal rows."""
+    """Return the number of models that are fitted on one train set. A deterministic model is fitted once for all seeds
+    with the same rows.
+    """
     if train_set.trained_before:
         return 0
     same = isinstance(settings, ClassicalModelSpec) and not train_set.drawn_per_seed
@@ -201,7 +209,9 @@ def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
 
 
 def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list[PlannedTrainSet]:
-    """Return the forgettable sets that evaluators are trained on alone, except sets known to be empty."""
+    """Return the sets of forgettable rows that are used alone as train sets. Sets that are known to be empty are left
+    out.
+    """
     alone = [one for one in weak_models.values() if one.alone and one.taken]
     names = (("forgettable", False), ("random_forgettable", True))
     return [
@@ -220,7 +230,7 @@ def _train_sets(
     *,
     sampled: int | None,
 ) -> list[PlannedTrainSet]:
-    """Return the train sets, except sets of sizes that the filter is known not to reach."""
+    """Return the train sets. A set is left out if the filter is known not to reach its size."""
     sets = [PlannedTrainSet("full", None, full)]
     for number, (name, representation) in enumerate(spec.filterings.items()):
         encoder, filtered = spec.representations[representation], kept.get(name, settings[representation].target_size)

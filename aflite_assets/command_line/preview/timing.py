@@ -1,6 +1,7 @@
-"""Speeds of models, the filter and the scan on this machine, each measured once on a few rows of the dataset.
+"""Speeds of models, the filter and the scan on this machine. Each speed is measured once on a few rows of the dataset.
 
-`estimate` multiplies counts by these speeds. The speed is None for a model whose weights are not on this machine.
+The module `estimate` multiplies counts by these speeds. If the weights of a model are not on this machine, its speed is
+None.
 """
 
 import math
@@ -36,31 +37,36 @@ from aflite_assets.specs.models.settings import (
 Timing = TypeVar("Timing")
 
 ENOUGH_SECONDS = 1.5
-"""A training is timed with as many steps as take so long, fits on more and more rows until one takes twice as long."""
+"""Target duration of measurements in seconds. Training is measured for about this long; fits use more and more rows
+until a fit takes twice as long.
+"""
 
 MOST_STEPS, FEW_ROWS, SMALLEST_FIT = 128, 8, 64
 
 GROWTH = {LinearModelSpec: (1.0, 2.0), RbfSvmSpec: (1.5, 3.0), MaxPpmiSpec: (1.0, 2.0)}
-"""Between which powers of the train rows a fit's time is taken to grow; measured within these."""
+"""Smallest and largest exponent for the growth of a fit's duration with the number of train rows. The measured exponent
+is limited to this range.
+"""
 
 ASSUMED_WIDTH = 768
-"""Width of an encoder that could not be measured: that of the base size of most text encoders."""
+"""Assumed width of an encoder that could not be measured: the width of most text encoders of base size."""
 
 MOST_FEATURES, MOST_ROWS = 2**25, 50_000
-"""Numbers, and rows, of the features that the filter is timed on at most."""
+"""Largest number of values, and of rows, in the features for the measurement of the filter."""
 
 MOST_SCANNED = {"text": 1_500, "features": 3_000, "image": 300}
-"""Rows that are scanned to time the scan, by kind of input."""
+"""Number of rows for the measurement of the scan, by kind of input."""
 
 LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_assets.models.evaluators"
-"""Libraries that the process of a stage loads before it does anything."""
+"""Statement that imports the libraries that the process of a stage loads first."""
 
 
 @dataclass(frozen=True)
 class NeuralSpeed:
-    """Seconds per built or loaded `model`, per optimiser `step`, and per predicted or encoded `row`.
+    """Speed of a neural model: seconds per built or loaded `model`, per optimiser `step`, and per predicted or encoded
+    `row`.
 
-    `first`: seconds of the first training in this process, on a few rows, which loads libraries and compiles.
+    `first`: seconds of a first training run on a few rows, which loads libraries and compiles code.
     """
 
     model: float
@@ -71,10 +77,10 @@ class NeuralSpeed:
 
 @dataclass(frozen=True)
 class ClassicalSpeed:
-    """Seconds of a fit on `rows` train rows, and seconds per predicted `row`.
+    """Speed of a scikit-learn model: seconds for a fit on `rows` train rows, and seconds per predicted `row`.
 
-    `growth`: the power of the number of rows that the seconds grow with. `row_grows`: whether `row` grows too, as for a
-    support vector machine.
+    `growth`: the exponent g if the seconds grow as (number of rows)^g. `row_grows`: True if the seconds per predicted
+    row grow too, as for a support vector machine.
     """
 
     rows: int
@@ -84,13 +90,13 @@ class ClassicalSpeed:
     row_grows: bool
 
     def seconds(self, train_rows: int, test_rows: int) -> float:
-        """Seconds of one fit and its predictions."""
+        """Return the seconds for one fit and its predictions."""
         ratio = train_rows / self.rows
         return self.fit * ratio**self.growth + test_rows * self.row * (ratio if self.row_grows else 1)
 
 
 class Speeds:
-    """Speeds on one dataset's rows; `log` gets a line for each measurement."""
+    """Speeds on the rows of one dataset. `log` receives a line for each measurement."""
 
     def __init__(self, raw: Examples, plan: RunPlan, device: DeviceSettings, log: Callable[[str], None]) -> None:
         self._raw, self._plan, self._device, self._log = raw, plan, device, log
@@ -104,7 +110,7 @@ class Speeds:
         return self._once(("the start of a process", None), start_seconds)
 
     def scan(self) -> float:
-        """Seconds of the scan for cues per scanned row of any set."""
+        """Seconds of the scan for cues per scanned row."""
         self._log("measuring the scan for cues")
         rows = sample(self._train, MOST_SCANNED[self._train.modality])
         for scanned in (sample(rows, max(len(rows) // 10, 1)), rows):  # the first loads libraries
@@ -113,7 +119,9 @@ class Speeds:
         return (time.perf_counter() - started) / len(rows)
 
     def neural(self, settings: NeuralModelSpec) -> NeuralSpeed | None:
-        """Return the speed of a neural model, measured with the batch size for the whole train split."""
+        """Return the speed of a neural model, measured with the batch size that a run on the whole train split would
+        use.
+        """
         settings = settings.for_rows(self._plan.rows["train"])
         if not weights_are_here(settings):
             return None
@@ -126,7 +134,7 @@ class Speeds:
         return self._once(key, lambda: self._time_classical(settings))
 
     def filter(self, encoder: EncoderSpec) -> tuple[float, int]:
-        """Return the seconds of a filter iteration per entering row, and the number of rows in the measurement.
+        """Return the seconds of a filter iteration per row of the pool, and the number of rows in the measurement.
 
         The features are the dataset's own, or random features with the width of this encoder's features.
         """
@@ -145,7 +153,9 @@ class Speeds:
             return NeuralEncoder(new_classifier(encoder, few, _no_log), self._device).encode(few).features.shape[1]
 
     def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
-        """Time training steps after a first training on a few rows has loaded and compiled everything."""
+        """Measure the duration of training steps. A first training run on a few rows loads the libraries and compiles
+        the code.
+        """
         short, rows = settings.model_copy(update={"epochs": 1, "early_stopping": None}), settings.batch_size
         first, _ = self._timed(short, FEW_ROWS, FEW_ROWS)
         wall, metrics = self._timed(short, rows, rows)
@@ -159,7 +169,9 @@ class Speeds:
         return NeuralSpeed(max(wall - training - prediction, 0.0), training / metrics["steps"], row, first)
 
     def _time_classical(self, settings: ClassicalModelSpec) -> ClassicalSpeed:
-        """Fit on increasing numbers of rows until a fit takes some seconds or all rows are used; then predict."""
+        """Fit the model on increasing numbers of rows until a fit takes some seconds or all rows are used. Then measure
+        predictions.
+        """
         self._timed(settings, 2 * FEW_ROWS, 0)
         most, (low, high) = len(self._train), GROWTH[type(settings)]
         rows = min(SMALLEST_FIT, most)
@@ -174,7 +186,9 @@ class Speeds:
         return ClassicalSpeed(rows, seconds, growth, row, classical_family(settings).predictions_grow)
 
     def _timed(self, settings: OneStageSpec, rows: int, tested: int) -> tuple[float, Mapping[str, float]]:
-        """Train on the given number of rows and predict others; return the total seconds and the model's metrics."""
+        """Train on the given number of rows and predict other rows. Return the total seconds and the model's
+        metrics.
+        """
         from aflite_assets.models.evaluators import evaluate
 
         train, tests = sample(self._train, rows), {"test": sample(self._tests, tested)} if tested else {}
@@ -184,7 +198,9 @@ class Speeds:
             return time.perf_counter() - started, done.metrics
 
     def _time_filter(self, width: int | None) -> tuple[float, int]:
-        """Time one iteration with the planned share of training rows, after a first iteration that compiles."""
+        """Measure the duration of one iteration with the planned share of training rows. An iteration before the
+        measurement compiles the code.
+        """
         plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
         rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURES // wide))
         if width is None:
@@ -219,7 +235,9 @@ def start_seconds() -> float:
 
 
 def timing_key(settings: NeuralModelSpec) -> str:
-    """Return a key that is equal for models with the same cost per step and row, regardless of their epochs."""
+    """Return a key that is equal for models with the same cost per step and row. The number of epochs does not affect
+    the key.
+    """
     return settings.model_dump_json(exclude={"epochs", "learning_rate", "weight_decay", "warmup_share"})
 
 
@@ -236,7 +254,9 @@ def weights_are_here(settings: Any) -> bool:
 
 
 def sample(examples: Examples, rows: int) -> Examples:
-    """Return about this many rows with unchanged class shares, always the same rows; all rows if there are fewer."""
+    """Return a sample of about this many rows with the same class shares, or all rows if there are fewer. The sample is
+    always the same.
+    """
     if rows >= len(examples):
         return examples
     drawn = stratified_sample(examples.labels, None, rows, rng=np.random.default_rng(0))
@@ -244,10 +264,10 @@ def sample(examples: Examples, rows: int) -> Examples:
 
 
 def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return random features (rows x width, float32) similar to the output of a trained encoder, and labels (int64).
+    """Return labels (int64), and random features (rows x width, float32) that resemble the output of a trained encoder.
 
-    The class centres span a space with one dimension per class and most of the variance; noise in all directions is
-    added. Logistic regression takes as long on these features as on the features of real encoders.
+    Most of the variance is in a space with one dimension per class, which the class centres span. Noise in all
+    directions is added. Logistic regression takes as long on these features as on the features of real encoders.
     """
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(rows) % n_classes)

@@ -1,4 +1,4 @@
-"""Counts of trainings and predictions of a run, derived from `run_plan`. Nothing is timed here."""
+"""Numbers of training runs and predictions in a pipeline run, derived from `run_plan`. This module measures no time."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,22 +15,23 @@ from aflite_assets.stages.evaluation.leaning_sets import MOST_CANDIDATES, TRAINI
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 
 GRID = "evaluator_models"
-AUTO_NOTE = "the learning curve of warmup.size auto; what follows is counted as if it chose the largest sample"
-SAMPLE_NOTE = "as if every size were tried; what follows is counted as if the largest sample were chosen"
+AUTO_NOTE = "the learning curve of warmup.size auto; later numbers assume that it chooses the largest sample"
+SAMPLE_NOTE = "assuming that every size is tried; later numbers assume that the largest sample is chosen"
 
 _OWN_TRAINING = "the first training of {}, which is counted with evaluator_models"
-_LEANING = f"at most, with {MOST_CANDIDATES} properties that go with the label"
+_LEANING = f"at most, with {MOST_CANDIDATES} properties that are associated with the label"
 _ASSUMED = (
-    f"forgettable rows taken to be {100 * ASSUMED_SHARE:g} % of full, which only a run can tell; "
-    "a later check has the number"
+    f"assuming that {100 * ASSUMED_SHARE:g} % of `full` are forgettable; after a run, a check uses the real number"
 )
 
 
 @dataclass(frozen=True)
 class Trainings:
-    """Trainings of one model in a stage: the number of train rows of each training, and of rows to predict (`asked`).
+    """Training runs of one model in a stage, with the number of train rows per training run (`sizes`) and the number of
+    rows to predict (`asked`).
 
-    `steps`: total number of steps, if it does not follow from the model's epochs and `sizes`. `note`: the assumptions.
+    `steps`: total number of steps, if it does not follow from the model's epochs and `sizes`. `note`: a sentence about
+    the assumptions.
     """
 
     stage: str
@@ -43,7 +44,7 @@ class Trainings:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the numbers of models, optimiser steps and predicted rows of a neural model."""
+        """Return three numbers for a neural model: models, optimiser steps and predicted rows."""
         assert isinstance(self.settings, NeuralModelSpec)
         own = sum(steps_of(self.settings, rows) for rows in self.sizes)
         models, steps = len(self.sizes), own if self.steps is None else self.steps
@@ -52,7 +53,7 @@ class Trainings:
 
 
 def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
-    """Yield all trainings and predictions of a run by stage, including controls that may not be needed."""
+    """Yield all training runs and predictions by stage, including controls that may not be needed."""
     if spec.sample is not None and plan.sample is not None:
         model, sizes = spec.sample.model, [*plan.sample.samples] * spec.sample.repeats
         yield Trainings("train_sample", model.kind, model, sizes, plan.sample.held_back, SAMPLE_NOTE)
@@ -74,7 +75,9 @@ def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
 
 
 def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
-    """Yield the cells of the evaluators, and the trainings that test whether an evaluator leans on properties."""
+    """Yield the training runs of the evaluators, including those that test whether an evaluator leans on surface
+    properties.
+    """
     tested, recipes = sum(plan.test_rows.values()), recipes_of(spec.evaluators)
     for name, evaluator in spec.evaluators.items():
         if isinstance(evaluator, FineTunedSpec):
@@ -91,10 +94,12 @@ def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
 
 
 def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trainings:
-    """Return only the later stages, because the first is trained once, for the evaluator that a recipe starts from."""
+    """Return only the later stages of a recipe. The first stage is counted for the evaluator that the recipe starts
+    from.
+    """
     models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets_of(name))
     unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]
-    notes = [f"without the stages on {', '.join(unread)}, which could not be read"] if unread else []
+    notes = [f"without the stages on {', '.join(unread)}, which cannot be read"] if unread else []
     if any(plan.weak_models[one.weak_model].assumed for one in recipe.forgettable):
         notes.append(_ASSUMED)
     each = 0
@@ -106,5 +111,5 @@ def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trai
 
 
 def steps_of(settings: NeuralModelSpec, rows: int) -> int:
-    """Return the number of steps of one training on this many rows."""
+    """Return the number of optimiser steps of one training run on this many rows."""
     return settings.epochs * math.ceil(rows / settings.for_rows(rows).batch_size)

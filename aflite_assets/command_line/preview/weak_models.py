@@ -1,6 +1,6 @@
-"""Weak models in the plan of a run: the number of trainings, and the expected number of rows of forgettable sets.
+"""Weak models in the plan of a run: the number of training runs, and the expected sizes of forgettable sets.
 
-The actual number is known only after training. Nothing is trained here; seconds are in `estimate`.
+The actual sizes are known only after training. This module trains nothing. The module `estimate` estimates the seconds.
 """
 
 from collections.abc import Mapping
@@ -13,16 +13,18 @@ from aflite_assets.specs.models.kinds import NeuralModelSpec
 from aflite_assets.specs.recipes import ForgettableRows, recipes_of, set_name
 
 ASSUMED_SHARE = 0.2
-"""Share of full that is taken; the paper's weak models take 12 to 31 % (Yaghoobzadeh et al. 2021, Table 1)."""
+"""Assumed share of `full` in a forgettable set. In the paper, the share is 12 to 31 % (Yaghoobzadeh et al. 2021, Table
+1).
+"""
 
 
 @dataclass(frozen=True)
 class PlannedWeakModel:
     """A planned weak model.
 
-    `evaluator`: the evaluator whose training in the grid is reused; None if the model is trained separately, once per
-    seed in `seeds`. `set_rows`: maximum number of rows of each set. `assumed`: whether `set_rows` follows from
-    `ASSUMED_SHARE`, because there is no earlier result. `alone`: whether evaluators are trained on the set alone.
+    `evaluator`: the evaluator that provides the training run, or None if the weak model is trained separately, once per
+    seed in `seeds`. `set_rows`: maximum number of rows of each set. `assumed`: True if `set_rows` is computed with
+    `ASSUMED_SHARE`, because there is no earlier result. `alone`: True if evaluators are trained on the set alone.
     """
 
     name: str
@@ -40,14 +42,16 @@ class PlannedWeakModel:
 
     @property
     def trainings(self) -> int:
-        """Trainings that are not part of the grid."""
+        """Number of training runs in addition to the training runs of the evaluators."""
         return 0 if self.evaluator is not None else self.seeds
 
 
 def plan_weak_models(
     spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, PlannedWeakModel]:
-    """Return the planned weak models by name; `known`: set sizes in an earlier result as shares of full, by model."""
+    """Return the planned weak models by name. `known`: set sizes in an earlier result, as shares of `full`, by weak
+    model.
+    """
     planned, recipes = {}, recipes_of(spec.evaluators).values()
     for name, entry in spec.forgettables.items():
         shares = dict.fromkeys(("forgettable", "random", "never_learnt", "highest_loss"), ASSUMED_SHARE)
@@ -70,7 +74,9 @@ def plan_weak_models(
 
 
 def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, float]]:
-    """Return the sizes of the current result's sets as shares of full, by weak model; empty if there is no result."""
+    """Return the set sizes in the current result, as shares of `full`, by weak model. If there is no result, the
+    mapping is empty.
+    """
     if not spec.forgettables:
         return {}
     try:
@@ -86,5 +92,5 @@ def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, f
 
 
 def rows_of(chosen: ForgettableRows, weak_models: Mapping[str, PlannedWeakModel]) -> int:
-    """Return the maximum number of rows that a stage trains on."""
+    """Return the maximum number of train rows of a stage."""
     return weak_models[chosen.weak_model].set_rows[chosen.set_name]

@@ -1,3 +1,1 @@
-"""Evaluators that are fitted with scikit-learn, and the matrices that they are fitted on. The other folders hold the
-neural models.
-"""
+"""Evaluators from scikit-learn, and the matrices on which they are fitted. The other folders contain neural models."""

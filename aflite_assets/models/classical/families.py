@@ -9,7 +9,7 @@ from aflite_assets.models.family import ClassicalFamily, MakeMatrix
 from aflite_assets.specs.models.settings import LinearModelSpec, MaxPpmiSpec, RbfSvmSpec
 
 MOST_ITERATIONS = 5_000
-"""Most iterations of the solver for logistic regression; raw pixels take some hundreds."""
+"""Maximum number of solver iterations for logistic regression. Raw pixels need some hundreds."""
 
 
 class Linear(ClassicalFamily[LinearModelSpec]):
@@ -25,7 +25,7 @@ class Linear(ClassicalFamily[LinearModelSpec]):
 
 
 class RbfSvm(ClassicalFamily[RbfSvmSpec]):
-    """A support vector machine with a radial basis function kernel. It predicts no probabilities."""
+    """A support vector machine with a radial basis function kernel, without predicted probabilities."""
 
     settings = RbfSvmSpec
     gives_probabilities = False
@@ -59,8 +59,8 @@ class MaxPpmi(ClassicalFamily[MaxPpmiSpec]):
         *,
         row_weights: np.ndarray | None,
     ) -> MakeMatrix:
-        """Return the function that computes the largest mutual information per class for each row. Train rows are
-        counted with their weights.
+        """Return a function that computes, for each row, the largest mutual information per class. Word counts in the
+        train rows are multiplied by the row weights.
         """
         from aflite_assets.models.classical.max_ppmi import fit_word_information
 

@@ -1,4 +1,6 @@
-"""Matrices for scikit-learn models: features, pixels, or TF-IDF weights. They are fitted on train rows only."""
+"""Matrices for scikit-learn models: features, pixels, or TF-IDF weights. The vocabulary and the TF-IDF weights are
+learned from train rows only.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -16,7 +18,7 @@ from aflite_assets.models.text.inputs import TextColumn, text_columns
 _Fitted = TypeVar("_Fitted")
 
 FALLBACK_SIZE = (32, 32)
-"""Width and height, in pixels, that images are resized to unless all have one size."""
+"""Width and height, in pixels, to which images are resized unless all images have the same size."""
 
 
 def fit_inputs(
@@ -28,11 +30,11 @@ def fit_inputs(
 ) -> MakeMatrix:
     """Return a function that turns examples into a matrix of shape rows x width.
 
-    Feature columns are used unchanged. If `features` is given, only the columns that it lists are used, in that order.
+    Feature columns are used unchanged. If `features` is given, only the listed columns are used, in the listed order.
 
     Texts become TF-IDF weights of lower-cased words and word pairs with sublinear term frequencies. Each text column
-    has its own vocabulary, learned from `train`. Images become RGB values in [0, 1]. Their size is kept if all images
-    have the same size; otherwise all are resized to 32 x 32. `tests` is used only to find the sizes.
+    has its own vocabulary, learned from `train`. Images become RGB values in [0, 1]. If all images have the same size,
+    the size is kept; otherwise all images are resized to 32 x 32. `tests` is used only to compare image sizes.
 
     Raises:
         DataError: a text column of the train rows contains no word, or an image cannot be decoded.
@@ -59,11 +61,11 @@ def _fit_words(train: Examples, column: TextColumn) -> Any:
 
 
 def fitted_words(fit: Callable[[list[str]], _Fitted], train: Examples, column: TextColumn, *, purpose: str) -> _Fitted:
-    """Return the result of a vectorizer's `fit` on the texts of a column. Error messages show `purpose`: what the words
-    are needed for.
+    """Return the result of a vectorizer's `fit` on the texts of a column. `purpose` is a phrase for error messages that
+    explains why words are needed.
 
     Raises:
-        DataError: the texts hold no word.
+        DataError: the texts contain no word.
     """
     try:
         return fit(train.texts(column))

@@ -1,10 +1,10 @@
-"""Max-PPMI: for each class, the largest positive pointwise mutual information (PPMI) with a single word of a text. The
-model that is fitted on these features is in `classical.families`.
+"""Max-PPMI features: for each class, the largest positive pointwise mutual information (PPMI) with a single word of a
+text. The module `classical.families` has the model that uses these features.
 
 Gururangan et al. 2018 ("Annotation Artifacts in Natural Language Inference Data", section 3) find annotation artifacts
-by the pointwise mutual information of single words and classes, with add-100 smoothing. Le Bras et al. 2020
-("Adversarial Filters of Dataset Biases", section 4.2) use this information as the only features of a baseline and do
-not define the features further. Here a row has one feature per class: the largest positive value among the row's words.
+by the pointwise mutual information of words and classes, with add-100 smoothing. Le Bras et al. 2020 ("Adversarial
+Filters of Dataset Biases", section 4.2) use Max-PPMI as the only features of a baseline, without a further definition.
+In this module, a row has one feature per class: the largest positive value among the row's words.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,9 +28,9 @@ def fit_word_information(
     """Return a function that computes, for each row and class, the largest PPMI of the class and a word of the row. The
     function's result is float64, rows x classes.
 
-    Words are lower-cased runs of letters, digits and underscores; the same word in two columns counts as two words. If
-    a row shares no word with the train rows, all its features are zero. The classes are the classes of the train rows,
-    in ascending order. `row_weights` (rows,): the weight of each train row, 1 by default.
+    Words are lower-cased runs of letters, digits and underscores. The same word in two columns counts as two words. If
+    a row has no word in common with the train rows, all features of the row are zero. The classes are the classes of
+    the train rows, in ascending order. `row_weights` (rows,): the weight of each train row, 1 by default.
 
     Raises:
         DataError: a text column of the train rows contains no word.
@@ -54,8 +54,7 @@ def fit_word_information(
 
 
 def word_counts(words: sparse.csr_matrix, labels: np.ndarray, row_weights: np.ndarray | None = None) -> np.ndarray:
-    """Count the rows of each class that contain each word; a row counts with its weight. The result is float64, words x
-    classes.
+    """Sum the weights of the rows that contain a word, for each word and class. The result is float64, words x classes.
 
     `words`: rows x words, 1 if the row contains the word.
     """
@@ -70,12 +69,11 @@ def _weights(row_weights: np.ndarray | None, rows: int) -> np.ndarray:
 
 
 def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
-    """Return the positive pointwise mutual information in nats, float64, words x classes. `counts` has the same shape.
+    """Return the positive pointwise mutual information in nats, float64. `counts` and the result are words x classes.
 
     The value is max(0, log(p(word, class) / (p(word) p(class)))), with probabilities from the counts plus `smoothing`
-    in every cell. Without smoothing, the value is zero if a word never occurs in a class. With smoothing, the value of
-    such a pair may be positive if the class has few words, because smoothing adds the same count of a word to all
-    classes.
+    in every cell. Without smoothing, the value is zero if a word never occurs in a class. With smoothing, this value
+    may be positive if the class has few words, because smoothing adds the same count to every cell.
     """
     table = counts + smoothing
     by_word, by_class = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
@@ -85,8 +83,8 @@ def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
 
 
 def largest_information(words: sparse.csr_matrix, information: np.ndarray) -> np.ndarray:
-    """Return the largest `information` (words x classes) among each row's words; zero for a row without words. The
-    result is float64, rows x classes.
+    """Return, for each row and class, the largest `information` (words x classes) among the row's words, or zero for a
+    row without words. The result is float64, rows x classes.
     """
     largest = np.zeros((words.shape[0], information.shape[1]))
     filled = np.flatnonzero(np.diff(words.indptr))

@@ -1,3 +1,3 @@
-"""ESIM: a model that reads pairs of texts with LSTMs and lets each text attend to the other. Words and their vectors
-are defined in the package `words`.
+"""ESIM: a model of text pairs that reads texts with LSTMs and lets each text attend to the other text. The package
+`words` defines words and word vectors.
 """

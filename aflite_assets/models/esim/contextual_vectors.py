@@ -1,4 +1,4 @@
-"""Word vectors that depend on the text. They are a learned mix of the layers of a frozen Hugging Face encoder."""
+"""Word vectors that depend on the context: a learned mix of the layers of a frozen Hugging Face encoder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ ENCODER_FOLDER = "contextual"
 
 
 class ContextualVectors(nn.Module):
-    """All layers of an encoder in evaluation mode. Training does not change the layers.
+    """A frozen encoder that returns the outputs of all its layers. Training does not change the encoder.
 
     The layers' outputs are recomputed for every batch, because storing them would take `layers` x `width` numbers for
     each word of each text.
@@ -53,12 +53,12 @@ class ContextualVectors(nn.Module):
         return self
 
     def forward(self, words: torch.Tensor, pieces: torch.Tensor) -> torch.Tensor:
-        """Return, for each layer and word, the vector of the word's first piece: float32, layers x rows x most words x
+        """Return the vector of the first piece of each word, for every layer: float32, layers x rows x most words x
         width.
 
         Layer 0 is the embedding of the pieces, which is the input of the encoder's first block. `words` (rows x most
-        words): the position of the word's first piece in the text, counted from 1; 0 for no word. `pieces` (rows x most
-        pieces): word pieces; -1 for no piece. `words` and `pieces` are int64.
+        words) holds the position of each word's first piece in the text, counted from 1, and is padded with 0. `pieces`
+        (rows x most pieces) holds word pieces and is padded with -1. `words` and `pieces` are int64.
         """
         positions = (words - 1).clamp(min=0)[:, :, None].expand(-1, -1, self.width)
         return torch.stack([states.gather(1, positions).float() for states in self._states(pieces)])
@@ -73,7 +73,7 @@ class ContextualVectors(nn.Module):
         return tuple(output.hidden_states or ())
 
     def _count_layers(self) -> int:
-        """Count the layers by running the encoder, because configurations store the number of layers under different
+        """Run the encoder to count its layers, because configurations store the number of layers under different
         names.
         """
         tried = torch.zeros(1, 2, dtype=torch.int64, device=self.encoder.device)
@@ -97,7 +97,7 @@ class LayerMix(nn.Module):
     """A learned weighted mean of layers, multiplied by a learned factor (Peters et al., NAACL 2018, eq. 1).
 
     Before training, all layers have the same weight and the factor is 1. The optimizer's weight decay pulls `weights`
-    towards 0, where all layers have the same weight. The penalty in the paper has the same effect.
+    towards 0, which means equal weights for all layers. The penalty in the paper has the same effect.
     """
 
     def __init__(self, layers: int) -> None:
@@ -118,10 +118,10 @@ class LayerMix(nn.Module):
 
 
 class PieceReader:
-    """A reader that turns pairs of texts into word pieces and the positions of each word's first piece.
+    """A reader that converts pairs of texts to word pieces, with the position of each word's first piece.
 
-    The encoder reads the original text up to the end of the last word that is kept. A word's pieces are all pieces that
-    contain one of the word's characters.
+    The encoder reads the original text up to the end of the last kept word. A piece belongs to a word if it contains a
+    character of the word.
     """
 
     def __init__(self, tokenizer: Any, *, most_pieces: int | None) -> None:
@@ -132,7 +132,7 @@ class PieceReader:
         """Return `first_words`, `second_words`, `first_pieces` and `second_pieces`, in the form that
         `ContextualVectors` accepts.
 
-        Each text keeps at most `max_length` words, and only words whose first piece is within the encoder's maximum
+        Each text keeps at most `max_length` words. The first piece of a kept word must be within the encoder's maximum
         length. A word without any piece is left out. A text without words is represented by the first piece of the
         text.
         """
@@ -162,13 +162,13 @@ class PieceReader:
         return words, pieces
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the tokenizer into the subfolder that holds the encoder."""
+        """Write the tokenizer into the encoder's subfolder."""
         self.tokenizer.save_pretrained(folder / ENCODER_FOLDER)
 
 
 def _first_pieces(words: np.ndarray, offsets: Sequence[tuple[int, int]], special: Sequence[int]) -> np.ndarray:
-    """Return, for each word, the position of the first piece that contains one of its characters, counted from 1. At
-    least one position is returned.
+    """Return the position of each word's first piece, counted from 1. If no word has a piece, one position is still
+    returned.
     """
     own = np.flatnonzero(np.array(special, dtype=np.int64) == 0)
     starts, ends = np.array(offsets, dtype=np.int64).reshape(-1, 2)[own].T
@@ -182,9 +182,8 @@ def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_le
     """Check the configuration and the tokenizer, but not the weights.
 
     Raises:
-        ModelError: the checkpoint is neither a folder nor a known id of the hub, is not an encoder of texts, or cannot
-            read as many word pieces as `max_length` words have; or the tokenizer does not return the positions of the
-            pieces.
+        ModelError: the checkpoint is neither a folder nor a known id on the hub, is not a text encoder, or cannot read
+            `max_length` words. The error is also raised if the tokenizer does not return the positions of word pieces.
     """
     check_text_checkpoint(checkpoint, revision=revision, max_length=max_length)
     with quiet_libraries():
@@ -203,7 +202,7 @@ def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_le
 
 
 def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[ContextualVectors, PieceReader]:
-    """Return the encoder in float32, and the reader that turns texts into its word pieces.
+    """Return the encoder in float32, and the reader that converts texts to the encoder's word pieces.
 
     Raises:
         ModelError: the checkpoint cannot be loaded, or parts of the encoder are missing from it.

@@ -1,4 +1,4 @@
-"""The family of ESIM, which compares two texts."""
+"""Model family of ESIM, a classifier of text pairs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +31,7 @@ class EsimFamily(NeuralFamily[EsimSpec]):
             check_contextual_checkpoint(settings.contextual, revision=settings.revision, max_length=settings.max_length)
 
     def new(self, settings: EsimSpec, train: Examples, log: Log) -> BuiltModel:
-        """Build the vocabulary from the train texts and initialise the weights."""
+        """Build the vocabulary from the train texts, and initialise the weights."""
         from aflite_assets.models.esim.saved_models import new_esim
 
         return new_esim(settings, train, log)

@@ -1,4 +1,4 @@
-"""ESIM, a classifier of text pairs, as a torch module. ESIM's word vectors are defined in other files."""
+"""ESIM, a classifier of text pairs, as a torch module. Word vectors are defined in other modules."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD
 
 @dataclass(frozen=True)
 class EsimConfiguration:
-    """Sizes of a saved model. `words` is the number of vectors in its table, or None for contextual vectors."""
+    """Sizes of a saved model. `words` is the number of vectors in the model's table, or None for contextual vectors."""
 
     label_names: tuple[str, ...]
     vector_width: int
@@ -30,14 +30,14 @@ class Esim(nn.Module):
     """Enhanced LSTM for natural language inference (Chen et al., ACL 2017, section 3, without its syntax trees).
 
     One bidirectional LSTM reads both texts, and each word attends to the words of the other text. A second LSTM reads
-    four vectors per word: the word, the words that it attends to, their difference and their product. A hidden layer
-    reads the mean and the maximum of its outputs over the words. As in the authors' code, dropout is applied to the
-    word vectors and to the inputs of three layers: the second LSTM, the hidden layer and the last layer. Padding of the
-    texts does not change the result.
+    four vectors per word: the word, the mean of the attended words, and the difference and product of the two. A hidden
+    layer reads the mean and the maximum of the second LSTM's outputs over the words. As in the authors' code, dropout
+    is applied to the word vectors and to the inputs of the second LSTM, the hidden layer and the last layer. Padding of
+    the texts does not change the result.
 
-    `vectors` maps word numbers to an array, rows x longest x `vector_width`; the number 0 means no word. The weights
-    that mix the layers from `ContextualVectors` belong to this model and are learned with it. New weights are drawn
-    from torch's global generator.
+    `vectors` maps word numbers to an array, rows x longest x `vector_width`. The word number 0 means no word. With
+    `ContextualVectors`, this model also learns the weights that mix the layers. New weights are drawn from torch's
+    global generator.
     """
 
     def __init__(self, configuration: EsimConfiguration, vectors: nn.Module) -> None:
@@ -62,8 +62,8 @@ class Esim(nn.Module):
         first_pieces: torch.Tensor | None = None,
         second_pieces: torch.Tensor | None = None,
     ) -> SequenceClassifierOutput:
-        """Return logits, rows x classes. The arguments are int64 word numbers, rows x longest, and also word pieces for
-        contextual vectors.
+        """Return logits, rows x classes. The arguments are int64 word numbers (rows x longest) and, for contextual
+        vectors, word pieces.
         """
         words = stacked(first_words, second_words, NO_WORD)
         if first_pieces is None or second_pieces is None:
@@ -94,8 +94,8 @@ class Esim(nn.Module):
 
 
 def _attended(encoded: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """Return, for each word, the mean of the other text's words. The mean is weighted by the softmax of the dot
-    products (eq. 11-13).
+    """Return, for each word, a weighted mean of the other text's words. The weights are the softmax of the dot products
+    (eq. 11-13).
     """
     first, second = encoded.chunk(2)
     in_first, in_second = present.chunk(2)

@@ -1,4 +1,4 @@
-"""Building, saving and loading of ESIM models and of the readers that turn texts into words."""
+"""Building, saving and loading of ESIM models, together with their readers, which convert texts to words."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -20,16 +20,16 @@ from aflite_assets.specs.models.settings import EsimSpec
 
 
 def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) -> BuiltModel:
-    """Return a model with random weights from torch's global generator, and the reader that turns texts into its words
-    or word pieces.
+    """Return a model with random weights from torch's global generator, and the reader that converts texts to words or
+    word pieces.
 
     The vocabulary holds the most frequent words of the train texts. If the vocabulary has room left and there is a file
-    of vectors, the first other words of the file are added. Words that are missing from the train texts can then have
-    vectors too. A word without a vector in the file gets normally distributed numbers with the standard deviation of
-    the file's vectors.
+    of word vectors, further words from the start of the file are added. Words that are missing from the train texts can
+    then have vectors too. A word without a vector in the file gets normally distributed numbers. Their standard
+    deviation is that of the file's vectors.
 
     Raises:
-        DataError: the texts have no words, or the file of vectors cannot be read or contains none of the texts' words.
+        DataError: the texts have no words, or the file of word vectors is unreadable or contains no word of the texts.
         ModelError: the contextual checkpoint cannot be loaded.
     """
     if settings.contextual is not None:
@@ -47,11 +47,11 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
 
 
 def saved_esim(folder: Path) -> BuiltModel:
-    """Return the model that was saved into `folder`, and the reader that turns texts into its words. Nothing outside
-    the folder is read.
+    """Return the model that was saved in `folder`, and the reader that converts texts to words. No file outside the
+    folder is read.
 
     Raises:
-        ModelError: the folder does not hold such a model.
+        ModelError: the folder does not contain a saved model of this kind.
     """
     try:
         configuration = _read_configuration(folder)
@@ -85,8 +85,8 @@ def _read_configuration(folder: Path) -> EsimConfiguration:
 
 
 def _with_weights(model: Esim, weights: Mapping[str, torch.Tensor], *, apart: str | None = None) -> Esim:
-    """Load the weights into the model and return it. Weights whose names begin with `apart` are already in
-    the model.
+    """Load the weights into the model and return the model. Weights with names that begin with `apart` are not loaded,
+    because the model already has them.
     """
     report = model.load_state_dict(dict(weights), strict=False)
     missing = [name for name in report.missing_keys if apart is None or not name.startswith(apart)]

@@ -1,3 +1,3 @@
-"""Image classifiers from timm: building and loading them, and turning images into pixels. The package `training` trains
-them.
+"""Image classifiers from timm. The package builds and loads the classifiers and converts images to pixels. The package
+`training` trains the classifiers.
 """

@@ -52,14 +52,14 @@ class TimmImage(NeuralFamily[ImageModelSpec]):
         *,
         augmentation: np.random.Generator | None,
     ) -> ModelInputs:
-        """Decode, resize and scale the images, and augment train images as the settings say."""
+        """Decode, resize and scale the images. Train images are augmented according to the settings."""
         from aflite_assets.models.image.inputs import ImageInputs
         from aflite_assets.models.image.transforms import image_preparation
 
         return ImageInputs(examples, image_preparation(settings), augmentation=augmentation)
 
     def most_weights(self, settings: ImageModelSpec) -> int | None:
-        """Return the number of weights of the architecture with 100 classes, or None if timm does not know the
+        """Return the number of weights of the architecture with 100 classes, or None if timm does not have the
         architecture.
         """
         return _weights_of_architecture(settings.architecture)
@@ -69,10 +69,10 @@ class TimmImage(NeuralFamily[ImageModelSpec]):
         return f"{settings.kind} {settings.architecture}"
 
     def architecture(self, settings: ImageModelSpec) -> str:
-        """Return the name of the timm module that defines the architecture. For example, efficientnet_b0 and
-        efficientnet_b7 have the same module.
+        """Return the name of the timm module that defines the architecture. For example, `efficientnet_b0` and
+        `efficientnet_b7` are defined in the same module.
 
-        For a name that timm does not know, return the part before its first digit or underscore.
+        If timm does not have the architecture, return the part of the name before the first digit or underscore.
         """
         from timm.models import is_model, model_entrypoint
 
@@ -85,8 +85,8 @@ class TimmImage(NeuralFamily[ImageModelSpec]):
 
 @cache
 def _weights_of_architecture(architecture: str) -> int | None:
-    """Return the number of weights of a timm model with 100 classes, without allocating them. Return None if the number
-    is unknown.
+    """Return the number of weights of a timm model with 100 classes, or None if the number is unknown. No memory for
+    the weights is allocated.
     """
     import timm
     import torch

@@ -1,5 +1,5 @@
-"""Decoding of encoded images into batches of pixels, and caching of the pixels. Cropping and augmentation are in
-`transforms`.
+"""Decoding of image files into batches of pixels, and caching of the pixels. The module `transforms` crops and augments
+the images.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,13 @@ from aflite_assets.errors import DataError
 from aflite_assets.models.image.transforms import ImagePreparation
 
 CACHE_BYTES = 2**30
-"""Decoded images are kept in memory up to this many bytes; beyond it they are decoded again for every batch."""
+"""Maximum number of bytes of decoded images that are kept in memory. Larger sets of images are decoded again for every
+batch.
+"""
 
 
 def open_image(examples: Examples, position: int) -> Image.Image:
-    """Open the image at `position` with Pillow. The size of the image is then known, but its pixels are not yet
-    decoded.
+    """Open the image at `position` with Pillow. Only the size of the image is read; the pixels are not decoded.
 
     Raises:
         DataError: the bytes are not an image of a supported kind (`data.images`).
@@ -37,7 +38,7 @@ def decode_image(examples: Examples, position: int, *, size: tuple[int, int] | N
     """Decode one image to height x width x 3 uint8. If `size` (width, height) is given, the image is resized
     bilinearly.
 
-    Transparency is dropped; grey and palette images become RGB.
+    Transparency is dropped. Grey images and palette images are converted to RGB.
 
     Raises:
         DataError: the image cannot be decoded; the message contains the row id.
@@ -73,7 +74,7 @@ def _broken_image(examples: Examples, position: int, error: Exception) -> DataEr
 class ImageInputs:
     """Square RGB images of a table's rows, normalised to [-1, 1] (mean 0.5, standard deviation 0.5).
 
-    `augmentation` is the random generator for the augmentation of train rows, or None for no augmentation.
+    `augmentation` is the random generator that augments train rows, or None for no augmentation.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class ImageInputs:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Ones, because all images have the same size and therefore the same cost."""
+        """An array of ones, because all images have the same size and therefore the same cost."""
         return np.ones(len(self), dtype=np.int64)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:

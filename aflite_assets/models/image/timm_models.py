@@ -1,4 +1,4 @@
-"""Image classifiers from timm, in the wrapper of transformers: checking, building and loading them. This module trains
+"""Checking, building and loading of timm's image classifiers, in the wrapper of transformers. This module trains
 nothing.
 """
 
@@ -20,7 +20,7 @@ from aflite_assets.models.representations import final_layer_name
 from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of, reading_problem
 
 BUILDING_ERRORS = (AssertionError, RuntimeError, TypeError, ValueError, ImportError)
-"""Errors that timm raises for an image size that an architecture cannot be built for."""
+"""Errors that timm raises if an architecture does not support an image size."""
 
 SETTINGS = {"drop_rate": "dropout", "drop_path_rate": "drop_path"}
 """Names of timm's arguments in a dataset's YAML file."""
@@ -31,8 +31,8 @@ WRAPPER_PREFIX = "timm_model."
 class TimmClassifier(TimmWrapperForImageClassification):
     """The wrapper of transformers for timm models, but with timm's own initial weights for each architecture.
 
-    The original wrapper would initialise every convolution again with standard deviation 0.02, a value meant for a new
-    output layer on pretrained weights.
+    The original wrapper would initialise every convolution again with standard deviation 0.02. That value is meant for
+    a new output layer on pretrained weights.
     """
 
     def init_weights(self) -> None:
@@ -43,7 +43,7 @@ def check_image_model(architecture: str, *, checkpoint: str | None) -> None:
     """Check the architecture's name and the checkpoint's header.
 
     Raises:
-        ModelError: timm has no such architecture, or the checkpoint is not a safetensors file.
+        ModelError: timm does not have the architecture, or the checkpoint is not a safetensors file.
     """
     if not timm.is_model(architecture):
         near = difflib.get_close_matches(architecture, timm.list_models(), n=3)
@@ -103,7 +103,7 @@ def saved_image_model(folder: Path) -> Any:
     """Return a model that `save_pretrained` wrote.
 
     Raises:
-        ModelError: the folder does not hold such a model.
+        ModelError: the folder does not contain a saved image classifier.
     """
     with quiet_libraries():
         try:

@@ -1,6 +1,6 @@
-"""Transforms that turn images into squares of pixels. The settings choose between whole and cropped images, and between
-training with and without random augmentation. The transforms that are usual for ImageNet come from timm. Images are
-decoded in `inputs`.
+"""Transforms that convert images to squares of pixels. The settings select whole or cropped images, and training with
+or without random augmentation. The standard transforms for ImageNet come from timm. The module `inputs` decodes the
+images.
 """
 
 import math
@@ -16,27 +16,32 @@ from aflite_assets.models.global_state import isolated_cpu_random_state
 from aflite_assets.specs.models.settings import ImageModelSpec, RandAugmentSpec
 
 GREY = 128
-"""The middle of the range of pixels, which a model sees as zero."""
+"""Middle of the range of pixel values. After normalisation, this value is zero."""
 
 SHIFT_PIXELS = 100
-"""Shift of an image by RandAugment at magnitude 10, in the authors' code for EfficientNets of any size."""
+"""Shift of an image by RandAugment at magnitude 10, in pixels, as in the EfficientNet authors' code for any image
+size.
+"""
 
 LARGEST_SHIFT = 0.5
-"""Largest shift at any magnitude, as a share of the width; otherwise small images would leave the picture."""
+"""Largest shift at any magnitude, as a share of the width. Without this limit, small images would be shifted out of the
+picture.
+"""
 
 LONGEST_SHAPE = 4
-"""Largest ratio of the longer to the shorter side: of longer images only the middle is used, because an image one pixel
-high would fill the memory when enlarged.
+"""Largest ratio of the longer to the shorter side. Only the middle of longer images is used, because an image with a
+height of one pixel would fill the memory when enlarged.
 """
 
 
 @dataclass(frozen=True)
 class ImagePreparation:
-    """The functions that turn images into the input of a model.
+    """The functions that convert images to the input of a model.
 
-    `square` turns an RGB image into image_size x image_size x 3 uint8 for prediction. `change(images, rng=)` augments
-    train images and returns rows x image_size x image_size x 3. Its input is the squares or, with `changes_originals`,
-    the original RGB images. If `change` is None, train images are prepared in the same way as all other images.
+    `square` converts an RGB image to image_size x image_size x 3 uint8 for prediction. `change(images, rng=)` augments
+    train images and returns rows x image_size x image_size x 3. `change` receives the squares or, with
+    `changes_originals`, the original RGB images. If `change` is None, train images are prepared in the same way as all
+    other images.
     """
 
     image_size: int
@@ -65,7 +70,7 @@ def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
 
 @dataclass(frozen=True)
 class Squeezed:
-    """Preparation by resizing the whole image to a square, whatever the image's shape."""
+    """A transform that resizes the whole image to a square, without keeping the aspect ratio."""
 
     image_size: int
     interpolation: str
@@ -78,8 +83,8 @@ class Squeezed:
 
 @dataclass(frozen=True)
 class Centre:
-    """Preparation by cutting out the middle square of an image. `transform` is timm's transform for tests, which
-    returns 3 x size x size uint8.
+    """A transform that cuts out the middle square of an image. `transform` is timm's test transform, which returns 3 x
+    size x size uint8.
     """
 
     transform: Callable[[Image.Image], torch.Tensor]
@@ -100,23 +105,21 @@ def _middle(image: Image.Image) -> Image.Image:
 
 @dataclass(frozen=True)
 class LargeEnough:
-    """A transform that enlarges images with fewer than `pixels` pixels, because timm's crops of such images could be
-    empty.
+    """A transform that enlarges images with fewer than `pixels` pixels, because timm's crops of very small images could
+    be empty.
     """
 
     pixels: float
 
     def __call__(self, image: Image.Image) -> Image.Image:
-        """Return the image, enlarged if necessary; its aspect ratio does not change."""
+        """Return the image, enlarged if necessary, with the same aspect ratio."""
         times = math.ceil(math.sqrt(self.pixels / (image.width * image.height)))
         return image if times <= 1 else image.resize((times * image.width, times * image.height))
 
 
 @dataclass(frozen=True)
 class RandomChanges:
-    """The random transforms of timm, applied one after another to each image. Global random generators are
-    not changed.
-    """
+    """Random transforms from timm that are applied to each image in order. Global random generators are not changed."""
 
     steps: tuple[Callable[[Image.Image], Image.Image], ...]
 
@@ -162,9 +165,10 @@ def _first_changes(settings: ImageModelSpec, **crop: Any) -> Callable[[Image.Ima
 
 
 def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callable[[Image.Image], Image.Image]:
-    """Return RandAugment with the strengths from the authors' code for EfficientNets, which allows magnitudes above 10.
-    The default of timm would stop at 10, omit every second operation and shift large images further. As in the authors'
-    code, posterising and solarising get weaker as the magnitude rises. Areas outside the image are filled with grey.
+    """Return RandAugment with the strengths from the EfficientNet authors' code, which allows magnitudes above 10. With
+    timm's defaults, the magnitude would be at most 10, every second operation would be omitted, and large images would
+    be shifted further. As in the authors' code, posterising and solarising get weaker as the magnitude rises. Areas
+    outside the image are filled with grey.
     """
     from timm.data import rand_augment_transform
 
@@ -180,7 +184,9 @@ def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callab
 
 
 def _policies(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
-    """Return AutoAugment for ImageNet. For each image, it draws one of 25 policies, each of two operations."""
+    """Return AutoAugment for ImageNet. For each image, AutoAugment draws one of 25 policies, and each policy has two
+    operations.
+    """
     from timm.data import auto_augment_transform
 
     fixed = {"img_mean": (GREY, GREY, GREY), "interpolation": _resampling(settings.interpolation)}

@@ -1,3 +1,3 @@
-"""Siamese models: one small network reads each text separately, and then the two texts are compared. Words and vectors
-are defined in the package `words`.
+"""Siamese models: a small network encodes each text separately, and then the two encoded texts are compared. The
+package `words` defines words and word vectors.
 """

@@ -1,5 +1,5 @@
-"""Families of models that read words: siamese networks, which encode each text separately, and a model of
-word overlap.
+"""Families of models that read words: siamese networks, which encode each text separately, and a model based on word
+overlap.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ WordSettings = TypeVar("WordSettings", SiameseBagSpec, SiameseLstmSpec, WordOver
 
 
 class WordFamily(NeuralFamily[WordSettings]):
-    """Base class of the families in this module, which differ only in how a text is encoded."""
+    """Base class of the families in this module. The families differ only in how a text is encoded."""
 
     modality = "text"
 
@@ -27,7 +27,7 @@ class WordFamily(NeuralFamily[WordSettings]):
         check_vectors_file(settings.vectors)
 
     def new(self, settings: WordSettings, train: Examples, log: Log) -> BuiltModel:
-        """Build the vocabulary from the train texts and initialise the weights."""
+        """Build the vocabulary from the train texts, and initialise the weights."""
         from aflite_assets.models.siamese.saved_models import new_siamese
 
         return new_siamese(settings, train, log)
@@ -55,19 +55,19 @@ class WordFamily(NeuralFamily[WordSettings]):
 
 
 class SiameseBag(WordFamily[SiameseBagSpec]):
-    """A siamese model whose encoder is a bag of words."""
+    """A siamese model with a bag of words as encoder."""
 
     settings = SiameseBagSpec
 
 
 class SiameseLstm(WordFamily[SiameseLstmSpec]):
-    """A siamese model whose encoder is an LSTM."""
+    """A siamese model with an LSTM as encoder."""
 
     settings = SiameseLstmSpec
 
 
 class WordOverlap(WordFamily[WordOverlapSpec]):
-    """Logistic regression on the overlap of two texts' words."""
+    """Logistic regression on the word overlap of two texts."""
 
     settings = WordOverlapSpec
 

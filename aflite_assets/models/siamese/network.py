@@ -1,5 +1,5 @@
-"""Siamese models, with a bag of words or an LSTM as encoder, as one torch module. The module `saved_models` reads texts
-and loads models.
+"""Siamese models as one torch module, with a bag of words or an LSTM as encoder. The module `saved_models` builds and
+loads models.
 """
 
 import json
@@ -20,7 +20,7 @@ from aflite_assets.models.words.word_tables import PartlyLearntVectors
 
 @dataclass(frozen=True)
 class SiameseConfiguration:
-    """The configuration that a saved model is built from.
+    """Configuration of a saved model.
 
     `words`: number of learned word vectors. `other_words`: number of word vectors that are not learned. `texts`: number
     of texts that the model reads, 1 or 2. `width`: width of one direction of the LSTM, or of the projection in the bag
@@ -42,8 +42,8 @@ class SiameseConfiguration:
 
 
 class BagEncoder(nn.Module):
-    """An encoder that returns the mean or the maximum over the words of a text. The mean or maximum is taken of tanh(W
-    x + b) for each word vector x, or of x itself.
+    """An encoder that pools over the words of a text with the mean or the maximum. Each word vector x is pooled
+    directly or as tanh(W x + b).
     """
 
     def __init__(self, vector_width: int, width: int | None, pooling: Literal["mean", "max"]) -> None:
@@ -53,7 +53,7 @@ class BagEncoder(nn.Module):
         self.width = vector_width if width is None else width
 
     def forward(self, vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-        """Encode texts: return texts x `width` for `vectors` of shape texts x words x vector width."""
+        """Encode each text. `vectors` is texts x words x vector width, and the result is texts x `width`."""
         values = vectors if self.projection is None else torch.tanh(self.projection(vectors))
         if self.pooling == "max":
             return _highest(values, present)
@@ -61,8 +61,8 @@ class BagEncoder(nn.Module):
 
 
 class LstmEncoder(nn.Module):
-    """An encoder that returns the maximum over the words of a text. The values are the outputs of the top layer of a
-    bidirectional LSTM.
+    """An encoder that runs a bidirectional LSTM and returns the maximum of the top layer's outputs over the words of a
+    text.
     """
 
     def __init__(self, vector_width: int, width: int, layers: int) -> None:
@@ -71,7 +71,7 @@ class LstmEncoder(nn.Module):
         self.width = 2 * width
 
     def forward(self, vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-        """Encode texts: return texts x `width` for `vectors` of shape texts x words x vector width."""
+        """Encode each text. `vectors` is texts x words x vector width, and the result is texts x `width`."""
         return _highest(run_lstm(self.lstm, vectors, present), present)
 
 
@@ -111,7 +111,7 @@ class Siamese(nn.Module):
 
 
 def save_network(network: nn.Module, configuration: SiameseConfiguration, folder: Path) -> None:
-    """Write the model's configuration and weights, which `saved_models.saved_siamese` reads."""
+    """Write the model's configuration and weights in the form that `saved_models.saved_siamese` reads."""
     folder.mkdir(parents=True, exist_ok=True)
     content = {"model_type": "siamese", **asdict(configuration)}
     (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")

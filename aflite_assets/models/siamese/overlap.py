@@ -1,4 +1,4 @@
-"""Logistic regression on how much of the second text occurs in the first, as one torch module."""
+"""Logistic regression on the overlap of two texts, as a torch module."""
 
 from pathlib import Path
 
@@ -19,14 +19,14 @@ FEATURES = (
     "lowest similarity",
     "second lowest similarity",
 )
-"""The features of a pair, in their order."""
+"""Names of the features of a pair of texts, in the order of the columns."""
 
 
 class WordOverlap(nn.Module):
-    """A classifier of pairs whose only inputs are seven features of the overlap of their words.
+    """A classifier of text pairs that uses only seven features of word overlap.
 
-    The features were designed for HANS in the research code of Clark et al. (EMNLP 2019); see `overlap_features`. Word
-    vectors are not trained. New weights are drawn from torch's global generator.
+    The features come from the research code of Clark et al. (EMNLP 2019) for HANS; see `overlap_features`. Word vectors
+    are not trained. New weights are drawn from torch's global generator.
     """
 
     def __init__(self, configuration: SiameseConfiguration) -> None:
@@ -52,11 +52,11 @@ class WordOverlap(nn.Module):
 def overlap_features(
     first_words: torch.Tensor, second_words: torch.Tensor, first_vectors: torch.Tensor, second_vectors: torch.Tensor
 ) -> torch.Tensor:
-    """Compute the seven features in `FEATURES` for each row, float32, rows x 7.
+    """Compute the seven features in `FEATURES` for each row. The result is float32, rows x 7.
 
-    The words are rows x longest int64, padded with `NO_WORD`; the vectors are rows x longest x width. A similarity is
-    the highest cosine between a word of the second text and any word of the first. Unknown words have no similarity to
-    any word.
+    Word numbers are int64, rows x longest, padded with `NO_WORD`. Word vectors are rows x longest x width. The
+    similarity of a word in the second text is its highest cosine with any word of the first text. An unknown word is
+    not similar to any word.
     """
     known_first, known = first_words > UNKNOWN_WORD, second_words > UNKNOWN_WORD
     first_length, length = ((words != NO_WORD).sum(dim=1) for words in (first_words, second_words))
@@ -79,7 +79,7 @@ def overlap_features(
 
 
 def _stands_whole(same: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
-    """Return, for each row, whether the whole second text occurs in the first text without a gap.
+    """Return a bool per row: True if the first text contains the whole second text without a gap.
 
     `same`: bool, rows x words of the second text x words of the first text. `length`: number of words of the second
     text.

@@ -1,4 +1,4 @@
-"""Building and loading of siamese models and of the readers that turn texts into words."""
+"""Building and loading of siamese models, together with their readers, which convert texts to words."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,18 +19,19 @@ from aflite_assets.models.words.word_tables import ReadWords, read_words
 from aflite_assets.specs.models.settings import SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec
 
 Settings = SiameseBagSpec | SiameseLstmSpec | WordOverlapSpec
-"""Settings of the models of this folder."""
+"""Settings of the models in this package."""
 
 
 def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None]) -> BuiltModel:
-    """Return a model with random weights from torch's global generator, and the reader that turns texts into its words.
+    """Return a model with random weights from torch's global generator, and the reader that converts texts to words.
 
     The vocabulary holds the most frequent words of the train texts. If the vocabulary has room left and there is a file
-    of vectors, the first other words of the file are added. Their vectors are not trained. If a word of the train texts
-    has no vector in the file, it gets normally distributed numbers with the standard deviation of the file's vectors.
+    of word vectors, further words from the start of the file are added. The vectors of these further words are not
+    trained. If a word of the train texts is not in the file, its vector gets normally distributed numbers. Their
+    standard deviation is that of the file's vectors.
 
     Raises:
-        DataError: the texts have no words, or the file of vectors cannot be read or contains none of the texts' words.
+        DataError: the texts have no words, or the file of word vectors is unreadable or contains no word of the texts.
     """
     columns = text_columns(train, None if isinstance(settings, WordOverlapSpec) else settings.inputs)
     texts = (text for column in columns for text in train.texts(column))
@@ -45,11 +46,11 @@ def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None])
 
 
 def saved_siamese(folder: Path) -> BuiltModel:
-    """Return the model that was saved into `folder`, and the reader that turns texts into its words. Nothing outside
-    the folder is read.
+    """Return the model that was saved in `folder`, and the reader that converts texts to words. No file outside the
+    folder is read.
 
     Raises:
-        ModelError: the folder does not hold such a model.
+        ModelError: the folder does not contain a saved model of this kind.
     """
     try:
         configuration = _read_configuration(folder)

@@ -1,3 +1,3 @@
-"""Transformers that classify texts: pretrained models, and small models without pretraining. Their tokenizers are here
-too. The package `training` trains them.
+"""Transformers that classify texts, with their tokenizers: pretrained models, and small models without pretraining. The
+package `training` trains the models.
 """

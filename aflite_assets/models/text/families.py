@@ -1,6 +1,4 @@
-"""Families of Hugging Face's text classifiers: checkpoints that are fine-tuned, and small BERTs that are trained from
-scratch.
-"""
+"""Families of Hugging Face text classifiers: fine-tuned checkpoints, and small BERTs that are trained from scratch."""
 
 import inspect
 import json
@@ -19,13 +17,13 @@ TokenizedSettings = TypeVar("TokenizedSettings", TextModelSpec, SmallTransformer
 
 
 class TokenizedTexts(NeuralFamily[TokenizedSettings]):
-    """Base class of both families: a sequence classifier from transformers, with a tokenizer for word pieces."""
+    """Base class of both families: sequence classifiers from transformers, with a tokenizer for word pieces."""
 
     modality = "text"
 
     def load(self, settings: TokenizedSettings, folder: Path, label_names: Sequence[str]) -> BuiltModel:
-        """Load a model from its folder. If weights are missing from the folder, the model was trained on
-        other labels.
+        """Load a model from its folder. Missing weights mean that the model was trained on other labels, and raise an
+        error.
         """
         from aflite_assets.models.text.pretrained import pretrained_text_model
 
@@ -43,7 +41,7 @@ class TokenizedTexts(NeuralFamily[TokenizedSettings]):
         *,
         augmentation: np.random.Generator | None,
     ) -> ModelInputs:
-        """Tokenize the texts, with the arguments that the model's `forward` takes."""
+        """Tokenize the texts, and return the arguments that the model's `forward` accepts."""
         from aflite_assets.models.text.inputs import tokenize
 
         return tokenize(
@@ -56,9 +54,7 @@ class TokenizedTexts(NeuralFamily[TokenizedSettings]):
 
 
 class HuggingFaceText(TokenizedTexts[TextModelSpec]):
-    """Any sequence classifier from a checkpoint. The checkpoint is a folder or the id of a model on the Hugging Face
-    hub.
-    """
+    """Any sequence classifier from a checkpoint, which is a folder or the id of a model on the Hugging Face hub."""
 
     settings = TextModelSpec
 
@@ -81,10 +77,11 @@ class HuggingFaceText(TokenizedTexts[TextModelSpec]):
         return f"{settings.kind} {settings.checkpoint}"
 
     def architecture(self, settings: TextModelSpec) -> str:
-        """Return the `model_type` in the checkpoint's folder. For an id on the hub, return the last part of the id up
-        to the first hyphen.
+        """Return the `model_type` from the checkpoint's folder. For an id on the hub, return the model's name up to the
+        first hyphen.
 
-        For example, roberta-large and roberta-base are both roberta. A misleading id is not detected.
+        For example, the architecture of `roberta-large` and `roberta-base` is `roberta`. A misleading id is not
+        detected.
         """
         config = Path(settings.checkpoint).expanduser() / "config.json"
         known = json.loads(config.read_text(encoding="utf-8")).get("model_type") if config.is_file() else None
@@ -93,7 +90,7 @@ class HuggingFaceText(TokenizedTexts[TextModelSpec]):
 
 
 class SmallTransformer(TokenizedTexts[SmallTransformerSpec]):
-    """A small BERT whose word pieces are learned from the train texts."""
+    """A small BERT with word pieces that are learned from the train texts."""
 
     settings = SmallTransformerSpec
 

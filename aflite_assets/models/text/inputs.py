@@ -1,5 +1,5 @@
-"""Conversion of texts to padded batches of tokens, and the choice of the columns that a model reads. The other files of
-this folder hold the models.
+"""Conversion of texts to padded batches of tokens, and selection of the columns that a model reads. The other files of
+this folder contain the models.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,10 +26,10 @@ def text_columns(examples: Examples, inputs: Sequence[TextColumn] | None) -> lis
 
 @dataclass(frozen=True)
 class TokenizedTexts:
-    """Token rows of different lengths, stored in flat arrays: row `i` of every array is `offsets[i]:offsets[i + 1]`.
+    """Token rows of different lengths in flat arrays. Row i of an array is `array[offsets[i] : offsets[i + 1]]`.
 
     `arrays` maps each argument of the model (`input_ids`, `attention_mask`, ...) to int32 values. `padding` maps each
-    argument to the value that fills shorter rows of a batch.
+    argument to the value with which shorter rows of a batch are padded.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -46,7 +46,7 @@ class TokenizedTexts:
         return np.diff(self.offsets)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
-        """Return the model's arguments for these rows, each of them int64, rows x longest row."""
+        """Return the model's arguments for these rows. Each argument is int64, rows x longest row."""
         return {name: torch.from_numpy(self._padded(name, positions)) for name in self.arrays}
 
     def _padded(self, name: str, positions: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -66,8 +66,8 @@ def tokenize(
     max_length: int,
     arguments: Sequence[str],
 ) -> TokenizedTexts:
-    """Tokenize all rows. A row with more than `max_length` tokens is shortened, the longest text first. `arguments` are
-    the arguments that the model accepts.
+    """Tokenize all rows. If a row has more than `max_length` tokens, its longest text is shortened first. `arguments`
+    are the arguments that the model accepts.
     """
     columns = [examples.texts(column) for column in text_columns(examples, inputs)]
     padding = {

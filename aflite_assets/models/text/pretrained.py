@@ -53,10 +53,10 @@ def pretrained_text_model(
     checkpoint: str, *, revision: str | None, label_names: Sequence[str], log: Callable[[str], None]
 ) -> BuiltModel:
     """Return the checkpoint's model in float32 with an output layer for these labels. New weights are drawn from
-    torch's generator.
+    torch's global generator.
 
-    Weights are new if the checkpoint does not contain them or has them for another number of labels. The log lists the
-    new weights.
+    Weights are new if they are missing from the checkpoint or if the checkpoint has another number of labels. The log
+    lists the new weights.
 
     Raises:
         ModelError: the checkpoint cannot be loaded, or its weights do not fit its architecture.
@@ -119,8 +119,8 @@ def _configuration(checkpoint: str, revision: str | None, *, local: bool) -> Any
 
 
 def _commit(checkpoint: str, revision: str | None) -> str:
-    """Return the hub commit of the checkpoint, which is also part of cache keys. For a folder, return a value that
-    transformers ignores.
+    """Return the hub commit of the checkpoint, which is also part of cache keys. If the checkpoint is a folder, return
+    a value that transformers ignores.
     """
     return "main" if Path(checkpoint).is_dir() else model_commit(checkpoint, revision)
 
@@ -187,7 +187,7 @@ def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
 
 
 def unusable(checkpoint: str, error: Exception) -> ModelError:
-    """Return the error that explains why `checkpoint`, a folder or hub id, cannot be loaded."""
+    """Return an error that explains why `checkpoint` (a folder or hub id) cannot be loaded."""
     if isinstance(error, SafetensorError):
         remedy = "copy or download the file again"
     elif is_refused_pickle(error):

@@ -18,22 +18,25 @@ from aflite_assets.specs.models.settings import SmallTransformerSpec
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CHARACTER_COVERAGE = 0.9995
-"""Share of the characters that get pieces of their own; the rarest do not fill the vocabulary (as in SentencePiece)."""
+"""Share of the characters in the train texts that become word pieces. The rarest characters are left out, so that they
+do not fill the vocabulary (as in SentencePiece).
+"""
 
 LONGEST_WORD = 100
-"""Longest word in characters; the tokenizer reads longer words as unknown, so it need not learn from them."""
+"""Length of the longest word, in characters. The tokenizer treats longer words as unknown, so no pieces are learned
+from them.
+"""
 
 
 def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> BuiltModel:
-    """Return a BERT with random weights from torch's global generator, and a tokenizer for the columns that the model
-    reads.
+    """Return a BERT with random weights from torch's global generator, and a tokenizer for the model's text columns.
 
-    Texts are normalised as for uncased BERT models. Control characters are dropped, letters are lower-cased and lose
-    their accents (NFD). Each punctuation mark and each CJK character becomes a separate word. There is no dropout, and
-    the feed-forward layers are four times as wide as the others. The standard deviation of the weights is `1 /
-    sqrt(width)`, so that the outputs of a layer are as large as its inputs (LeCun et al. 1998, Efficient BackProp).
-    BERT's own value, 0.02, suits 768 units; with this value, models of 32 to 64 units learned text pairs far more
-    slowly.
+    Texts are normalised as for uncased BERT models. Control characters are dropped. Letters are lower-cased, and
+    accents are removed (NFD). Each punctuation mark and each CJK character becomes a separate word. There is no
+    dropout, and the feed-forward layers are four times as wide as the other layers. The standard deviation of the
+    weights is `1 / sqrt(width)`. The outputs of a layer are then as large as its inputs (LeCun et al. 1998, Efficient
+    BackProp). BERT's standard deviation of 0.02 is suitable for 768 units. With a standard deviation of 0.02, models of
+    32 to 64 units learned text pairs far more slowly.
 
     Raises:
         DataError: the columns contain no character that the tokenizer keeps.
@@ -65,12 +68,12 @@ def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> Bui
 
 
 def train_word_pieces(texts: Iterable[str], size: int) -> dict[str, int]:
-    """Return word pieces with their numbers from 0, special tokens first. The result does not depend on the order of
-    the texts.
+    """Return a dictionary from word pieces to numbers. Special tokens have the lowest numbers, from 0. The result does
+    not depend on the order of the texts.
 
-    There are at most `size` pieces. The first pieces are the most frequent characters, each as the start of a word and
-    as a later part. Then pairs of pieces that occur at least twice are merged. If the texts have no words, only the
-    special tokens are returned.
+    There are at most `size` pieces. Initially, the pieces are the most frequent characters, each in two forms: at the
+    start of a word and within a word. Then pairs of pieces that occur at least twice are merged. If the texts have no
+    words, only the special tokens are returned.
     """
     words = _count_words(texts)
     characters = _frequent_characters(words, (size - len(SPECIAL_TOKENS)) // 2)

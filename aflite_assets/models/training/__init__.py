@@ -1,3 +1,3 @@
-"""The trainer that all neural models share: batches, early stopping, checkpoints, memory and predictions. The trainer
-does not depend on any architecture.
+"""The trainer of all neural models, with batches, early stopping, checkpoints, memory and predictions. The trainer does
+not depend on any architecture.
 """

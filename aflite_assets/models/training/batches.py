@@ -1,4 +1,4 @@
-"""The order in which train rows are presented, and their batches. The module `train` uses the batches."""
+"""The order in which train rows are presented, and the batches of train rows. The module `train` uses the batches."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -17,39 +17,43 @@ from aflite_assets.models.global_state import library_seed
 from aflite_assets.processors import threads_per_step
 
 BUCKET_BATCHES = 50
-"""Number of batches within which rows are sorted by length; with more, an epoch's batches would depend too much on the
-lengths.
+"""Number of batches in a chunk of rows that is sorted by length. With larger chunks, an epoch's batches would depend
+too much on the lengths.
 """
 
 MOST_WORKERS = 16
-"""Most processes that build batches of images for a GPU."""
+"""Maximum number of processes that build batches of images for a GPU."""
 
 WORKER_MEMORY = 2**28
-"""Bytes of shared memory that must be free for each worker; containers often have 64 MiB and end a process that uses
-more.
+"""Bytes of shared memory that must be free for each worker process. Containers often have 64 MiB and kill a process
+that uses more.
 """
 
 FEWEST_WORKERS_MEMORY = 4
-"""Number of workers for which memory must be free before any is started."""
+"""Number of worker processes for which memory must be free. Otherwise, no worker process is started."""
 
 MOST_THREADS = 8
-"""Most threads that decode images for a GPU that only predicts; each holds a batch in main memory."""
+"""Maximum number of threads that decode images for a GPU that only predicts. Each thread holds a batch in main
+memory.
+"""
 
 _ORDER, _AUGMENTATION = 0, 1
-"""Numbers of the seed's streams of random numbers."""
+"""Numbers of the streams of random numbers that are derived from the seed."""
 
 RowKey = tuple[int, int]
-"""Epoch from 0 and number of an item: a batch depends only on its keys, whichever process builds it."""
+"""Key of an item in an epoch: the number of the epoch (from 0) and the number of the item. A batch depends only on its
+keys, and not on the process that builds it.
+"""
 
 
 def epoch_order(n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int, epoch: int) -> np.ndarray:
-    """Return every row position once, int64, in the order of this epoch. Consecutive positions form the batches.
+    """Return all row positions (int64) in the order of this epoch. Consecutive positions form the batches.
 
-    With `lengths` (rows,), a batch holds rows of similar length. Shuffled rows are split into chunks of
-    `BUCKET_BATCHES` batches, or of a quarter of the rows if that is fewer. Each chunk is sorted by length and split
-    into batches. Then the batches are shuffled. The batch with the longest row comes first, so that a lack of memory
-    shows at once. The remaining rows, which do not fill a batch, come last, whatever their lengths. The order depends
-    on `seed` and `epoch` alone.
+    With `lengths` (rows,), a batch holds rows of similar length. Shuffled rows are split into chunks. A chunk has
+    `BUCKET_BATCHES` batches, but at most a quarter of the rows. Each chunk is sorted by length and split into batches.
+    Then the batches are shuffled. The batch with the longest row comes first, so that a lack of memory is noticed at
+    once. Rows that do not fill a batch come last, regardless of their lengths. The order depends only on `seed`,
+    `epoch` and the lengths.
     """
     rng = np.random.default_rng([library_seed(seed), _ORDER, epoch])
     order = rng.permutation(n_rows)
@@ -91,8 +95,8 @@ class EpochSampler(Sampler[RowKey]):
 
 
 class _Keys(Dataset[RowKey]):
-    """A dataset that returns each key of the sampler unchanged, so that the collator can build a whole
-    batch at once.
+    """A torch dataset that returns each key of the sampler unchanged, so that the collator can build a whole batch at
+    once.
     """
 
     def __init__(self, n_rows: int) -> None:
@@ -107,10 +111,10 @@ class _Keys(Dataset[RowKey]):
 
 @dataclass(frozen=True)
 class Collator:
-    """A collator that builds batches from keys. `augmentation` is the random generator that `inputs` uses; it is seeded
+    """A collator that builds batches from keys. `augmentation` is the random generator of `inputs`, which is seeded
     again for each batch.
 
-    `items`: the row positions of each item, int64 (items, rows per item), or None if each item is one row.
+    `items`: the row positions of each item, int64 (items, rows per item), or None if each item is a single row.
     """
 
     inputs: ModelInputs
@@ -138,7 +142,7 @@ class Collator:
 
 @dataclass(frozen=True)
 class TrainBatches:
-    """Train rows in the form that data loaders need. They are built once, even if a training starts several times.
+    """Train rows in the form that data loaders need. The object is built once, even if training restarts several times.
 
     `lengths`: the length of each item, or None if batches do not depend on lengths.
     """
@@ -155,11 +159,11 @@ class TrainBatches:
 
     @property
     def n_presented(self) -> int:
-        """Number of rows that an epoch presents; an answer in several pairs counts once per pair."""
+        """Number of rows that an epoch presents. An answer in several pairs counts once per pair."""
         return self.n_items * (1 if self.collator.items is None else self.collator.items.shape[1])
 
     def sampler(self, *, batch_size: int) -> EpochSampler:
-        """Return the sampler for optimiser steps of `batch_size` items."""
+        """Return a sampler for optimiser steps of `batch_size` items."""
         return EpochSampler(self.n_items, batch_size=batch_size, lengths=self.lengths, seed=self.collator.seed)
 
     def loader(self, sampler: EpochSampler, *, micro_batch_size: int) -> DataLoader:
@@ -178,8 +182,8 @@ class TrainBatches:
 
 
 def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int, device: torch.device) -> TrainBatches:
-    """Return the rows in the form that this classifier is trained on. Its settings decide about augmentation and about
-    batches of similar lengths.
+    """Return the train rows for this classifier. The classifier's settings determine the augmentation and whether
+    batches have rows of similar lengths.
 
     Raises:
         DataError: an image cannot be decoded.
@@ -199,8 +203,8 @@ def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int
 
 
 def loader_workers(*, images: bool, device: torch.device) -> int:
-    """Return the number of processes that decode and augment images while the GPU computes. It is 0 for texts, on the
-    CPU, and if no process can be started.
+    """Return the number of processes that decode and augment images while the GPU computes. The number is 0 for texts,
+    on the CPU, and if no process can be started.
     """
     # A daemon, as a grid's worker process is, may have no children.
     if not images or device.type != "cuda" or current_process().daemon:
@@ -217,8 +221,8 @@ def _workers_with_memory() -> int:
 
 
 def reading_threads(*, images: bool, device: torch.device) -> int:
-    """Return the number of threads that decode the next images while the GPU predicts. It is 0 for texts and on the
-    CPU.
+    """Return the number of threads that decode the next images while the GPU predicts. The number is 0 for texts and on
+    the CPU.
     """
     if not images or device.type != "cuda":
         return 0

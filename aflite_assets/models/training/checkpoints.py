@@ -1,4 +1,6 @@
-"""Files of an unfinished training, from which it resumes after the last finished epoch. This module trains nothing."""
+"""Files of an unfinished training run. The run resumes from them after the last finished epoch. This module trains
+nothing.
+"""
 
 import hashlib
 import json
@@ -29,7 +31,7 @@ Weights = Mapping[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class TrainingState:
-    """The state of a training after a finished epoch: everything that the next epoch depends on.
+    """State of a training run after a finished epoch, with everything that the next epoch depends on.
 
     `accuracies` (on the held-back rows) and `epochs` have one element per finished epoch. `parts` is the number of
     parts in which a batch was computed. `weights`, `optimizer` and `scheduler` are `state_dict`s, and `generators` is
@@ -46,11 +48,12 @@ class TrainingState:
 
 
 class CheckpointStore:
-    """The folder of one training. Files of any other training, which has another `fingerprint`, are deleted at once.
+    """The folder of one training run. Files with another `fingerprint` belong to another training run and are deleted
+    at once.
 
     The folder holds `fingerprint.json`, the state after the last finished epoch in `state.pt`, and the weights of the
-    best epoch in `best-<epoch>.pt`. Files are written under a temporary name and then renamed. If a training is killed,
-    the folder therefore holds a complete state or no state. Only tensors and plain values are unpickled.
+    best epoch in `best-<epoch>.pt`. Files are written under a temporary name and then renamed. If a training run is
+    killed, the folder therefore contains a complete state or no state. Only tensors and plain values are unpickled.
     """
 
     def __init__(self, folder: Path, fingerprint: str, log: Callable[[str], None]) -> None:
@@ -62,7 +65,9 @@ class CheckpointStore:
         write_json(folder / "fingerprint.json", {"fingerprint": fingerprint})
 
     def load(self) -> TrainingState | None:
-        """Return the state of the last finished epoch, with tensors in main memory, or None if no state can be read."""
+        """Return the state after the last finished epoch, with tensors in main memory. Return None if no state can be
+        read.
+        """
         path = self.folder / "state.pt"
         if not path.is_file():
             return None
@@ -78,7 +83,7 @@ class CheckpointStore:
             return None
 
     def save(self, state: TrainingState, *, best_epoch: int | None) -> None:
-        """Replace the state, then delete all saved weights except the weights of `best_epoch`."""
+        """Replace the saved state, then delete all saved weights except the weights of `best_epoch`."""
         values = {name: getattr(state, name) for name in (field.name for field in fields(state))}
         self._write("state.pt", {**values, "epochs": [vars(epoch) for epoch in state.epochs]})
         for path in self.folder.glob("best-*.pt"):
@@ -128,8 +133,8 @@ class CheckpointStore:
 def fingerprint(
     settings: TrainingSpec, rows: TrainingRows, weights: Weights, *, seed: int, device: DeviceSettings
 ) -> str:
-    """Return the SHA-256 of everything that determines a training's results: settings, rows, initial weights, seed,
-    device and libraries.
+    """Return a SHA-256 hash of everything that determines the result of training: settings, rows, initial weights,
+    seed, device and libraries.
     """
     parts = {
         "settings": settings.model_dump(mode="json"),

@@ -1,4 +1,4 @@
-"""Training dynamics per row and epoch, and a test for divergence. This module trains nothing."""
+"""Training dynamics per row and epoch, and a test for divergence. This module does not train models."""
 
 import math
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ import torch
 from aflite_assets.errors import ModelError
 
 HOPELESS = 10.0
-"""A mean loss of this many times ln(classes) is worse than the loss of any useful model."""
+"""Factor on ln(classes). A mean loss above the product is worse than the loss of any useful model."""
 
 RISEN = 2.0
-"""A loss of this many times the first batch's loss cannot be due to which rows the batch has."""
+"""Factor on the first batch's loss. A larger loss cannot be explained by the choice of rows in that batch."""
 
 NOISE = 0.01
-"""Relative difference of mean losses that dropout and rounding can cause."""
+"""Relative difference between mean losses that dropout and rounding can cause."""
 
 
 @dataclass
 class EpochDynamics:
-    """The record of one epoch. `log_probability` (float32, NaN until the row is presented) and `correct` (bool) have
-    one element per train row.
+    """Training dynamics of one epoch. `log_probability` (float32, NaN until the row is presented) and `correct` (bool)
+    have one element per train row.
     """
 
     log_probability: torch.Tensor
@@ -36,13 +36,13 @@ class EpochDynamics:
 
     @property
     def accuracy(self) -> float:
-        """Share of rows whose label had the highest logit."""
+        """Share of correctly predicted rows: the label has the highest logit."""
         return float(self.correct.double().mean())
 
 
 @dataclass
 class DynamicsRecorder:
-    """A recorder of the model's output for each train row, in each epoch, at the moment the row is presented."""
+    """A recorder of the model's output for each train row and epoch, at the time when the row is presented."""
 
     n_rows: int
     epochs: list[EpochDynamics] = field(default_factory=list)
@@ -88,16 +88,16 @@ class DynamicsRecorder:
 def check_divergence(
     epochs: Sequence[EpochDynamics], first_batch: Sequence[int], *, kept: int, classes: int, rate: float
 ) -> None:
-    """Raise an error if a training became far worse than guessing. A training that started far worse than guessing and
-    improves is accepted.
+    """Raise an error if a training run became far worse than guessing. A run that was far worse than guessing at the
+    start and has improved is accepted.
 
-    `epochs`: all trained epochs. `kept`: the number, from 1, of the epoch whose weights are kept. `first_batch`:
-    positions of the rows that were presented before any step. A training has diverged if its loss meets two conditions.
-    First, the loss is over `HOPELESS` times the loss of guessing, ln(classes) nats. Second, the loss is over `RISEN`
-    times the first batch's loss or, after several epochs, not below the first epoch's loss. If the weights of the first
-    epoch are kept, the second epoch, which starts from these weights, must meet both conditions too. A falling loss
-    alone does not rule out divergence: after a divergence, the loss falls because the schedule lowers the learning
-    rate.
+    `epochs`: all trained epochs. `kept`: the number of the epoch with the kept weights, counted from 1. `first_batch`:
+    positions of the rows that were presented before any step. A training run has diverged if its loss meets two
+    conditions. First, the loss is over `HOPELESS` times the loss of guessing, which is ln(classes) nats. Second, the
+    loss is over `RISEN` times the first batch's loss or, after several epochs, at least the first epoch's loss. If the
+    weights of the first epoch are kept, the second epoch must meet both conditions too, because it starts from these
+    weights. A falling loss alone does not rule out divergence. After a divergence, the loss falls because the schedule
+    lowers the learning rate.
 
     Raises:
         ModelError: the training diverged.

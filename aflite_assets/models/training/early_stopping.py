@@ -1,5 +1,5 @@
-"""Early stopping: the choice of rows that are held back from training, and of the epoch at which training stops. The
-module `checkpoints` saves the best weights.
+"""Early stopping: selection of the rows that are held back from training, and of the epoch after which training stops.
+The module `checkpoints` saves the best weights.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,14 +17,14 @@ from aflite_assets.specs.models.settings import EarlyStoppingSpec
 FEWEST_TRAIN_ROWS = 2
 
 _HELD_BACK = 2
-"""Number of the seed's stream of random numbers; `batches` uses other streams."""
+"""Number of a stream of random numbers that is derived from the seed. The module `batches` uses other streams."""
 
 
 @dataclass(frozen=True)
 class TrainingRows:
     """Rows to train on, and rows for early stopping (None if there is no early stopping).
 
-    `weights`, float32: the factor that the loss of each train row is multiplied by. None means 1 for all rows.
+    `weights`, float32: a factor for the loss of each train row. None means 1 for all rows.
     """
 
     train: Examples
@@ -40,15 +40,15 @@ def training_rows(
     seed: int,
     weights: np.ndarray | None = None,
 ) -> TrainingRows:
-    """Use `held_back` for early stopping, or a share of the train rows if `held_back` is None. `weights` belongs to
-    `examples`.
+    """Return the rows for training and for early stopping. The rows for early stopping are `held_back` or, if that is
+    None, a share of the train rows. `weights` has one entry per row of `examples`.
 
     The share is drawn at random with `seed`, stratified by label. If there are groups, whole groups are drawn, so the
     share may be smaller.
 
     Raises:
         DataError: no row would be held back, or fewer than 2 rows would be left to train on.
-        ModelError: early stopping needs a split whose rows were not given.
+        ModelError: `held_back` is None, although the settings name a split for early stopping.
     """
     if stopping is None:
         return TrainingRows(examples, None, weights)
@@ -90,9 +90,10 @@ def _check(rows: TrainingRows, stopping: EarlyStoppingSpec) -> None:
 
 @dataclass
 class EarlyStopping:
-    """Accuracies on the held-back rows, one per finished epoch. They determine the best epoch and when training stops.
+    """Accuracies on the held-back rows, one per finished epoch. The accuracies determine the best epoch and the end of
+    training.
 
-    `score` returns the model's current accuracy, in [0, 1].
+    `score` is a function that returns the model's current accuracy, in [0, 1].
     """
 
     patience: int
@@ -107,12 +108,12 @@ class EarlyStopping:
 
     @property
     def best_epoch(self) -> int:
-        """Number of the best epoch, counted from 1. If several epochs are equally good, the first of them counts."""
+        """Number of the best epoch, counted from 1. If several epochs are equally good, the first epoch is the best."""
         return int(np.argmax(self.accuracies)) + 1
 
     @property
     def patience_is_over(self) -> bool:
-        """Whether the accuracy has not risen in the last `patience` epochs."""
+        """True if the accuracy has not risen in the last `patience` epochs."""
         return len(self.accuracies) - self.best_epoch >= self.patience
 
     def metrics(self) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""Files with the loss and accuracy of each epoch, which a training writes to its scratch folder."""
+"""Files with the loss and accuracy of each epoch. The trainer writes them to its scratch folder."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,18 @@ _FILE = "epochs.json"
 
 
 def write_epochs(scratch: Path, values: Mapping[str, Sequence[float]]) -> None:
-    """Write, for each name, one value per epoch into the folder. Values of an earlier training are replaced."""
+    """Write the values of all epochs into the folder, one list per name. Values from an earlier training run are
+    replaced.
+    """
     write_json(scratch / _FILE, {name: list(each) for name, each in values.items()})
 
 
 def read_epochs(scratch: Path) -> dict[str, list[float]]:
-    """Return the values that `write_epochs` wrote: train_loss (in nats) and train_accuracy, both at presentation, and
-    held_back_accuracy.
+    """Return the values that `write_epochs` wrote: train_loss (in nats), train_accuracy and held_back_accuracy. Loss
+    and accuracy of train rows are measured when a row is presented.
 
-    For further stages of a training, the names begin with `stage_1.`, `stage_2.` and so on. Returns an empty dictionary
-    if the last training in this folder had no epochs, as with scikit-learn models.
+    For further stages of training, the names begin with `stage_1.`, `stage_2.` and so on. If the last training run in
+    this folder had no epochs, as with scikit-learn models, the result is empty.
     """
     file = scratch / _FILE
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}

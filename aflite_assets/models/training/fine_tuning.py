@@ -1,5 +1,5 @@
-"""Further training of a trained model in stages, each with its own optimiser and schedule. A killed run resumes in the
-stage that was running.
+"""Further training of a trained model in stages. Each stage has a new optimiser and schedule. A killed run resumes in
+the stage that was interrupted.
 
 The module `train` trains a single stage. The module `sources.recipes` describes the rows and settings of each stage.
 """
@@ -28,8 +28,8 @@ _LAST = 0
 
 @dataclass(frozen=True)
 class FineTuning:
-    """One stage of fine-tuning: rows with the model's classes, and settings of the model's kind. `name`: the name of
-    the set of rows.
+    """One stage of fine-tuning: train rows with the model's classes, and settings for this kind of model. `name`: the
+    name of the row set.
     """
 
     name: str
@@ -46,12 +46,11 @@ def fine_tune(
     scratch: Path,
     log: Callable[[str], None],
 ) -> tuple[NeuralClassifier, dict[str, float]]:
-    """Train the classifier in place on the rows of each stage in turn. Return the classifier and the metrics of every
-    stage.
+    """Train the classifier in place, stage by stage. Return the classifier and the metrics of all stages.
 
-    The metrics are those of `train_classifier`, named stage_1.train_loss and so on. Every stage starts from `seed`. The
-    results are therefore bit-identical whether this process trained the previous stage or found it finished below
-    `scratch`.
+    The metrics are the metrics of `train_classifier`, renamed to `stage_1.train_loss` and so on. The random generators
+    are seeded with `seed` in every stage. The results are therefore bit-identical if a run resumes from finished stages
+    in `scratch`.
 
     Raises:
         ModelError: a stage diverged or needs too much memory.
@@ -83,8 +82,8 @@ def _stage(
     *,
     keep: bool,
 ) -> dict[str, float]:
-    """Train one stage, or load its final weights if it is finished. `keep`: whether to save the final weights because
-    another stage follows.
+    """Train one stage, or load its final weights if the stage is finished. `keep`: True to save the final weights,
+    because another stage follows.
     """
     start = copied_weights(classifier.model)
     mark = fingerprint(stage.settings, TrainingRows(stage.rows, None), start, seed=seed, device=device)

@@ -1,5 +1,5 @@
-"""Train rows that a training forgets or never learns, computed from arrays of training dynamics. The module `dynamics`
-records the dynamics.
+"""Train rows that a model forgets or never learns, computed from training dynamics. The module `dynamics` records the
+dynamics.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,11 @@ from aflite_assets.errors import InvalidInputError
 class Forgetting:
     """Forgetting of each train row over the epochs (Toneva et al. 2019; Yaghoobzadeh et al., EACL 2021, section 3).
 
-    All arrays have the shape (rows,). `events` (int64): number of epochs in which the row was wrong after being right
-    in the previous epoch, at most half of the epochs. `never_learnt` (bool): True if the row was never right. Such a
-    row has no events. `right` (int64): number of epochs in which the row was right. `first_learnt` (int64): the first
-    epoch in which the row was right, counted from 0, or -1 if it never was.
+    All arrays have the shape (rows,). `events` (int64): number of forgetting events, at most half of the epochs. In a
+    forgetting event, the row is predicted correctly in one epoch and wrongly in the next. `never_learnt` (bool): True
+    if the row was never predicted correctly. A row that was never learned has no forgetting events. `right` (int64):
+    number of epochs in which the row was predicted correctly. `first_learnt` (int64): the first epoch with a correct
+    prediction, counted from 0, or -1 if there is none.
     """
 
     events: np.ndarray
@@ -27,12 +28,12 @@ class Forgetting:
 
     @property
     def forgettable(self) -> np.ndarray:
-        """Rows that were forgotten at least once or never learned, as a bool array."""
+        """Bool array that is True for rows that were forgotten at least once or never learned."""
         return (self.events > 0) | self.never_learnt
 
     def histogram(self) -> dict[str, int]:
-        """Count rows by their number of events ("0", "1", ...), as in Figure 1 of Toneva et al. Rows that were never
-        learned are counted separately.
+        """Count rows by their number of forgetting events ("0", "1", ...), as in Figure 1 of Toneva et al. Rows that
+        were never learned are counted separately.
         """
         counts = np.bincount(self.events[~self.never_learnt], minlength=1)
         return {str(events): int(rows) for events, rows in enumerate(counts)} | {
@@ -64,7 +65,7 @@ def forgetting(correct: np.ndarray) -> Forgetting:
 
 
 def epochs_by_rows(column: pa.ChunkedArray, epochs: int) -> np.ndarray:
-    """Return a column of `DynamicsRecorder.table` in the shape epochs x rows. The table is sorted by epoch and then by
+    """Return a column of `DynamicsRecorder.table` as an array, epochs x rows. The table is sorted by epoch and then by
     row.
     """
     values: np.ndarray = column.to_numpy()

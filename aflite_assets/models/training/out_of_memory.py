@@ -1,4 +1,4 @@
-"""Handling of exhausted memory: detection, release of memory, and continuation with smaller batches."""
+"""Handling of out-of-memory errors: detection, release of memory, and continuation with smaller batches."""
 
 import gc
 import sys
@@ -14,8 +14,8 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.training.prefetch import prefetch
 
 MESSAGES = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed")
-"""Texts of errors that torch's libraries raise without a class of their own: CUDA, the CPU's allocator, cuBLAS and
-cuDNN.
+"""Texts of out-of-memory errors from CUDA, the CPU's allocator, cuBLAS and cuDNN, which do not have a special error
+class.
 """
 
 Batch = TypeVar("Batch")
@@ -30,15 +30,15 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def more_parts(parts: int, *, batch_size: int) -> int | None:
-    """Return the smallest number of parts that divides `batch_size` and is at least twice `parts`. Return None if the
-    parts are already single rows.
+    """Return the smallest divisor of `batch_size` that is at least twice `parts`. Return None if the parts are already
+    single rows.
     """
     return next((more for more in range(2 * parts, batch_size + 1) if batch_size % more == 0), None)
 
 
 def release_memory() -> None:
-    """Free unused memory. Call this function outside the `except` block, because the traceback there keeps tensors
-    alive.
+    """Free unused memory. Call this function after the `except` block, because the traceback inside the block keeps
+    tensors alive.
     """
     gc.collect()
     if torch.cuda.is_available():
@@ -47,7 +47,7 @@ def release_memory() -> None:
 
 @dataclass(frozen=True)
 class BatchOutput(Generic[Answer]):
-    """The outputs of one batch. `rows` (int64) are the numbers of the rows that were computed at once."""
+    """Outputs of rows that were computed at once. `rows` (int64) are the row numbers."""
 
     rows: np.ndarray
     answer: Answer
@@ -60,9 +60,10 @@ class _RanOut:
 
 @dataclass
 class AdaptiveBatchSize:
-    """The number of rows that are computed at once. It starts at `most` and is halved each time memory runs out.
+    """The number of rows that are computed at once. The number is `most` at the start and is halved each time memory
+    runs out.
 
-    Each reduction is logged to `log`. `threads` threads build the next batches meanwhile (see `prefetch`).
+    Each reduction is written to `log`. Meanwhile, `threads` threads prepare the next batches (see `prefetch`).
     """
 
     log: Callable[[str], None]

@@ -1,6 +1,4 @@
-"""Predictions of a classifier for test rows, and the batches that a neural classifier predicts. The package `reports`
-computes scores.
-"""
+"""Predictions of a classifier for test rows, computed in batches. The package `analysis` computes scores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
 
 INFERENCE_BATCH = 128
-"""Rows predicted at once; fewer if memory does not suffice."""
+"""Number of rows that are predicted at once. The number is reduced if memory is too small."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def no_log(_: str) -> None:
 
 
 def on_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str, torch.Tensor]:
-    """Copy the arguments to the device. From pinned memory, the copy runs in the background."""
+    """Copy the arguments to the device. If they are in pinned memory, the copy runs in the background."""
     return {name: values.to(device, non_blocking=True) for name, values in batch.items()}
 
 
@@ -51,7 +49,7 @@ def predict(
 ) -> Predictions:
     """Predict all rows in order, in evaluation mode. The probabilities are the softmax of the logits.
 
-    If memory runs out, fewer rows are predicted at once, and a line is logged to `log`.
+    If memory runs out, fewer rows are predicted at once, and a line is written to `log`.
 
     Raises:
         ModelError: memory is too small for a single row, or a logit is not a finite number.
@@ -85,8 +83,8 @@ def accuracy(
     device: DeviceSettings,
     log: Callable[[str], None] = no_log,
 ) -> float:
-    """Return the share, in [0, 1], of rows whose predicted class is the label. `labels` is int64 (rows,). A row without
-    finite logits counts as wrong.
+    """Return the share of correctly predicted rows, in [0, 1]. `labels` is int64 (rows,). A row without finite logits
+    counts as wrong.
     """
     answers = _answers(classifier, inputs, device, log)
     return float(np.mean((answers.probabilities.argmax(axis=1) == labels) & answers.finite))

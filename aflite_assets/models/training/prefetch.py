@@ -1,5 +1,5 @@
-"""Preparation of the next items while the current items are used. The caller decides how an item is made and whether to
-use threads.
+"""Preparation of the next items while the current items are used. The caller supplies the function that makes an item,
+and the number of threads.
 """
 
 from collections import deque
@@ -15,9 +15,9 @@ def prefetch(make: Callable[[Item], Made], items: Iterable[Item], *, threads: in
     """Yield `make(item)` for each item, in order. `threads`: the number of threads, which is also the number of items
     that are prepared in advance.
 
-    Without threads, each item is made when it is requested. If `make` raises an error for an item, the error is raised
-    when that item would be yielded. With threads, the result of `make` must depend on the item alone. Close the
-    iterator to discard unused items.
+    Without threads, each item is made when it is requested. If `make` fails for an item, the error is raised when that
+    item would be yielded. With threads, the result of `make` must depend only on the item. Close the iterator to
+    discard unused items.
     """
     if not threads:
         yield from map(make, items)

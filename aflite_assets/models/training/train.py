@@ -1,5 +1,4 @@
-"""Training of a neural model: the loop over epochs and batches, the optimiser, the learning-rate schedule, and the end
-of training.
+"""Training of a neural model: the loop over epochs and batches, the optimiser, and the learning-rate schedule.
 
 Other modules define the inputs and outputs of the loop: `batches`, `dynamics`, `early_stopping` and `checkpoints`.
 """
@@ -49,15 +48,15 @@ FOLDER = "training"
 """Folder below `scratch` for checkpoints, deleted when the training ends."""
 
 MAX_GRADIENT_NORM = 1.0
-"""Largest norm of the gradients of all weights together; longer gradients are scaled down to it."""
+"""Largest norm of the gradient over all weights. Gradients with a larger norm are scaled down to this norm."""
 
 NOT_DECAYED = (r"bias", r"layernorm", r"rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)")
-"""Names of weights without weight decay, in addition to those of `torch.nn.LayerNorm`: the list of transformers'
-Trainer.
+"""Names of weights without weight decay, in addition to the weights of `torch.nn.LayerNorm`. The list is from
+transformers' Trainer.
 """
 
 MicroBatch = dict[str, torch.Tensor]
-"""The model's arguments for some rows, with `labels` and `positions`."""
+"""Arguments of the model for some rows, with `labels` and `positions`."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class TrainingResult:
 
 @dataclass(frozen=True)
 class TrainingSteps:
-    """Numbers of optimiser steps in a training: per epoch, in all epochs (`total`), and during warm-up."""
+    """Numbers of optimiser steps: per epoch, in all epochs (`total`), and during warm-up of the learning rate."""
 
     per_epoch: int
     total: int
@@ -80,7 +79,9 @@ class TrainingSteps:
 
 
 def training_steps(settings: TrainingSpec, n_rows: int) -> TrainingSteps:
-    """Count the optimiser steps of a training. The last batch of an epoch may have fewer rows than the others."""
+    """Count the optimiser steps of a training run. The last batch of an epoch may have fewer rows than the other
+    batches.
+    """
     settings = settings.for_rows(n_rows)
     per_epoch = math.ceil(n_rows / settings.batch_size)
     total = settings.epochs * per_epoch
@@ -101,27 +102,28 @@ def train_classifier(
     """Train the classifier in place with AdamW, a linear schedule and cross-entropy. Call this function within
     `isolated_random_state`.
 
-    If `settings.loss` is bradley_terry, the loss of a pair of answers is -log sigmoid of the difference of their scores
-    (Bradley and Terry 1952). Dynamics and metrics then refer to pairs. The model is not trained on answers that belong
-    to no pair.
+    If `settings.loss` is `bradley_terry`, the loss of a pair of answers is -log(sigmoid(difference of their scores))
+    (Bradley and Terry 1952). Dynamics and metrics then refer to pairs. The model is not trained on answers without a
+    pair.
 
     With `row_weights` (float32, at least 0, one per row of `examples`), the loss of each row is multiplied by the row's
-    weight. The loss of a batch is still the sum over its rows, divided by the number of rows. Dynamics and metrics do
-    not use the weights. The dynamics use the logits at presentation: in training mode, before the optimiser step on the
-    batch (Swayamdipta et al. 2020, section 2). With `settings.early_stopping`, training ends when the accuracy on
-    `held_back` no longer rises, and the weights of the best epoch are kept. By default, `held_back` is a share of
-    `examples`. The model is not trained on that share. A training that was killed resumes from its last finished epoch
-    if `scratch` is the same folder. On the CPU, the result is bit-identical. If memory runs out, each batch is computed
+    weight. The loss of a batch is still the sum over its rows, divided by the number of rows. Row weights do not affect
+    the dynamics and the metrics. The dynamics use the logits from training mode, before the optimiser step on the batch
+    (Swayamdipta et al. 2020, section 2). With `settings.early_stopping`, training ends when the accuracy on `held_back`
+    no longer rises, and the weights of the best epoch are kept. By default, `held_back` is a share of `examples`. The
+    model is not trained on that share. If a run was killed, a run with the same `scratch` folder resumes after the last
+    finished epoch. On the CPU, the result of a resumed run is bit-identical. If memory runs out, each batch is computed
     in more parts.
 
-    `metrics` has train_loss and train_accuracy (at presentation, in the epoch whose weights are kept), seconds (of this
-    process), rows (trained on) and steps. Early stopping adds held_back_rows, best_epoch (from 1), held_back_accuracy
-    and epochs. Loss and accuracy of every epoch are written to `scratch` for `epochs.read_epochs`.
+    `metrics` has train_loss and train_accuracy, measured when rows are presented, in the epoch with the kept weights.
+    `metrics` also has seconds (of this process), rows (trained on) and steps. Early stopping adds held_back_rows,
+    best_epoch (from 1), held_back_accuracy and epochs. The loss and the accuracy of every epoch are written to
+    `scratch` for `epochs.read_epochs`.
 
     Raises:
         DataError: there are no rows, or there are too few rows to hold some of them back.
-        ModelError: the training diverged (see `check_divergence`) or its loss is not finite; memory is too small for a
-            single row; or the rows of `early_stopping.split` were not given.
+        ModelError: the training diverged (see `check_divergence`), a loss is not finite, memory is too small for a
+            single row, or the rows of `early_stopping.split` are missing.
     """
     if not len(examples):
         raise DataError("there are no rows to train on; give the dataset more rows or a smaller warm-up share")
@@ -166,7 +168,9 @@ def _paired(examples: Examples, weights: np.ndarray | None) -> tuple[Examples, n
 
 
 def _metrics(training: "_Training", kept: int, *, seconds: float) -> dict[str, float]:
-    """Return the metrics of `train_classifier`. `kept` is the number, from 1, of the epoch whose weights are kept."""
+    """Return the metrics of `train_classifier`. `kept` is the number of the epoch with the kept weights, counted from
+    1.
+    """
     rows, epoch = training.recorder.n_rows, training.recorder.epochs[kept - 1]
     steps = training_steps(training.classifier.settings, training.batches.n_presented)
     return {
@@ -204,10 +208,10 @@ def _early_stopping(
 
 @dataclass
 class _Training:
-    """One training. If memory runs out, it is attempted again with smaller parts.
+    """A training run. If memory runs out, training is attempted again with smaller parts of each batch.
 
-    `start`: the weights before the first step. `parts`: the current number of micro-batches per batch. `row_weights`:
-    the factor that the loss of each row is multiplied by.
+    `start`: the weights before the first step. `parts`: the current number of micro-batches per batch. `row_weights`: a
+    factor for the loss of each row.
     """
 
     classifier: NeuralClassifier
@@ -223,7 +227,7 @@ class _Training:
     row_weights: torch.Tensor | None
 
     def run(self) -> int:
-        """Train to the end. Return the number, from 1, of the epoch whose weights the model now has."""
+        """Train to the end. Return the number of the epoch with the kept weights, counted from 1."""
         try:
             while (problem := self._attempt()) is not None:
                 self.parts = self._more_parts(problem)
@@ -237,7 +241,7 @@ class _Training:
         return kept
 
     def _attempt(self) -> str | None:
-        """Train to the end. Return the error's message if memory ran out, otherwise None."""
+        """Try to train to the end. Return the error message if memory ran out, otherwise None."""
         try:
             self._train()
         except RuntimeError as error:
@@ -247,7 +251,7 @@ class _Training:
         return None
 
     def _train(self) -> None:
-        """Train all remaining epochs, after the last finished epoch or from the start."""
+        """Train all remaining epochs, starting after the last finished epoch."""
         settings, device = self.classifier.settings, self.device.resolve()
         # Dropout draws from the global generators; each attempt draws the same.
         set_seed(library_seed(self.seed))
@@ -285,8 +289,8 @@ class _Training:
             (self._summed_loss(micro_batch) / rows).backward()
 
     def _summed_loss(self, micro_batch: MicroBatch) -> torch.Tensor:
-        """Return the summed cross-entropy of the logits and record the rows. A loss in a checkpoint's configuration is
-        ignored.
+        """Return the summed cross-entropy of the logits, and record the dynamics of the rows. The loss function in a
+        checkpoint's configuration is ignored.
 
         With label smoothing (Szegedy et al. 2016, section 7), the targets are smoothed but the recorded losses are not.
         """
@@ -304,7 +308,7 @@ class _Training:
             return (losses * self.row_weights.to(losses.device)[positions]).sum()
 
     def _summed_pair_loss(self, positions: torch.Tensor, labels: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        """Return the loss of each row's pair, summed over the rows. Right answers come before wrong answers."""
+        """Return the summed loss of the pairs. In the batch, right answers come before wrong answers."""
         right = int(labels[0])
         scores = logits[:, right] - logits[:, 1 - right]
         margins = scores[0::2] - scores[1::2]
@@ -317,7 +321,7 @@ class _Training:
         return 2 * losses.sum()
 
     def _end_epoch(self, number: int) -> None:
-        """Complete and log the record of an epoch. `number` counts epochs from 1.
+        """Complete and log the dynamics of an epoch. `number` is the epoch's number, counted from 1.
 
         Raises:
             ModelError: the epoch's loss is not a finite number.
@@ -354,7 +358,7 @@ class _Training:
             restore_generators(state.generators)
 
     def _save(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
-        """Save the state that the next epoch depends on, and the weights if this epoch is the best so far."""
+        """Save the state that the next epoch depends on. If this epoch is the best so far, save the weights too."""
         weights, epochs, stopping = self.classifier.model.state_dict(), self.recorder.epochs, self.stopping
         best_epoch = None if stopping is None else stopping.best_epoch
         if best_epoch == len(epochs):
@@ -429,7 +433,7 @@ def _batches(micro_batches: Iterable[MicroBatch], parts: int) -> Iterator[list[M
 
 @contextmanager
 def _running_statistics(model: torch.nn.Module) -> Iterator[None]:
-    """Let batch normalisation use its running mean and variance while the block runs, because a single row has no
+    """Let batch normalisation use its running mean and variance inside the `with` block, because a single row has no
     variance.
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]

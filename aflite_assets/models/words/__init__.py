@@ -1,3 +1,3 @@
-"""Word numbers, word vectors and padded batches, for models that read texts as words. Word pieces are in the package
-`text`.
+"""Word numbers, word vectors and padded batches, for models that read texts as words. The package `text` handles word
+pieces.
 """

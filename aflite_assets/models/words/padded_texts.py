@@ -1,5 +1,5 @@
 """Operations on padded batches of words inside a network: stacking of two texts, and LSTMs. The module `word_inputs`
-makes the batches.
+builds the batches.
 """
 
 import torch
@@ -14,8 +14,8 @@ def stacked(first: torch.Tensor, second: torch.Tensor, padding: int) -> torch.Te
 
 
 def run_lstm(lstm: nn.LSTM, inputs: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """Return the LSTM's outputs in both directions, which are zero after the end of a text. They are float32, because
-    not every device supports half-precision LSTMs.
+    """Return the LSTM's outputs in both directions. The outputs are zero after the end of a text. They are float32,
+    because some devices do not support half-precision LSTMs.
 
     `inputs`: texts x words x width; `present`: texts x words, bool.
     """

@@ -1,5 +1,5 @@
-"""Splitting of texts into words, a vocabulary from the train texts, and padded batches of one or two texts. Word
-vectors are in the module `word_vectors`.
+"""Splitting of texts into words, a vocabulary from the train texts, and padded batches of one or two texts. The module
+`word_vectors` reads word vectors.
 """
 
 import json
@@ -17,17 +17,17 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.text.inputs import TextColumn, TokenizedTexts
 
 NO_WORD = 0
-"""Number that fills the rows of a batch that are shorter than the longest."""
+"""Number with which shorter rows of a batch are padded."""
 
 UNKNOWN_WORD = 1
-"""Number of all words outside the vocabulary; it also represents a text without words."""
+"""Number of every word outside the vocabulary. This number also represents a text without words."""
 
 NO_PIECE = -1
-"""Number that fills shorter rows of word pieces, whose own numbers begin at 0."""
+"""Number with which shorter rows of word pieces are padded. The numbers of word pieces begin at 0."""
 
 PAIR: tuple[TextColumn, ...] = ("text", "text_pair")
 SIDES = ("first", "second")
-"""The names of the model's arguments for the words of the first and the second text."""
+"""Names of the model's arguments for the words of the first and the second text."""
 
 VOCABULARY_FILE = "vocabulary.json"
 
@@ -43,7 +43,7 @@ WORD_PATTERN = (
     rf"|{_LETTER}+"
     r"|[^\s\p{C}]"
 )
-"""Definition of a word in Oniguruma's syntax; the first alternative that fits counts. A word is a Chinese or Japanese
+"""Definition of a word in Oniguruma's syntax. The first matching alternative is used. A word is a Chinese or Japanese
 character, or a number with its points and commas. English contractions are split into the verb, "n't" and "'s", as in
 the Penn Treebank and therefore in GloVe's vectors. Other words are runs of letters, marks and digits of any script, or
 any other single character that is not a control character.
@@ -58,19 +58,21 @@ def words_of(text: str) -> list[str]:
 
 
 def word_spans(text: str) -> np.ndarray:
-    """Return the start and end of each word of a text, in characters: int64, words x 2."""
+    """Return the start and end positions of each word in a text, in characters: int64, words x 2."""
     spans = [span for _, span in _SPLITTER.pre_tokenize_str(text)]
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
 def is_one_word(text: str) -> bool:
-    """Return True if `words_of` can return this word for some text. Vectors of other words would never be used."""
+    """Return True if `words_of` can return this word for some text. The vectors of all other words would never be
+    used.
+    """
     return words_of(text) == [text]
 
 
 def frequent_words(texts: Iterable[str], most: int) -> dict[str, int]:
-    """Return the counts of the `most` most frequent words. The most frequent word is first; equally frequent words are
-    in alphabetical order.
+    """Return the most frequent words (at most `most`) with their counts. The most frequent word is first, and equally
+    frequent words are in alphabetical order.
     """
     counts = Counter(word for text in texts for word in words_of(text))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
@@ -78,8 +80,8 @@ def frequent_words(texts: Iterable[str], most: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class PairInputs:
-    """Rows as numbers of words, usually with two texts each. Each element of `parts` becomes one argument of the model
-    and is padded separately.
+    """Rows of word numbers, usually for two texts per row. Each element of `parts` becomes an argument of the model and
+    is padded separately.
     """
 
     parts: Sequence[TokenizedTexts]
@@ -89,7 +91,7 @@ class PairInputs:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Total length of each row over all parts, int64."""
+        """Total length of each row, summed over all parts, int64."""
         return np.sum([part.lengths for part in self.parts], axis=0)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
@@ -108,14 +110,14 @@ def ragged(name: str, rows: Sequence[Sequence[int] | np.ndarray], *, padding: in
 
 
 class WordReader:
-    """A reader that turns texts into word numbers. The number of `words[i]` is `i + 2`."""
+    """A reader that converts texts to word numbers. The number of `words[i]` is `i + 2`."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         self._numbers = {word: number for number, word in enumerate(self.words, start=UNKNOWN_WORD + 1)}
 
     def __len__(self) -> int:
-        """Return the number of word numbers, which include padding and the unknown word."""
+        """Return the size of the vocabulary, including padding and the unknown word."""
         return len(self.words) + 2
 
     def inputs(self, examples: Examples, *, max_length: int, columns: Sequence[TextColumn] = PAIR) -> PairInputs:
@@ -128,7 +130,7 @@ class WordReader:
         )
 
     def numbers(self, text: str) -> list[int]:
-        """Return the word numbers of a text. A text without words gets one number."""
+        """Return the word numbers of a text. A text without words gets a single number."""
         return [self.number(word) for word in words_of(text)] or [UNKNOWN_WORD]
 
     def number(self, word: str) -> int:
@@ -136,7 +138,7 @@ class WordReader:
         return self._numbers.get(word, UNKNOWN_WORD)
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write `vocabulary.json`: the words in order, as a list."""
+        """Write the words to `vocabulary.json`, as a list in the order of their numbers."""
         (folder / VOCABULARY_FILE).write_text(json.dumps(self.words, ensure_ascii=False, indent=0), encoding="utf-8")
 
     @classmethod
@@ -144,7 +146,7 @@ class WordReader:
         """Return the reader that `save_pretrained` wrote.
 
         Raises:
-            ModelError: the folder holds no such reader.
+            ModelError: the folder contains no saved word reader.
         """
         try:
             words = json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8"))

@@ -32,7 +32,7 @@ class LearntVectors(nn.Module):
 
     @torch.no_grad()
     def fill(self, reader: WordReader, vectors: WordVectors) -> None:
-        """Insert the vectors of a file. A word without a vector keeps its normally distributed numbers, scaled to the
+        """Insert the vectors from a file. A word without a vector keeps its normally distributed numbers, scaled to the
         standard deviation of the file's vectors.
         """
         self.table.weight[UNKNOWN_WORD:] *= float(vectors.values.std())
@@ -44,10 +44,10 @@ class LearntVectors(nn.Module):
 
 
 class PartlyLearntVectors(LearntVectors):
-    """A table of learned vectors for the words of the train texts, and of fixed vectors for other words.
+    """A table with learned vectors for the words of the train texts, and fixed vectors for other words.
 
-    The cost of an optimiser step grows with the number of weights. In a large file, most words are in no train text.
-    The vectors of such words, `others` x `width`, are therefore stored as a buffer and not as weights.
+    The cost of an optimiser step grows with the number of weights. In a large file, most words do not occur in the
+    train texts. The vectors of these words, `others` x `width`, are therefore stored as a buffer and not as weights.
     """
 
     def __init__(self, words: int, others: int, width: int) -> None:
@@ -74,7 +74,7 @@ class PartlyLearntVectors(LearntVectors):
 
 @dataclass(frozen=True)
 class ReadWords:
-    """The words of the train texts with their counts, the most frequent word first, and the words' vectors from a file.
+    """Words of the train texts with their counts, most frequent first, and with their vectors from a file.
 
     `vectors` is None if there is no file.
     """
@@ -93,11 +93,11 @@ def read_words(
 ) -> ReadWords:
     """Return the `vocabulary` most frequent words of the train texts, with their vectors if there is a file of vectors.
 
-    If the vocabulary has room left, the vectors of the first other words of the file are added. Words that are missing
-    from the train texts can then have vectors too. `rows`: number of train rows, for messages.
+    If the vocabulary has room left, further words from the start of the file are added with their vectors. Words that
+    are missing from the train texts can then have vectors too. `rows`: number of train rows, for messages.
 
     Raises:
-        DataError: the texts have no words, or the file of vectors cannot be read or contains none of the texts' words.
+        DataError: the texts have no words, or the file of word vectors is unreadable or contains no word of the texts.
     """
     counts = frequent_words(texts, vocabulary)
     if not counts:

@@ -1,4 +1,4 @@
-"""Reading of word vectors from a file in GloVe's text format, only for the words that are needed. The module
+"""Reading of word vectors from a file in GloVe's text format, limited to the words that are needed. The module
 `word_inputs` splits texts into words.
 """
 
@@ -11,8 +11,8 @@ import numpy as np
 from aflite_assets.errors import DataError, MissingDataError, ModelError
 
 HEAD_LINES = 1_000
-"""One of this many first lines must be a word without spaces followed by its numbers, which gives the width of the
-vectors.
+"""Number of lines at the start of a file. One of these lines must be a word without spaces followed by numbers, which
+determines the width of the vectors.
 """
 
 SHOWN_CHARACTERS = 40
@@ -20,7 +20,9 @@ SHOWN_CHARACTERS = 40
 
 @dataclass(frozen=True)
 class WordVectors:
-    """`values[i]`, float32, is the vector of `words[i]`. Each word occurs once, in the order of the file."""
+    """Word vectors from a file. `values[i]`, float32, is the vector of `words[i]`. Each word occurs once, in the order
+    of the file.
+    """
 
     words: tuple[str, ...]
     values: np.ndarray
@@ -47,18 +49,19 @@ def check_vectors_file(file: str | None) -> None:
 def read_word_vectors(
     path: Path, wanted: Collection[str], *, most_others: int = 0, is_word: Callable[[str], bool] = bool
 ) -> WordVectors:
-    """Return the vectors of the wanted words. Also return the vectors of the first `most_others` other words in the
-    file for which `is_word` is true.
+    """Return the vectors of the `wanted` words, and of the first `most_others` other words in the file that `is_word`
+    accepts.
 
     Each line of the file is a word and its numbers, separated by single spaces (Pennington et al., EMNLP 2014). The
-    last `width` fields are the numbers, so a word may contain spaces. The width comes from the first line on which only
-    numbers follow the first field. A first line of two whole numbers (word2vec's count and width) is skipped. If a word
-    is on several lines, the first line is used. The fields of every line are counted, but numbers are parsed only for
-    the lines that are kept, one line at a time. Memory is therefore needed only for the result.
+    last `width` fields are the numbers, so a word may contain spaces. The width is the number of fields after the first
+    field, on the first line on which all of these fields are numbers. A first line of two whole numbers (word2vec's
+    count and width) is skipped. If a word is on several lines, the first line is used. The fields of every line are
+    counted, but numbers are parsed only for the kept lines, one line at a time. The function therefore needs memory
+    only for the result.
 
     Raises:
-        MissingDataError: the file does not exist. DataError: a line has too few or too many numbers, or a number that
-            is not finite; the file is not UTF-8; or the file contains none of the wanted words.
+        MissingDataError: the file does not exist. DataError: a line has a wrong number of fields or a number that is
+            not finite, the file is not UTF-8, or the file contains no wanted word.
     """
     if not path.is_file():
         raise MissingDataError(

@@ -1,1 +1,3 @@
-"""Settings of encoders and evaluators in a dataset's YAML file; the models are in `aflite_assets.models`."""
+"""Settings of encoders and evaluators in a dataset's YAML file. The package `aflite_assets.models` contains the
+models.
+"""

@@ -1,8 +1,8 @@
-"""Every kind of model that a dataset's YAML file can name: the project's kinds, and those that installed packages add.
+"""All kinds of models that a dataset's YAML file can use: the kinds of this project, and kinds from installed packages.
 
-A package adds a kind through an entry point in the group `aflite_assets.models`, which names a family
-(`models.family`). The unions below contain the settings of installed kinds too, so these settings are validated,
-documented and included in keys like the project's own.
+A package adds a kind with an entry point in the group `aflite_assets.models` that refers to a model family
+(`models.family`). The type unions in this module also contain the settings of installed kinds. These settings are
+therefore validated, documented and included in cache keys in the same way.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,19 +33,21 @@ from aflite_assets.specs.models.settings import (
 )
 
 ENTRY_POINTS = "aflite_assets.models"
-"""The group of entry points under which a package registers its families of models."""
+"""Group of entry points in which packages register model families."""
 
 
 class HasSettings(Protocol):
-    """The attribute of a model family that this module uses; `aflite_assets.models.family` defines the others."""
+    """The attribute of a model family that this module uses. The module `aflite_assets.models.family` defines the other
+    attributes.
+    """
 
     settings: type[StrictSpec]
 
 
 @dataclass(frozen=True)
 class InstalledFamily:
-    """A kind of model that an installed package adds. `package`: the package's name and version, which are part of
-    every key.
+    """A kind of model from an installed package. `package`: the name and version of the package, which are part of
+    cache keys.
     """
 
     kind: str
@@ -54,11 +56,11 @@ class InstalledFamily:
 
 
 def load_installed(taken: Mapping[str, type[StrictSpec]]) -> dict[str, InstalledFamily]:
-    """Load the model families that installed packages register, by kind, sorted by the names of their entry points.
+    """Load the model families of installed packages. Return them by kind, sorted by the names of their entry points.
 
     Raises:
-        ModelError: a family cannot be loaded, is not valid, or has a kind that already exists (`taken` are the
-            project's kinds).
+        ModelError: a family cannot be loaded, is not valid, or has a kind that already exists. `taken` contains the
+            kinds of this project.
     """
     found: dict[str, InstalledFamily] = {}
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
@@ -97,7 +99,7 @@ def _load(entry: EntryPoint) -> InstalledFamily:
 
 def _refusal(entry: EntryPoint, why: str) -> ModelError:
     package = "an installed package" if entry.dist is None else f"the package {entry.dist.name}"
-    return ModelError(f"{package} names {entry.value!r} as a kind of model, but {why}")
+    return ModelError(f"{package} names {entry.value!r} as a model family, but {why}")
 
 
 ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec
@@ -141,6 +143,6 @@ EvaluatorSpec = Annotated[OneStageSpec | FineTunedSpec, Field(discriminator="kin
 
 
 def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:
-    """Return the splits that evaluators use for early stopping; tables do not report scores on these splits."""
+    """Return the splits that evaluators use for early stopping. Tables do not report scores on these splits."""
     stoppings = [getattr(settings, "early_stopping", None) for settings in evaluators.values()]
     return frozenset(stopping.split for stopping in stoppings if stopping is not None and stopping.split is not None)

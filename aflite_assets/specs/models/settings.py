@@ -1,4 +1,4 @@
-"""Settings of the project's own kinds of encoders and evaluators, and the base classes of every kind."""
+"""Settings of all kinds of encoders and evaluators in this project, and the base classes of all kinds."""
 
 from typing import Annotated, Literal, Self
 
@@ -20,20 +20,21 @@ RowCount = Annotated[int, Field(ge=1)]
 
 
 LATER_SETTINGS: dict[tuple[str, str], object] = {}
-"""Settings that came after store format 2: (spec model, field) and the value with which all is made as before them.
-
-With that value they are left out of keys, so that results that were made before the setting came are found again.
+"""Settings that were added after store format 2: (spec model, field) with the value that gives the same results as
+before. A setting with this value is left out of cache keys, so that older results are found again.
 """
 
 
 class StrictSpec(BaseModel):
-    """Base class of all spec models, which refuse unknown keys and are immutable."""
+    """Base class of all spec models. Spec models are immutable and raise an error for unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
     @model_serializer(mode="wrap")
     def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Leave out settings that were added later and have their default values, so that older keys stay valid."""
+        """Leave out settings that were added later if they have their default values. Older cache keys then stay
+        valid.
+        """
         values = serialize(self)
         for (model, field), neutral in LATER_SETTINGS.items():
             if any(base.__name__ == model for base in type(self).__mro__) and getattr(self, field) == neutral:
@@ -42,50 +43,62 @@ class StrictSpec(BaseModel):
 
 
 TextInputs = Annotated[tuple[Literal["text", "text_pair"], ...], Field(min_length=1)]
-"""Text columns that a model sees; if some are left out, it is a partial-input model."""
+"""Text columns that a model reads. A model that does not read all columns is a partial-input model."""
 
 
 FeatureColumns = Annotated[
     tuple[Annotated[int, Field(ge=0)], ...],
     Field(
         min_length=1,
-        description="feature columns that the model sees, from 0; default all (fewer make a partial-input model)",
+        description="numbers of the feature columns that the model reads, from 0; default: all (with fewer, it is a "
+        "partial-input model)",
     ),
 ]
 
 
 class EarlyStoppingSpec(StrictSpec):
-    """Settings of early stopping; the weights of the best epoch are kept."""
+    """Settings of early stopping. The weights of the best epoch are kept."""
 
-    patience: int = Field(1, ge=1, description="epochs in a row without a higher accuracy on the held-back rows")
-    split: SplitName | None = Field(
-        None, description="a split of the dataset, which no table then reports; default: a share of the train rows"
+    patience: int = Field(
+        1,
+        ge=1,
+        description="training stops after this many consecutive epochs without a higher accuracy on the held-back rows",
     )
-    share: float = Field(0.05, gt=0, lt=0.5, description="of the train rows, whole groups; unused with split")
+    split: SplitName | None = Field(
+        None,
+        description="the split of the dataset that is used for early stopping and not reported in tables; "
+        "default: a share of the train rows",
+    )
+    share: float = Field(
+        0.05,
+        gt=0,
+        lt=0.5,
+        description="share of the train rows that is held back, in whole groups; not used with `split`",
+    )
 
 
 class TrainingSpec(StrictSpec):
     """Training settings that all kinds of neural models share."""
 
-    epochs: int = Field(3, ge=1, le=10_000, description="passes over the train rows")
+    epochs: int = Field(3, ge=1, le=10_000, description="number of passes over the train rows")
     batch_size: int = Field(32, ge=1, description="rows per optimiser step")
-    learning_rate: float = Field(2e-5, gt=0, lt=10, description="peak of the linear schedule")
+    learning_rate: float = Field(2e-5, gt=0, lt=10, description="peak learning rate of the linear schedule")
     weight_decay: float = Field(0.01, ge=0, lt=1)
-    warmup_share: float = Field(0.06, ge=0, lt=1, description="share of the steps spent raising the rate")
+    warmup_share: float = Field(0.06, ge=0, lt=1, description="share of the steps during which the learning rate rises")
     gradient_accumulation: int = Field(
-        1, ge=1, description="parts that a batch is computed in, to save memory; divides batch_size"
+        1, ge=1, description="number of parts in which a batch is computed, to save memory; must divide `batch_size`"
     )
-    length_bucketing: bool = Field(True, description="texts only: batches of rows of about the same length")
+    length_bucketing: bool = Field(True, description="texts only: true means batches of rows with similar lengths")
     label_smoothing: float = Field(
         0.0,
         ge=0,
         lt=1,
-        description="share of each label's probability that the loss spreads over all classes alike",
+        description="label smoothing: share of the target probability that is spread equally over all classes",
     )
     loss: Literal["cross_entropy", "bradley_terry"] = Field(
         "cross_entropy",
-        description="bradley_terry: a reward model of preferences or questions. Trained on pairs of a right and a "
-        "wrong answer; its score of an answer is the difference of its two outputs",
+        description="bradley_terry: train a reward model of preferences or questions on pairs of a right and a wrong "
+        "answer; the score of an answer is the difference of the model's two outputs",
     )
     early_stopping: EarlyStoppingSpec | None = None
 
@@ -111,7 +124,7 @@ class TrainingSpec(StrictSpec):
         return self
 
     def for_rows(self, n_rows: int) -> Self:
-        """Return the settings with all fields filled in that depend on the number of train rows."""
+        """Return the settings after filling in the fields that depend on the number of train rows."""
         return self
 
     @model_validator(mode="after")
@@ -130,9 +143,9 @@ class TextModelSpec(TrainingSpec):
     kind: Literal["huggingface_text"]
     checkpoint: str = Field(min_length=1, description="local folder or hub id")
     revision: str | None = Field(None, description="pinned revision of a hub id")
-    max_length: int = Field(128, ge=4, description="tokens; longer inputs are truncated")
+    max_length: int = Field(128, ge=4, description="maximum number of tokens; longer inputs are truncated")
     inputs: TextInputs | None = Field(
-        None, description="text columns the model sees; default all (a subset is a partial-input model)"
+        None, description="text columns that the model reads; default: all (with fewer, it is a partial-input model)"
     )
 
 
@@ -140,12 +153,12 @@ class SmallTransformerSpec(TrainingSpec):
     """A small BERT that is trained from scratch with its own word-piece tokenizer, without any download."""
 
     kind: Literal["small_transformer"]
-    vocabulary: int = Field(4_000, ge=100, le=100_000, description="word pieces at most")
-    width: int = Field(64, ge=8, le=1024, description="hidden units, a multiple of heads")
+    vocabulary: int = Field(4_000, ge=100, le=100_000, description="maximum number of word pieces in the vocabulary")
+    width: int = Field(64, ge=8, le=1024, description="number of hidden units, a multiple of `heads`")
     layers: int = Field(2, ge=1, le=24)
     heads: int = Field(4, ge=1, le=64)
-    max_length: int = Field(64, ge=4, le=4096, description="tokens; longer inputs are truncated")
-    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak of the linear schedule")
+    max_length: int = Field(64, ge=4, le=4096, description="maximum number of tokens; longer inputs are truncated")
+    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak learning rate of the linear schedule")
     inputs: TextInputs | None = None
 
     @model_validator(mode="after")
@@ -162,22 +175,31 @@ class EsimSpec(TrainingSpec):
 
     kind: Literal["esim"]
     vectors: str | None = Field(
-        None, min_length=1, description="file of word vectors, a word and its numbers per line (GloVe's text format)"
+        None,
+        min_length=1,
+        description="file of word vectors with a word and its numbers on each line (GloVe's text format)",
     )
-    vector_width: int = Field(300, ge=8, le=4096, description="of vectors learnt from scratch")
+    vector_width: int = Field(300, ge=8, le=4096, description="width of word vectors that are learned from scratch")
     contextual: str | None = Field(
         None,
         min_length=1,
-        description="folder or hub id of an encoder, frozen, whose layers are mixed into the word vectors with learnt "
-        "weights (as ELMo's are)",
+        description="folder or hub id of a frozen encoder; a learned mix of its layers gives the word vectors (as in "
+        "ELMo)",
     )
     revision: str | None = Field(None, description="pinned revision of a hub id")
-    train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
-    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
-    width: int = Field(300, ge=8, le=4096, description="hidden units of each direction")
+    train_vectors: bool = Field(True, description="true: vectors from a file are trained further")
+    vocabulary: int = Field(
+        30_000,
+        ge=100,
+        le=10_000_000,
+        description="maximum number of words in the vocabulary, which has the most frequent words",
+    )
+    width: int = Field(300, ge=8, le=4096, description="number of hidden units per direction")
     dropout: float = Field(0.5, ge=0, lt=1)
-    max_length: int = Field(64, ge=4, le=4096, description="words of each text; the rest is cut")
-    learning_rate: float = Field(4e-4, gt=0, lt=10, description="peak of the linear schedule")
+    max_length: int = Field(
+        64, ge=4, le=4096, description="maximum number of words per text; longer texts are truncated"
+    )
+    learning_rate: float = Field(4e-4, gt=0, lt=10, description="peak learning rate of the linear schedule")
 
     @model_validator(mode="after")
     def _one_kind_of_vectors(self) -> Self:
@@ -187,42 +209,51 @@ class EsimSpec(TrainingSpec):
 
 
 LARGE_BATCH_ROWS = 50_000
-"""Number of train rows from which siamese models are trained with the paper's large batches."""
+"""Smallest number of train rows for which siamese models are trained with the paper's large batches."""
 
 
 class WordsSpec(TrainingSpec):
-    """Settings of the weak models that read words (Yaghoobzadeh et al. 2021)."""
+    """Settings that the weak models that read words have in common (Yaghoobzadeh et al. 2021)."""
 
     vectors: str | None = Field(
-        None, min_length=1, description="file of word vectors, a word and its numbers per line (GloVe's text format)"
+        None,
+        min_length=1,
+        description="file of word vectors with a word and its numbers on each line (GloVe's text format)",
     )
-    vector_width: int = Field(300, ge=8, le=4096, description="of vectors without a file")
-    epochs: int = Field(5, ge=1, le=10_000, description="passes over the train rows")
+    vector_width: int = Field(300, ge=8, le=4096, description="width of word vectors if there is no file")
+    epochs: int = Field(5, ge=1, le=10_000, description="number of passes over the train rows")
     batch_size: int = Field(
         0,
         ge=0,
-        description=f"rows per optimiser step; 0: 256 from {LARGE_BATCH_ROWS:,} train rows on, else 32",
+        description=f"rows per optimiser step; 0: 256 for at least {LARGE_BATCH_ROWS:,} train rows, otherwise 32",
     )
     weight_decay: float = Field(0.0, ge=0, lt=1)
-    warmup_share: float = Field(0.0, ge=0, lt=1, description="share of the steps spent raising the rate")
+    warmup_share: float = Field(0.0, ge=0, lt=1, description="share of the steps during which the learning rate rises")
 
     def for_rows(self, n_rows: int) -> Self:
-        """Fill in the batch size for this number of train rows if the file does not set it."""
+        """Fill in the batch size for this number of train rows if the file sets no batch size."""
         if self.batch_size:
             return self
         return self.model_copy(update={"batch_size": 256 if n_rows >= LARGE_BATCH_ROWS else 32})
 
 
 class SiameseSpec(WordsSpec):
-    """Settings that both siamese models share; they encode each text separately."""
+    """Settings that both siamese models share. A siamese model encodes each text separately."""
 
-    train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
-    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
-    hidden: int = Field(200, ge=8, le=4096, description="units of the layer before the last")
+    train_vectors: bool = Field(True, description="true: vectors from a file are trained further")
+    vocabulary: int = Field(
+        30_000,
+        ge=100,
+        le=10_000_000,
+        description="maximum number of words in the vocabulary, which has the most frequent words",
+    )
+    hidden: int = Field(200, ge=8, le=4096, description="number of units in the layer before the last layer")
     dropout: float = Field(0.0, ge=0, lt=1)
-    max_length: int = Field(128, ge=4, le=4096, description="words of each text; the rest is cut")
+    max_length: int = Field(
+        128, ge=4, le=4096, description="maximum number of words per text; longer texts are truncated"
+    )
     inputs: TextInputs | None = Field(
-        None, description="text columns the model sees; default all (a subset is a partial-input model)"
+        None, description="text columns that the model reads; default: all (with fewer, it is a partial-input model)"
     )
 
 
@@ -230,37 +261,46 @@ class WordOverlapSpec(WordsSpec):
     """Logistic regression on seven features of the word overlap between the two texts (Clark et al. 2019)."""
 
     kind: Literal["word_overlap"]
-    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
-    max_length: int = Field(128, ge=4, le=4096, description="words of each text; the rest is cut")
-    learning_rate: float = Field(1e-2, gt=0, lt=10, description="peak of the linear schedule")
+    vocabulary: int = Field(
+        30_000,
+        ge=100,
+        le=10_000_000,
+        description="maximum number of words in the vocabulary, which has the most frequent words",
+    )
+    max_length: int = Field(
+        128, ge=4, le=4096, description="maximum number of words per text; longer texts are truncated"
+    )
+    learning_rate: float = Field(1e-2, gt=0, lt=10, description="peak learning rate of the linear schedule")
 
 
 class SiameseBagSpec(SiameseSpec):
-    """A siamese bag of words: a text is represented by the mean or maximum of its words' projected vectors."""
+    """A siamese bag of words, which represents a text by the mean or maximum of its projected word vectors."""
 
     kind: Literal["siamese_bag"]
-    pooling: Literal["mean", "max"] = Field("mean", description="over the words of a text")
+    pooling: Literal["mean", "max"] = Field("mean", description="pooling over the words of a text")
     projection: Annotated[int, Field(ge=8, le=4096)] | None = Field(
-        512, description="units that word vectors are projected to; null: none"
+        512, description="width to which word vectors are projected; null: no projection"
     )
-    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak of the linear schedule")
+    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak learning rate of the linear schedule")
 
 
 class SiameseLstmSpec(SiameseSpec):
-    """A siamese LSTM: a text is represented by the top layer's outputs, max-pooled over its words."""
+    """A siamese LSTM, which represents a text by the top layer's outputs, max-pooled over the words."""
 
     kind: Literal["siamese_lstm"]
-    width: int = Field(200, ge=8, le=4096, description="hidden units of each direction")
+    width: int = Field(200, ge=8, le=4096, description="number of hidden units per direction")
     layers: int = Field(2, ge=1, le=8)
-    learning_rate: float = Field(5e-4, gt=0, lt=10, description="peak of the linear schedule")
+    learning_rate: float = Field(5e-4, gt=0, lt=10, description="peak learning rate of the linear schedule")
 
 
 class RandAugmentSpec(StrictSpec):
     """Settings of RandAugment: random operations on train images (Cubuk et al. 2019)."""
 
-    operations: int = Field(2, ge=1, le=10, description="applied to each image, one after another (the paper's N)")
+    operations: int = Field(
+        2, ge=1, le=10, description="number of operations that are applied to each image (N in the paper)"
+    )
     magnitude: int = Field(
-        9, ge=1, le=30, description="strength of each (the paper's M); 10 is the end of AutoAugment's scale"
+        9, ge=1, le=30, description="strength of each operation (M in the paper); 10 is the end of AutoAugment's scale"
     )
 
 
@@ -270,44 +310,46 @@ class ImageModelSpec(TrainingSpec):
     kind: Literal["timm_image"]
     architecture: str = Field(min_length=1, description="timm's model name")
     checkpoint: str | None = Field(None, description="safetensors file with weights; default: from scratch")
-    image_size: int = Field(32, ge=4, le=2048, description="pixels; images are resized to a square")
+    image_size: int = Field(32, ge=4, le=2048, description="side in pixels; images are resized to a square")
     interpolation: Literal["bilinear", "bicubic"] = Field("bilinear", description="how images are resized")
     augmentation: Literal["none", "flip_crop", "randaugment", "resized_crop"] = Field(
         "none",
-        description="what is done to train images. flip_crop: flips, and crops of the surroundings (as for CIFAR). "
-        "randaugment: flips and random operations. resized_crop: parts of any size and flips (as for ImageNet); test "
-        "images are then their centre, while the others squeeze the whole image into the square",
+        description="augmentation of train images. flip_crop: random flips and padded crops (as for CIFAR); "
+        "randaugment: flips and random operations; resized_crop: crops of any size and flips (as for ImageNet). With "
+        "resized_crop, test images are cropped to the centre; otherwise, the whole image is resized to a square",
     )
     crop_area: float = Field(
         0.08,
         gt=0,
         le=1,
-        description="resized_crop: least share of a train image's area",
+        description="resized_crop: smallest share of a train image's area in a crop",
     )
     centre_share: float = Field(
         0.875,
         gt=0,
         le=1,
-        description="resized_crop: share of a test image's shorter side that the centre has (timm's crop_pct)",
+        description="resized_crop: side of the centre crop, as a share of a test image's shorter side (timm's "
+        "`crop_pct`)",
     )
     randaugment: RandAugmentSpec | None = Field(
         None,
-        description="augmentation randaugment: other numbers than 2 and 9; resized_crop: random operations after it",
+        description="with `augmentation: randaugment`, values that replace 2 and 9; with `resized_crop`, additional "
+        "random operations",
     )
     autoaugment: bool = Field(
         False,
-        description="resized_crop: AutoAugment's policies for ImageNet after it (Cubuk et al. 2018), in place of "
-        "randaugment",
+        description="with `augmentation: resized_crop`, AutoAugment's policies for ImageNet (Cubuk et al. 2018) "
+        "instead of `randaugment`",
     )
-    dropout: float = Field(0.0, ge=0, lt=1, description="before the last layer (timm's drop_rate)")
+    dropout: float = Field(0.0, ge=0, lt=1, description="dropout before the last layer (timm's `drop_rate`)")
     drop_path: float = Field(
         0.0,
         ge=0,
         lt=1,
-        description="stochastic depth: how often the last residual block is left out, earlier ones less (timm's "
-        "drop_path_rate)",
+        description="stochastic depth: probability of skipping the last residual block, lower for earlier blocks "
+        "(timm's `drop_path_rate`)",
     )
-    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak of the linear schedule")
+    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak learning rate of the linear schedule")
 
     @model_validator(mode="after")
     def _operations_have_a_place(self) -> Self:
@@ -330,22 +372,24 @@ class UntrainedSpec(StrictSpec):
 
 
 class IdentityEncoderSpec(UntrainedSpec):
-    """A representation that consists of the dataset's own feature columns, unchanged."""
+    """A representation that consists of the dataset's feature columns, unchanged."""
 
     kind: Literal["identity"]
 
 
 class SurfaceEncoderSpec(UntrainedSpec):
-    """A representation that consists of surface properties of each row, such as lengths, punctuation and blanks."""
+    """A representation that consists of surface properties of each row, such as length, punctuation and spaces."""
 
     kind: Literal["surface"]
     inputs: TextInputs | None = Field(
-        None, description="texts whose properties are read; default all, of questions and preferences the answer"
+        None,
+        description="text columns from which properties are computed; default: all columns, or the answer for "
+        "questions and preferences",
     )
 
 
 class ClassicalSpec(StrictSpec):
-    """Base class of models that have no epochs and are the same for every seed."""
+    """Base class of models without epochs. Their results are the same for every seed."""
 
 
 class LinearModelSpec(ClassicalSpec):
@@ -358,7 +402,7 @@ class LinearModelSpec(ClassicalSpec):
 
 
 class RbfSvmSpec(ClassicalSpec):
-    """Support vector machine with a radial basis function kernel on the same inputs as the linear model."""
+    """Support vector machine with a radial basis function kernel. It has the same inputs as the linear model."""
 
     kind: Literal["rbf_svm"]
     inverse_regularization: float = Field(1.0, gt=0)
@@ -373,34 +417,38 @@ class MaxPpmiSpec(ClassicalSpec):
     """
 
     kind: Literal["max_ppmi"]
-    smoothing: float = Field(100.0, ge=0, description="added to every count of a word with a class")
+    smoothing: float = Field(100.0, ge=0, description="number that is added to every count of a word in a class")
     inverse_regularization: float = Field(1.0, gt=0)
     inputs: TextInputs | None = None
 
 
 class FineTuneStage(StrictSpec):
-    """One further stage of training; fields that are not given have the values of the evaluator in `start`."""
+    """One further stage of training. Missing fields have the values of the evaluator in `start`."""
 
-    rows: Name | None = Field(None, description="a challenge set with fine_tune, whose rows of that split these are")
+    rows: Name | None = Field(
+        None, description="the challenge set with the train rows of this stage: its split `fine_tune`"
+    )
     forgettables: Name | None = Field(
         None,
-        description="or train rows that this weak model forgets; the evaluator is then trained on full alone",
+        description="alternatively, train rows that this weak model forgets; the first stage is then trained on "
+        "`full` only",
     )
     take: Literal["forgettable", "random", "never_learnt", "highest_loss"] = Field(
         "forgettable",
-        description="with forgettables. random: as many random rows, another draw for each seed; never_learnt: those "
-        "that were never right; highest_loss: as many rows with the highest loss in the last epoch",
+        description="with `forgettables`: rows to train on. random: as many random rows, drawn anew for each seed; "
+        "never_learnt: rows that the weak model never predicted correctly; highest_loss: as many rows with the "
+        "highest loss in the last epoch",
     )
     share: float | None = Field(
         None,
         gt=0,
         lt=1,
-        description="of the rows, with highest_loss; one that the entry has",
+        description="with `take: highest_loss`: the share of rows, which must be in `highest_loss` of the weak model",
     )
     as_many_as: Name | None = Field(
         None,
-        description="another weak model: of each class only as many of these rows, drawn at random for each seed, as "
-        "are taken of that model's, so that models are compared and not sizes",
+        description="another weak model that limits the number of rows per class; rows are drawn at random for each "
+        "seed, so that the two models are compared with sets of the same size",
     )
     epochs: int | None = Field(None, ge=1, le=10_000)
     batch_size: int | None = Field(None, ge=1)
@@ -410,8 +458,8 @@ class FineTuneStage(StrictSpec):
     def _one_kind_of_rows(self) -> Self:
         if (self.rows is None) == (self.forgettables is None):
             raise ValueError(
-                "a stage needs either `rows` (a challenge set) or `forgettables` (a weak model whose forgettable "
-                "rows are used); set exactly one of them"
+                "a stage needs either `rows` (a challenge set) or `forgettables` (a weak model that determines the "
+                "forgettable rows); set exactly one of them"
             )
         if self.rows is not None and self.take != "forgettable":
             raise ValueError(
@@ -430,7 +478,7 @@ class FineTuneStage(StrictSpec):
 
 
 class FineTunedSpec(StrictSpec):
-    """An evaluator that is first trained like another evaluator and then on further sets of rows, one after the other.
+    """An evaluator that is first trained like another evaluator, and then on further sets of rows in turn.
 
     The rows may come from challenge sets (ICML 2020, Table 2). The rows may also be forgettable rows (Yaghoobzadeh et
     al. 2021, section 3).

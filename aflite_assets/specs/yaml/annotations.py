@@ -1,4 +1,4 @@
-"""Look-up of the type annotation that the spec models have for a location in a YAML file. `messages` has the error
+"""Look-up of the spec models' type annotation for a location in a YAML file. The module `messages` writes error
 messages about wrong values.
 """
 
@@ -11,13 +11,14 @@ from pydantic import BaseModel
 from typing_extensions import TypeIs
 
 Location = tuple[int | str, ...]
-"""The keys, and the positions in lists, that lead to a value."""
+"""Keys and list positions that lead to a value."""
 
 
 def typed_values(place: object, value: object, location: Location = ()) -> Iterator[tuple[Location, object, object]]:
-    """Yield `value` and every value below it, with the value's location and the type annotation there.
+    """Yield `value` and all nested values, each with its location and the type annotation at this location.
 
-    Values for which the models have no type (below unknown keys, or in a list instead of a mapping) are left out.
+    Values without a type in the models are left out. Examples are values below unknown keys, and values in a list
+    instead of a mapping.
     """
     yield location, value, place
     if isinstance(value, Mapping):
@@ -32,10 +33,10 @@ def typed_values(place: object, value: object, location: Location = ()) -> Itera
 
 
 def yaml_location(place: object, location: Sequence[int | str]) -> tuple[Location, object]:
-    """Convert pydantic's location of an error to the keys in the YAML file and the type annotation at these keys.
+    """Convert the location of a pydantic error to keys in the YAML file, and return the type annotation at these keys.
 
-    For an unknown key, the type is the model that refused the key. Parts of the location that are not keys of the file
-    are left out: tags of unions, names of alternatives, and pydantic's marker for mapping keys.
+    For an unknown key, the type is the model that does not allow the key. Parts of the location that are not keys in
+    the file are left out: tags of unions, names of alternatives, and pydantic's marker for mapping keys.
     """
     shown: list[int | str] = []
     inner = place
@@ -55,7 +56,7 @@ def yaml_location(place: object, location: Sequence[int | str]) -> tuple[Locatio
 
 
 def members(place: object) -> list[object]:
-    """Return the alternatives of a union except `None`; a type that is not a union is its only member."""
+    """Return the alternatives of a union except `None`. If the type is not a union, return only the type."""
     return list(_members(place))
 
 
@@ -69,8 +70,8 @@ def _members(place: object) -> tuple[object, ...]:
 
 
 def entry_type(place: object, container: type) -> object:
-    """Return the type of the entries of a mapping (`container` is `dict`) or a list (`tuple`) at this place; return
-    None if neither is allowed.
+    """Return the type of the entries if the annotation allows a `container`: `dict` for a mapping, `tuple` for a list.
+    Otherwise, return None.
     """
     for member in members(place):
         if get_origin(member) is container:
@@ -79,22 +80,22 @@ def entry_type(place: object, container: type) -> object:
 
 
 def is_model(place: object) -> TypeIs[type[BaseModel]]:
-    """Return True if the type is a mapping with known keys."""
+    """Return True if the type is a model, that is, a mapping with known keys."""
     return isinstance(place, type) and issubclass(place, BaseModel)
 
 
 def models_of(place: object) -> list[type[BaseModel]]:
-    """Return the alternatives that are mappings with known keys."""
+    """Return the alternatives that are models, that is, mappings with known keys."""
     return [member for member in members(place) if is_model(member)]
 
 
 def tag_key(models: list[type[BaseModel]]) -> str:
-    """Return the key that distinguishes several models by its value, such as `kind`."""
+    """Return the key that distinguishes alternative models by its value, such as `kind`."""
     return next(name for name in _choices(models[0]) if all(name in _choices(model) for model in models))
 
 
 def tags(models: list[type[BaseModel]], key: str) -> list[str]:
-    """Return the values of `key` that distinguish these models."""
+    """Return the values of `key` that select one of these models."""
     return [tag for model in models for tag in _choices(model)[key]]
 
 
@@ -112,7 +113,7 @@ def _is_meant(model: type[BaseModel], value: Mapping[str, object]) -> bool:
 
 
 def _alternative(alternatives: list[object], label: int | str) -> object:
-    """Return the member of a union to which `label` in pydantic's location refers; `label` is a tag, a model's name, or
+    """Return the alternative of a union for a `label` in pydantic's location. `label` is a tag, the name of a model, or
     the description of a type.
     """
     # The description of a mapping may hold those of the lists that are its values.

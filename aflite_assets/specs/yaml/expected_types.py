@@ -1,5 +1,5 @@
-"""Descriptions in words of the types that a location of a YAML file accepts. `messages` uses them for locations with
-wrong values.
+"""Descriptions, in words, of the types that are allowed at a location of a YAML file. The module `messages` uses the
+descriptions in error messages.
 """
 
 from typing import Literal, get_args, get_origin
@@ -13,7 +13,7 @@ _SEVERAL: dict[object, str] = {str: "texts", int: "whole numbers", float: "numbe
 
 
 def wish_of_kind(place: object, value: object) -> str:
-    """Return a description of the expected type for a value of a wrong type, and a remedy."""
+    """Return a description of the expected type and a remedy, for a value of a wrong type."""
     alternatives = members(place)
     words = [member for member in alternatives if get_origin(member) is Literal]
     count = ", or ".join([_count_words(), *map(_word, words)])
@@ -38,7 +38,7 @@ def wish_of_kind(place: object, value: object) -> str:
 
 
 def is_count(place: object) -> bool:
-    """Return True if the type is a number or share of rows, or also allows certain words instead."""
+    """Return True if the type is a number or share of rows. Such a type may also allow certain words."""
     return {member for member in members(place) if get_origin(member) is not Literal} == {int, float}
 
 
@@ -53,7 +53,7 @@ def _words(alternatives: list[object]) -> str:
         words.append(f"a mapping with keys among {list(models[0].model_fields)}")
     elif models:
         key = tag_key(models)
-        words.append(f"a mapping with the key {key!r}, one of {tags(models, key)}, and those that go with it")
+        words.append(f"a mapping with the key {key!r}, one of {tags(models, key)}, and the keys that belong to it")
     return " or ".join(dict.fromkeys(words))
 
 

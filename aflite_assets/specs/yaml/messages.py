@@ -1,5 +1,5 @@
-"""Error messages for pydantic's errors, with the field of the YAML file, the value and the remedy. `expected_types`
-describes the types.
+"""Conversion of pydantic's errors to messages with the field in the YAML file, the value and the remedy. The module
+`expected_types` describes the types.
 """
 
 import ast
@@ -28,7 +28,7 @@ _WRONG_KIND = {
 
 
 class _Problem(NamedTuple):
-    """One error from pydantic, with its location in the YAML file and the type annotation there."""
+    """One error from pydantic, with its location in the YAML file and the type annotation at this location."""
 
     location: Location
     place: object
@@ -46,10 +46,10 @@ class _Problem(NamedTuple):
 def explain(
     error: ValidationError, model: type[BaseModel], *, known: Collection[Location] = frozenset()
 ) -> Iterator[str]:
-    """Return one message per invalid field of `model`; if a field accepts several types, the message joins them with
-    "or".
+    """Return one message per invalid field of `model`. If a field accepts several types, the message joins the types
+    with "or".
 
-    Errors at locations in `known`, or below such a location, are left out.
+    Errors at or below a location in `known` are left out.
     """
     problems = [_Problem(*yaml_location(model, each["loc"]), each) for each in error.errors(include_url=False)]
     told = {place for problem in problems for place in _above(problem.location)}
@@ -70,9 +70,9 @@ def _above(location: Location) -> list[Location]:
 
 
 def _matters(problem: _Problem, told: Collection[Location]) -> bool:
-    """Return False for errors that only follow from another error or from a type that the user did not intend.
+    """Return False if an error only follows from another error, or from an alternative type that the user did not mean.
 
-    `told` contains the locations at which, or below which, there is a more precise error than a wrong type.
+    `told` contains locations that already have a more precise error than a wrong type, at the location or below it.
     """
     if problem.wrong_kind:
         return problem.location not in told
@@ -93,7 +93,7 @@ def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iter
 
 
 def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str | None:
-    """Return the complete message if this type of error has a message of its own, or else None."""
+    """Return the complete message for an error with a special message, or None for other errors."""
     match problem.error["type"]:
         case "missing":
             return f"{field} is missing; add it"
@@ -112,10 +112,10 @@ def _where_it_belongs(problem: _Problem, model: type[BaseModel]) -> str:
     assert is_model(problem.place)
     key, keys = str(problem.location[-1]), list(problem.place.model_fields)
     if len(problem.location) > 1 and key in model.model_fields:
-        return "; it belongs at the beginning of a line, under no other key"
+        return "; it belongs at the top level, at the beginning of a line"
     parts = {name: members(field.annotation)[0] for name, field in model.model_fields.items()}
     homes = [name for name, part in parts.items() if is_model(part) and key in part.model_fields]
-    elsewhere = f"; it is known under {' and '.join(homes)}" if len(problem.location) == 1 and homes else ""
+    elsewhere = f"; it is a key of {' and '.join(homes)}" if len(problem.location) == 1 and homes else ""
     return elsewhere + did_you_mean(key, keys) or f" (known keys: {keys})"
 
 
@@ -157,7 +157,7 @@ def _wish_of_limit(kind: str, limit: Mapping[str, Any]) -> str | None:
         case "string_pattern_mismatch":
             return _PATTERNS.get(limit["pattern"], f"must fit the pattern {limit['pattern']}")
         case "string_unicode":
-            return "must be text in UTF-8; remove what is no character"
+            return "must be text in UTF-8; remove characters that UTF-8 cannot encode"
         case "int_parsing_size":
             return "must be a whole number below 9223372036854775808"
     return None

@@ -8,17 +8,19 @@ _Change = Callable[[object], object]
 
 
 def absolute_path(name: str, folder: Path) -> Path:
-    """Return `name` as an absolute path, relative to `folder`; `~` and `~user` are resolved if the user is known."""
+    """Resolve `name` relative to `folder` and return an absolute path. `~` and `~user` are expanded if the user is
+    known.
+    """
     # os.path leaves `~nobody` as it is, where pathlib raises.
     return (folder / os.path.expanduser(name)).absolute()
 
 
 def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, object]:
-    """Return the content with absolute paths for local checkpoints and for the files of sources, annotations and word
-    vectors.
+    """Return the content with absolute paths: paths of local checkpoints, sources, annotations and word vectors.
 
-    A checkpoint is taken as a path if it begins with `.` or `~`, or if the file or its parent folder exists. The splits
-    of a hub source are never paths. Values that cannot be paths are left unchanged, so that the models refuse them.
+    A checkpoint is interpreted as a path if it begins with `.` or `~`, or if the file or its parent folder exists. The
+    splits of a hub source are never paths. Values that cannot be paths are left unchanged, so that validation reports
+    them.
     """
 
     def owner(value: object) -> object:
@@ -57,7 +59,7 @@ def _changed(value: object, changes: Mapping[str, _Change]) -> object:
 
 
 def _with_changes(content: Mapping[str, object], changes: Mapping[str, _Change]) -> dict[str, object]:
-    """Return the mapping with the values of some keys changed; the order of keys is kept."""
+    """Return the mapping with changed values for some keys. The order of the keys is kept."""
     return {key: changes[key](inner) if key in changes else inner for key, inner in content.items()}
 
 

@@ -1,8 +1,9 @@
-"""Safe reading of one YAML file as plain values, with variables filled in. `registry` finds and validates the files.
+"""Safe reading of one YAML file as plain values, with variables filled in. The module `registry` finds and validates
+the files.
 
-In addition to what a safe loader refuses, the following are refused: tags, duplicate keys, keys that are not text,
-several documents, and files that become very large when aliases are expanded. Dates, numbers with leading zeros and
-numbers with colons are kept as text.
+The reader is stricter than PyYAML's safe loader. It also rejects tags, duplicate keys, keys that are not text, several
+documents, and files that become very large when aliases are expanded. Dates, numbers with leading zeros and numbers
+with colons are kept as text.
 """
 
 import re
@@ -27,7 +28,7 @@ _MOST_CHARACTERS = 2**22
 """Most characters of all keys and values, with aliases and variables expanded. A file without aliases and variables may
 have a quarter of this.
 """
-_TOO_LONG = f"come to over {_MOST_CHARACTERS} characters; no dataset needs that, so repeat long texts less often"
+_TOO_LONG = f"have more than {_MOST_CHARACTERS} characters; no dataset needs that, so repeat long texts less often"
 _DEEPEST = 50
 _LONGEST = 200
 _MERGE = "<<"
@@ -45,20 +46,20 @@ _FLOAT = re.compile(r"[-+]?(([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[0-9]+[e
 _NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)")
 
 _REMEDIES = {
-    "mapping values are not allowed": "put text that holds ': ' in quotes, and see that the indentation is right",
+    "mapping values are not allowed": "put text that contains ': ' in quotes, and check the indentation",
     "'\\t' that cannot start": "indent with spaces, not with tabs",
     "that cannot start any token": "put text that begins with this character in quotes",
     "undefined alias": "put text that begins with * in quotes, or define the name with & further up",
     "another document": "a file describes one dataset; remove the line --- and what follows, or make two files",
-    "expected ',' or": "close the bracket; text that holds a comma, a bracket or ${ stands in quotes there",
+    "expected ',' or": "close the bracket; put text with a comma, a bracket or ${ in quotes",
     "end of stream": "close the quotes",
     "expected the node content": "write a value there, or close the bracket",
     "expected <block end>": "indent the keys of one mapping alike, and put text with quotes in it in quotes",
-    "could not find expected ':'": "write a key, a colon and a space; put text that goes on over lines in quotes",
+    "could not find expected ':'": "write a key, a colon and a space; put text on several lines in quotes",
     "unknown escape character": "write the text in single quotes, or double the backslash",
 }
 
-_FORMS = "write ${NAME}, ${NAME:-default} or ${secret:NAME}, and $${ where the text itself has ${"
+_FORMS = "write ${NAME}, ${NAME:-default} or ${secret:NAME}, or $${ for a literal ${"
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _SECRET = re.compile(rf"\$\{{secret:({_NAME})\}}")
 # In this order: a literal dollar; a variable, whose default holds no further one; an opening that begins neither.
@@ -66,15 +67,15 @@ _DOLLAR = re.compile(rf"\$\$|\$\{{(?P<name>{_NAME})(?::-(?P<default>(?:[^}}$]|\$
 
 
 def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
-    """Return the content of a YAML file: mappings with text for keys, lists, text, numbers, booleans, None, and
-    secrets.
+    """Return the content of a YAML file: mappings with text keys, lists, text, numbers, booleans, None, and secrets.
 
-    Aliases and merges (`<<`) give separate copies of values. `environment` provides the variables (see `fill_in`).
-    After variables are filled in, an unquoted value is read as YAML, so it may become a number, but never several
-    values.
+    Aliases and merges (`<<`) create separate copies of values. `environment` provides the variables (see `fill_in`).
+    After variables are filled in, an unquoted value is parsed as a YAML scalar. The value may become a number, but
+    never a list or a mapping.
 
     Raises:
-        SpecError: the file cannot be read or is refused; the message names the file and, if possible, the line.
+        SpecError: the file is unreadable or not allowed. The message contains the path and, if possible, the line
+            number.
     """
     text = _text(path)
     root = _composed(path, text)
@@ -103,19 +104,19 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes:
-    """Return the beginning of the file: one byte more than the allowed size. A pipe is refused, because reading from a
-    pipe might never end.
+    """Read at most one byte more than the allowed size. A pipe raises an error, because reading from a pipe might never
+    end.
     """
     try:
         if stat.S_ISREG(path.stat().st_mode):
             with path.open("rb") as file:
                 return file.read(_MOST_BYTES + 1)
-        problem = f"is {'a folder' if path.is_dir() else 'no ordinary file'}; a dataset is described in a text file"
+        problem = f"is {'a folder' if path.is_dir() else 'not a regular file'}; a dataset is described in a text file"
     except FileNotFoundError:
         problem = "there is no such file; correct the name or the link"
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        problem = f"cannot be read: {reason}; correct the name or the rights"
+        problem = f"cannot be read: {reason}; correct the name or the permissions"
     raise SpecError(f"{shown_path(path)}: {problem}")
 
 
@@ -123,7 +124,7 @@ def _composed(path: Path, text: str) -> yaml.Node | None:
     forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
     if forbidden:
         line = text.count("\n", 0, forbidden.start()) + 1
-        _refuse(path, line, f"holds the character U+{ord(forbidden[0]):04X}, which YAML forbids; remove it")
+        _refuse(path, line, f"contains the character U+{ord(forbidden[0]):04X}, which YAML forbids; remove it")
     if yaml.__with_libyaml__:
         # Six times as fast. What it does not read is told below, in the words that the remedies know.
         with suppress(yaml.YAMLError, ValueError, OverflowError):
@@ -143,18 +144,18 @@ def _root(composer: yaml.composer.Composer) -> yaml.Node | None:
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
-    """Return PyYAML's error message, its line number and a remedy; the text of the line is left out, because it may
+    """Return PyYAML's error message with the line number and a remedy. The text of the line is left out, because it may
     contain a secret.
     """
     problem = truncate(" ".join(filter(None, (error.context, error.problem))), _LONGEST)
     remedy = next((remedy for known, remedy in _REMEDIES.items() if known in problem), None)
     start, end = error.context_mark, error.problem_mark
-    begun = f" (in what begins at line {start.line + 1})" if start and end and start.line != end.line else ""
+    begun = f" (in the part that begins at line {start.line + 1})" if start and end and start.line != end.line else ""
     return f"{problem}{begun}; {remedy}" if remedy else f"{problem}{begun}"
 
 
 class _Guarded:
-    """A loader that refuses tags, and nesting that would exhaust the stack, while it builds nodes."""
+    """A loader that raises an error for tags, and for nesting that would exhaust the stack, while it builds nodes."""
 
     _depth = 0
     _count = 0
@@ -180,7 +181,7 @@ class _Guarded:
 
 
 class _Composer(_Guarded, yaml.SafeLoader):
-    """PyYAML's safe loader, used only up to the nodes."""
+    """PyYAML's safe loader, used only to build nodes."""
 
 
 @cache
@@ -198,7 +199,7 @@ def _quick_composer() -> Callable[[str], yaml.composer.Composer]:
 
 
 class _Reader:
-    """A converter of YAML nodes to plain values; error messages name the location of a value."""
+    """A converter of YAML nodes to plain values. Error messages contain the location of a value."""
 
     def __init__(self, path: Path, environment: Mapping[str, str]) -> None:
         self._path = path
@@ -208,7 +209,7 @@ class _Reader:
         self._characters_left = _MOST_CHARACTERS
 
     def measure(self, node: yaml.Node) -> tuple[int, int]:
-        """Return the number of values in a node with aliases expanded, and the depth of their nesting."""
+        """Return the number of values in a node after expanding aliases, and the depth of nesting."""
         if id(node) in self._open:
             self._refuse(node, (), "a value contains itself; remove the alias")
         if id(node) not in self._sizes:
@@ -217,14 +218,14 @@ class _Reader:
             self._open.remove(id(node))
             size, depth = 1 + sum(size for size, _ in below), 1 + max((depth for _, depth in below), default=0)
             if size > _MOST_VALUES:
-                self._refuse(node, (), f"stands for over {_MOST_VALUES} values; no dataset needs that")
+                self._refuse(node, (), f"expands to over {_MOST_VALUES} values; no dataset needs that")
             if depth > _DEEPEST:
                 self._refuse(node, (), f"is nested more than {_DEEPEST} deep by aliases; no dataset needs that")
             self._sizes[id(node)] = (size, depth)
         return self._sizes[id(node)]
 
     def value(self, node: yaml.Node, place: tuple[str, ...]) -> object:
-        """Return the plain value of a node; `place` contains the keys that lead to the node."""
+        """Return the plain value of a node. `place` contains the keys that lead to the node."""
         match node:
             case yaml.MappingNode():
                 return self._mapping(node, place)
@@ -243,25 +244,29 @@ class _Reader:
                 continue
             key = self._key(key_node, place)
             if key in own or _is_merge(key_node):
-                self._refuse(key_node, place, f"key {shown_key(key)!r} stands twice; remove one")
+                self._refuse(key_node, place, f"key {shown_key(key)!r} occurs twice; remove one")
             own[key] = self.value(value_node, (*place, key))
         return {**(merged or {}), **own}
 
     def _merged(self, node: yaml.Node, place: tuple[str, ...]) -> dict[str, object]:
-        """Return the keys and values that a merge (`<<`) adds; among several mappings, the first has precedence."""
+        """Return the keys and values that a merge (`<<`) adds. If there are several mappings, the first mapping takes
+        precedence.
+        """
         mappings = node.value if isinstance(node, yaml.SequenceNode) else [node]
         merged: dict[str, object] = {}
         for mapping in reversed(mappings):
             if not isinstance(mapping, yaml.MappingNode):
-                self._refuse(mapping, place, "<< takes a mapping or a list of mappings, such as <<: *name")
+                self._refuse(mapping, place, "<< needs a mapping or a list of mappings, such as <<: *name")
             merged |= self._mapping(mapping, place)
         return merged
 
     def _key(self, node: yaml.Node, place: tuple[str, ...]) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            self._refuse(node, place, "a mapping or a list stands where a key is wanted; write a name")
+            self._refuse(node, place, "a key is a mapping or a list, but it must be text; write a name")
         if "${" in node.value:
-            self._refuse(node, place, f"the key {shown_key(node.value)!r}: variables stand in values, not in keys")
+            self._refuse(
+                node, place, f"the key {shown_key(node.value)!r}: variables are allowed in values, but not in keys"
+            )
         key = node.value if node.style else _plain(node.value)
         if not isinstance(key, str):
             why = f"; {BOOLEANS}" if isinstance(key, bool) else ""
@@ -287,7 +292,7 @@ class _Reader:
         try:
             text.encode()
         except UnicodeEncodeError:
-            self._refuse(node, place, "holds what is no character; write or set it as text in UTF-8")
+            self._refuse(node, place, "contains an invalid character; write or set it as text in UTF-8")
         return text
 
     def _refuse(self, node: yaml.Node, place: tuple[str, ...], problem: str) -> NoReturn:
@@ -323,15 +328,15 @@ def _inner(node: yaml.Node) -> list[yaml.Node]:
 
 
 def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
-    """Return `text` with variables replaced by their values and `$$` by `$`; return a secret if the whole text is
-    `${secret:NAME}`.
+    """Return `text` after replacing variables by their values and `$$` by `$`. If the whole text is `${secret:NAME}`,
+    return a secret.
 
     As in shells, `${NAME:-default}` gives the default if the variable is not set or empty. Values are not expanded
-    again: a `${` inside a value stays.
+    again, so a `${` inside a value is kept.
 
     Raises:
         SpecError: a variable is not set and has no default, `${` does not begin a variable, or the values are too long.
-            The message contains no value of a variable.
+            The message never contains the value of a variable.
     """
     secret = _SECRET.fullmatch(text)
     if secret is None:
@@ -343,7 +348,9 @@ def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
 
 
 def _filled(text: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the pieces of a text with variables replaced by their values, which can be far longer than the file."""
+    """Yield the pieces of a text after replacing variables by their values. The values can be far longer than the
+    file.
+    """
     end = length = 0
     for match in _DOLLAR.finditer(text):
         value = _value(match, environment)
@@ -375,5 +382,5 @@ def _malformed(text: str, start: int) -> str:
     if _SECRET.match(text, start):
         return "${secret:...} must be the whole value, with nothing before or after it"
     if text.startswith("${secret:", start):
-        return "${secret:...} takes the name of one variable and no default; write ${secret:NAME}"
-    return f"{truncate(text[start:], 40)!r} is no variable; {_FORMS}"
+        return "${secret:...} must contain the name of one variable and no default; write ${secret:NAME}"
+    return f"{truncate(text[start:], 40)!r} is not a valid variable; {_FORMS}"

@@ -15,22 +15,22 @@ _MOST = 5
 
 
 def shown_path(path: Path) -> str:
-    """Return the path as text; a path with line breaks or undecodable bytes is quoted and escaped."""
+    """Return the path as text. A path with line breaks or undecodable bytes is quoted and escaped."""
     return truncate(str(path) if str(path).isprintable() else repr(str(path)), _LONGEST_PATH)
 
 
 def shown_field(keys: Iterable[object]) -> str:
-    """Return the keys that lead to a field, such as `evaluators.linear.kind`."""
+    """Return the keys that lead to a field as one text, such as `evaluators.linear.kind`."""
     return truncate(".".join(shown_key(key) for key in keys), _LONGEST)
 
 
 def received_text(value: object, keys: Iterable[object] = ()) -> str:
     """Return a text such as `received '2'` for the value at the location `keys`.
 
-    Of mappings, only the keys are shown. Values below any key `token` are never shown, because they may be secret.
+    For a mapping, only the keys are shown. Values below a key `token` are never shown, because they may be secret.
     """
     if "token" in keys:
-        return "received what is not shown here"
+        return "received a value that is not shown here"
     match value:
         case None:
             return "received nothing"
@@ -44,7 +44,7 @@ def received_text(value: object, keys: Iterable[object] = ()) -> str:
 
 
 def shown_value(value: object) -> str:
-    """Return a value in YAML notation, with text in quotes; the contents of mappings and lists are not shown."""
+    """Return a value in YAML notation, with text in quotes. The contents of mappings and lists are not shown."""
     match value:
         case None:
             return "null"
@@ -64,7 +64,7 @@ def shown_value(value: object) -> str:
 
 
 def shown_key(key: object) -> str:
-    """Return a single key, unchanged if it is printable text."""
+    """Return a single key for display. Printable text is not changed."""
     return truncate(key, _LONGEST) if isinstance(key, str) and key and key.isprintable() else shown_value(key)
 
 

@@ -1,5 +1,5 @@
-"""The JSON schema of a dataset's YAML file, for editors. The schema accepts every file that the spec models accept. The
-schema is less strict than the models because it does not check fields against each other. The values of `kind` and
+"""JSON schema of a dataset's YAML file, for editors. The schema accepts every file that the spec models accept. The
+schema is less strict than the models, because it does not compare fields with each other. The values of `kind` and
 `format` are listed, because an editor uses them to determine the allowed keys of a mapping.
 """
 
@@ -19,7 +19,7 @@ _BOOLEANS = ("n", "y", "f", "t", "no", "yes", "off", "on", "false", "true")
 
 
 def dataset_schema() -> JsonSchemaValue:
-    """Return a JSON schema (draft 2020-12) of a dataset's YAML file before variables are filled in."""
+    """Return the JSON schema (draft 2020-12) of a dataset's YAML file before variables are filled in."""
     schema = DatasetSpec.model_json_schema(schema_generator=_EditorSchema)
     hub = schema["$defs"][HubSource.__name__]["properties"]
     hub["token"]["anyOf"] = [{"type": "string", "pattern": _SECRET}, {"type": "null"}]
@@ -35,7 +35,9 @@ def schema_text() -> str:
 
 
 class _EditorSchema(GenerateJsonSchema):
-    """A generator of pydantic's schema that also allows variables, and numbers written as text, in place of values."""
+    """A schema generator for pydantic that also allows variables, and numbers written as text, instead of plain
+    values.
+    """
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False

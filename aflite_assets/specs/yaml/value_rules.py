@@ -14,7 +14,7 @@ _FREE_TEXT = (("title",), ("description",))
 
 
 def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[Location, str]:
-    """Return one message, by location, for each value in `content` that `model` accepts but that must be a mistake."""
+    """Return a message per location for values in `content` that are valid for `model` but must be mistakes."""
     return {
         location: f"{shown_field(location)}: {problem} ({received_text(value, location)})"
         for location, value, place in typed_values(model, content)
@@ -23,15 +23,13 @@ def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[
 
 
 def _problem(location: Location, value: object, place: object) -> str | None:
-    """Return a message about the problem with the value, without the field's name; return None if there is no
-    problem.
-    """
+    """Return a message about a problem with the value, without the field's name. Return None if there is no problem."""
     types = members(place)
     if SecretStr in types:
         return _token_problem(value)
     match value:
         case SecretStr():
-            return "a secret may only stand in source.token; write ${NAME} for a variable that may be shown"
+            return "a secret is allowed only in source.token; write ${NAME} for a variable that may be shown"
         case bool():
             return None if bool in types else _boolean_problem(types)
         case int() | float():
@@ -42,10 +40,12 @@ def _problem(location: Location, value: object, place: object) -> str | None:
 
 
 def _token_problem(value: object) -> str | None:
-    """Return a message about a token that is not a secret, without the token; return None if there is no problem."""
+    """Return a message if a token is not given as a secret. The message does not contain the token. Return None if
+    there is no problem.
+    """
     if value is None or isinstance(value, SecretStr):
         return None
-    return "a token in a file leaks; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
+    return "a token in a file is not secret; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
 
 
 def _boolean_problem(types: list[object]) -> str | None:
@@ -65,19 +65,19 @@ def _number_problem(value: float, types: list[object]) -> str | None:
 
 def _text_problem(location: Location, value: str, types: list[object]) -> str | None:
     if "\0" in value and location not in _FREE_TEXT:
-        return "holds a NUL character, which no file, column or model has in its name; remove it"
+        return "contains a NUL character, which is not allowed in names; remove it"
     if {int, float} & set(types) and str not in types:
         return _number_problem(_as_number(value), types)
     if str in types and _names_a_file(location):
         if not value.strip():
-            return "names nothing; write a path or leave the key out"
+            return "is empty; write a path, or remove the key"
         if len(value) > _LONGEST_PATH:
             return f"is {len(value)} characters long, and a path has at most {_LONGEST_PATH}"
     return None
 
 
 def _as_number(text: str) -> float:
-    """Return the number that pydantic reads from a text; return 0 if pydantic refuses the text."""
+    """Return the number that pydantic reads from a text, or 0 if pydantic raises an error."""
     try:
         return float(text)
     except ValueError:

@@ -214,14 +214,14 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
     ]
     assert _work(estimate, "warmup_models", "far") == {"model": 1, "step": 2 * 3}
     (filtering,) = (line for line in estimate.lines if line.stage == "filtered_sets")
-    assert filtering.note == "the encoder taken to be 768 wide"
+    assert filtering.note == "assuming an encoder of width 768"
     assert (filtering.seconds or 0) > 0
 
 
 def test_a_run_starts_one_process(digits: Foreseen) -> None:
     first, second, third = digits.estimate.lines[:3]
     assert (first.stage, first.what, first.seconds) == ("all stages", "their process", 2.8)
-    assert (second.what, second.counts) == ("what any data need", {"stage": len(STAGES)})
+    assert (second.what, second.counts) == ("work for any data", {"stage": len(STAGES)})
     assert second.seconds == pytest.approx(2.8 * cost_estimate.ANY_DATA)
     assert (third.what, third.counts) == ("models when first used", {"start": 1})
     assert (third.seconds or 0) > 0
@@ -264,7 +264,7 @@ def test_stages_that_a_run_would_find_have_their_last_seconds(
     assert logged == ["measuring the start of a process"]
     assert estimate.seconds == pytest.approx(2.8 + sum(made.values()))
     assert estimate.last == tuple(STAGES)
-    assert "how long it took when its current result was made" in " ".join(
+    assert "the time is how long the stage took for its current result" in " ".join(
         "\n".join(estimate_section(estimate)).split()
     )
     # Another seed: the stages before the controls have theirs, the evaluators and what follows are measured.

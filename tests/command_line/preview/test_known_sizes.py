@@ -72,7 +72,7 @@ def test_without_a_result_a_plan_says_that_it_takes_the_target(tmp_path: Path) -
         assert (_rows(plan)["filtered"], _rows(plan)["random_few"]) == (40, 60)
         text = "\n".join(plan_section(spec, data, plan))
         assert (
-            "single_pass_linear 40 rows, if the filter reaches its target size; where its threshold stops it earlier, "
+            "single_pass_linear 40 rows, if the filter reaches its target size; if the threshold stops it earlier, "
             "filtered and its controls have more, up to 400\n"
         ) in text
 
@@ -109,4 +109,4 @@ def test_an_estimate_says_what_it_was_counted_with(known: bool, more: str) -> No
     estimate = CostEstimate((CostLine("each stage", "its process", {}, 1.0),), "cpu", 1.0, sizes_known=known)
     text = " ".join("\n".join(estimate_section(estimate)).split())
     assert ("leaves larger train sets" in text) is bool(more)
-    assert f"a filter that stops by its threshold does fewer iterations{more}" in text
+    assert f"a filter that the threshold stops has fewer iterations{more}" in text

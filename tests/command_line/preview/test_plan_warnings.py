@@ -35,9 +35,9 @@ def test_second_phases_at_the_rate_of_the_first_are_named_together() -> None:
     )
     assert said == [
         "warning: evaluators.net_bow and evaluators.net_random: the second phase has a learning rate of 0.001, and the "
-        "first, of net, 0.001; the paper's second rate is a fifth or a quarter of its first. On template_nli the "
-        "dataset's own test rows lost more at a high rate, and most where labels were wrong; set learning_rate: 0.0002 "
-        "in the stage"
+        "first, of net, 0.001; the paper's second rate is a fifth or a quarter of its first. On template_nli, "
+        "accuracy on the dataset's test rows fell more with a high rate, and most with wrong labels; set "
+        "learning_rate: 0.0002 in the stage"
     ]
 
 
@@ -66,8 +66,8 @@ def _samples(start: int = 100, **filtering: Any) -> list[str]:
 def test_samples_that_the_filter_does_not_fit_are_named() -> None:
     # A fifth of each sample is spent on the encoder: 240 of 300 rows are left, 320 of 400.
     assert _samples(target_size=300) == [
-        "warning: if train_sample chooses 100 or 200 or 300 rows, the run is refused after its "
-        "trainings; of 100 rows: `filter.target_size` is 300, but there are only 80 train rows to "
+        "warning: if train_sample chooses 100 or 200 or 300 rows, the run fails after the "
+        "training runs on the samples; of 100 rows: `filter.target_size` is 300, but there are only 80 train rows to "
         "filter; set it to at most 80, or to a share such as 0.5; set sample.start to 400, or "
         "change these sizes"
     ]
@@ -81,10 +81,10 @@ def test_train_sets_of_sizes_that_the_filter_never_has_are_named() -> None:
     plan = preview_plan(spec, data, preview_challenges(spec, data))
     train, target = plan.train_pool_rows, plan.settings.target_size
     assert list(train_sets_section(spec, plan)) == [
-        f"warning: train_sets.all is 5,000, but only {train:,} train rows are filtered, so filtered_all is all of "
-        "them; set fewer",
-        f"warning: train_sets.few is 10, but filter.target_size keeps {target} train rows, so there is no "
-        f"filtered_few; set at least {target}, or lower target_size",
+        f"warning: train_sets.all is 5,000, but only {train:,} train rows are filtered, so `filtered_all` would "
+        "have all of them; set a smaller number",
+        f"warning: train_sets.few is 10, but filter.target_size keeps {target} train rows, so there will be "
+        f"no `filtered_few`; set at least {target}, or lower target_size",
     ]
     assert target <= 900 < train
 
@@ -103,7 +103,9 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     data = preview_data(spec)
     plan = preview_plan(spec, data, preview_challenges(spec, data))
     (said,) = sample_section(spec, data, plan)
-    assert said.startswith("warning: if train_sample chooses 100 or 600 rows, the run is refused after its trainings")
+    assert said.startswith(
+        "warning: if train_sample chooses 100 or 600 rows, the run fails after the training runs on the samples"
+    )
     assert said.endswith(
         "; of 100 rows: `filter.target_size` is 100, but there are only 80 train rows to filter; "
         "set it to at most 80, or to a share such as 0.5; change these sizes"
@@ -111,7 +113,8 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     assert (plan.sampled_rows, plan.filtered_from, plan.warmup_rows) == (500, 500, 100)
     text = "\n".join(plan_section(spec, data, plan))
     assert (
-        "with 100 held back, which tell accuracies of about 80 % to ±7.8 points; what follows is for 500, the " in text
+        "with 100 held back, which measure accuracies of about 80 % to ±7.8 points; the following "
+        "numbers are for 500, the " in text
     )
     assert "100 rows (0.2) of 500 sampled rows" in text
     refused = parse_spec({**content, "filter": {"target_size": 590}})
@@ -126,6 +129,6 @@ def test_samples_beyond_the_rows_are_named() -> None:
     data = preview_data(spec)
     (said,) = sample_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))
     assert said == (
-        "warning: sample.most is 5,000, but beside those held back 1,900 train rows are left; the largest sample "
+        "warning: sample.most is 5,000, but without the held-back rows, 1,900 train rows remain; the largest sample "
         "is 1,500"
     )

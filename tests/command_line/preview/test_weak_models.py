@@ -106,7 +106,7 @@ def test_weak_trainings_and_second_phases_are_counted_with_what_was_assumed(
     assert _work(estimate, "evaluator_models", "net_random") == {"model": 2, "step": 2 * 3, "row": 2 * 60}
     notes = {line.what: line.note for line in estimate.lines if line.note}
     assert notes["net_bow"] == notes["net_random"]
-    assert notes["net_bow"].startswith("forgettable rows taken to be 20 % of full, which only a run can tell")
+    assert notes["net_bow"].startswith("assuming that 20 % of `full` are forgettable; after a run")
     assert measured.count("measuring training and prediction of siamese_bag") == 1
 
 

@@ -54,7 +54,7 @@ INDENTED = "write them below it as indented lines of `key: value`"
             "linear",
             "must be a mapping with the key 'kind', one of ['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', "
             f"'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm', 'word_overlap', 'timm_image', "
-            f"'fine_tuned'], and those that go with it; {INDENTED}",
+            f"'fine_tuned'], and the keys that belong to it; {INDENTED}",
         ),
     ],
 )

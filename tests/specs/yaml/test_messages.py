@@ -56,14 +56,14 @@ def _challenge(**changes: Any) -> dict[str, Any]:
         ),
         (_folders({"folder": "a", "label": "b", "labels": "c"}), "source.splits.test.label: unknown key; did you mean"),
         (_challenge(catgory="a"), "challenge_sets.hard.catgory: unknown key; did you mean 'category'?"),
-        ({"threshold": 0.5}, "threshold: unknown key; it is known under filter"),
-        ({"label": "a"}, "label: unknown key; it is known under columns; did you mean 'labels'?"),
-        ({"size": 3}, "size: unknown key; it is known under warmup"),
+        ({"threshold": 0.5}, "threshold: unknown key; it is a key of filter"),
+        ({"label": "a"}, "label: unknown key; it is a key of columns; did you mean 'labels'?"),
+        ({"size": 3}, "size: unknown key; it is a key of warmup"),
         (
             {"filter": {"seed": 1}},
-            "filter.seed: unknown key; it belongs at the beginning of a line, under no other key",
+            "filter.seed: unknown key; it belongs at the top level, at the beginning of a line",
         ),
-        ({"source": CSV | {"columns": {}}}, "source.columns: unknown key; it belongs at the beginning of a line"),
+        ({"source": CSV | {"columns": {}}}, "source.columns: unknown key; it belongs at the top level"),
         (
             {"report": {"zzz": 1}},
             "report.zzz: unknown key (known keys: ['scatter_features', 'published', 'primary', 'smallest_effect'])",
@@ -169,7 +169,7 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
         ),
         ({"columns": {"features": [1]}}, "columns.features.0: must be text; put it in quotes (received '1')"),
         ({"columns": None}, "columns: must be a mapping with keys among ['label', "),
-        ({"source": "train.csv"}, f"source: must be a mapping with the key 'format', one of {FORMATS}, and those that"),
+        ({"source": "train.csv"}, f"source: must be a mapping with the key 'format', one of {FORMATS}, and the keys"),
         ({"source": CSV | {"delimiter": "||"}}, "source.delimiter: must have at most 1 character (received '||')"),
         ({"source": CSV | {"splits": ["a"]}}, "source.splits: must be a mapping of names to text or a list of texts; "),
         ({"source": CSV | {"splits": {"train": 5}}}, "source.splits.train: must be text or a list of texts; put it in"),
@@ -227,7 +227,10 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
             _challenge(split="dev"),
             "challenge_sets.hard: `split` is 'dev', but `source` has only the splits ['train', 'test']",
         ),
-        ({"title": "\ud800"}, "title: must be text in UTF-8; remove what is no character (received '\\ud800')"),
+        (
+            {"title": "\ud800"},
+            "title: must be text in UTF-8; remove characters that UTF-8 cannot encode (received '\\ud800')",
+        ),
     ],
 )
 def test_refused_value_is_named_once_with_field_value_and_remedy(

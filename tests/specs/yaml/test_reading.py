@@ -134,10 +134,10 @@ def test_secrets_are_hidden(path: Path, text: str) -> None:
     ("text", "message"),
     [
         ("a:\n  b:\n  - c: ${UNSET}", "line 3: a.b.0.c: the environment variable `UNSET` is not set; set it before"),
-        ("\n${N}: 1", "line 2: the key '${N}': variables stand in values, not in keys"),
+        ("\n${N}: 1", "line 2: the key '${N}': variables are allowed in values, but not in keys"),
         ("a: {x: ${N}}", "line 1: while parsing a flow mapping expected ',' or '}', but got '{'; close the bracket; "
-         "text that holds a comma, a bracket or ${ stands in quotes there"),
-        ("a: ${BYTES}", "line 1: a: holds what is no character; write or set it as text in UTF-8"),
+         "put text with a comma, a bracket or ${ in quotes"),
+        ("a: ${BYTES}", "line 1: a: contains an invalid character; write or set it as text in UTF-8"),
         ("a: ${secret:UNSET}", "line 1: a: the environment variable `UNSET` is not set or empty"),
         ("a: x ${secret:KEY}", "line 1: a: ${secret:...} must be the whole value"),
     ],
@@ -161,21 +161,21 @@ def test_variables_that_cannot_be_filled_in_are_named_with_line_and_field(path: 
         ("a: ! 12", "line 1: the tag ! is not allowed"),
         ("!!map a: 1", "line 1: the tag !!map is not allowed"),
         ("a: 1\n---\nb: 2", "line 2: expected a single document in the stream but found another document (in "
-         "what begins at line 1); a file describes one dataset; remove the line --- and what follows"),
-        ("a: 1\nb: 2\na: 3", "line 3: key 'a' stands twice; remove one"),
-        ("x: {a: 1, 'a': 3}", "line 1: x: key 'a' stands twice"),
-        ("x: {<<: {a: 1}, <<: {b: 1}}", "line 1: x: key '<<' stands twice"),
+         "the part that begins at line 1); a file describes one dataset; remove the line --- and what follows"),
+        ("a: 1\nb: 2\na: 3", "line 3: key 'a' occurs twice; remove one"),
+        ("x: {a: 1, 'a': 3}", "line 1: x: key 'a' occurs twice"),
+        ("x: {<<: {a: 1}, <<: {b: 1}}", "line 1: x: key '<<' occurs twice"),
         ("yes: 1", f"line 1: the key yes must be text; {BOOLEANS}"),
         ("labels: {no: 1}", f"line 1: labels: the key no must be text; {BOOLEANS}"),
         ("1: x", "line 1: the key 1 must be text; put it in quotes"),
         ("a: {null: x}", "line 1: a: the key null must be text; put it in quotes"),
         ("? \n: x", "line 1: an empty key must be text; put it in quotes"),
-        ("? [a]\n: x", "line 1: a mapping or a list stands where a key is wanted; write a name"),
-        ("{a: b}: x", "line 1: a mapping or a list stands where a key is wanted"),
-        ("<<: 5", "line 1: << takes a mapping or a list of mappings, such as <<: *name"),
-        ("a: {<<: [{b: 1}, 5]}", "line 1: a: << takes a mapping or a list of mappings"),
-        ('a: "\\ud800"', "line 1: a: holds what is no character"),
-        ('"\\ud800": a', "line 1: holds what is no character"),
+        ("? [a]\n: x", "line 1: a key is a mapping or a list, but it must be text; write a name"),
+        ("{a: b}: x", "line 1: a key is a mapping or a list, but it must be text"),
+        ("<<: 5", "line 1: << needs a mapping or a list of mappings, such as <<: *name"),
+        ("a: {<<: [{b: 1}, 5]}", "line 1: a: << needs a mapping or a list of mappings"),
+        ('a: "\\ud800"', "line 1: a: contains an invalid character"),
+        ('"\\ud800": a', "line 1: contains an invalid character"),
     ],
 )  # fmt: skip
 def test_yaml_that_a_dataset_has_no_use_for_is_refused(path: Path, text: str, message: str) -> None:
@@ -185,15 +185,15 @@ def test_yaml_that_a_dataset_has_no_use_for_is_refused(path: Path, text: str, me
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: b: c", "line 1: mapping values are not allowed here; put text that holds ': ' in quotes, and see that"),
+        ("a: b: c", "line 1: mapping values are not allowed here; put text that contains ': ' in quotes, and check"),
         ("a:\n\t- b", "line 2: while scanning for the next token found character '\\t' that cannot start any token; "
          "indent with spaces, not with tabs"),
         ("a: @b", "line 1: while scanning for the next token found character '@' that cannot start any token; put text "
          "that begins with this character in quotes"),
         ("a: *b", "line 1: found undefined alias 'b'; put text that begins with * in quotes, or define the name"),
         ("a: [", "line 1: while parsing a flow node expected the node content, but found '<stream end>'; write a"),
-        ("a: 'x\n\n\n", "line 4: while scanning a quoted scalar found unexpected end of stream (in what begins at "
-         "line 1); close the quotes"),
+        ("a: 'x\n\n\n", "line 4: while scanning a quoted scalar found unexpected end of stream (in the part that "
+         "begins at line 1); close the quotes"),
         ("a: 'it's'", "line 1: while parsing a block mapping expected <block end>, but found '<scalar>'; indent the "
          "keys of one mapping alike, and put text with quotes in it in quotes"),
         ('a: "\\q"', "line 1: while scanning a double-quoted scalar found unknown escape character 'q'; write the text "
@@ -222,8 +222,8 @@ def test_mistakes_of_syntax_do_not_repeat_the_line_which_may_hold_a_secret(path:
         (b"a: \xed\xa0\x80", "line 1: byte 0xed is not UTF-8"),
         ("a: 1".encode("utf-16-le"), "line 1: is not UTF-8 (the file fits utf-16-le); save the file as text in UTF-8"),
         ("a: 1\nb: 2\n".encode("utf-16-be"), "line 1: is not UTF-8 (the file fits utf-16-be)"),
-        (b"a: 1\nb: \x00", "line 2: holds the character U+0000"),
-        (b"a: \x1b[0m", "line 1: holds the character U+001B"),
+        (b"a: 1\nb: \x00", "line 2: contains the character U+0000"),
+        (b"a: \x1b[0m", "line 1: contains the character U+001B"),
         (
             b"a: " + b"x" * 2**20,
             "the file is larger than 1 MiB, but a dataset's YAML file has a few kilobytes; name another file",
@@ -248,7 +248,7 @@ def test_places_that_are_no_files_are_refused_and_never_waited_for(tmp_path: Pat
         "lost.yaml": "there is no such file; correct the name or the link",
         "missing.yaml": "there is no such file",
         "loop.yaml": "cannot be read: Too many levels of symbolic links",
-        "pipe.yaml": "is no ordinary file",
+        "pipe.yaml": "is not a regular file",
         "a" * 300 + ".yaml": "cannot be read: File name too long",
     }
     for name, message in wanted.items():
@@ -265,7 +265,7 @@ def test_file_without_the_right_to_read_it_is_refused(path: Path, monkeypatch: p
     path.write_text("a: 1", encoding="utf-8")
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(
-        SpecError, match=r"tiny\.yaml: cannot be read: Permission denied; correct the name or the rights"
+        SpecError, match=r"tiny\.yaml: cannot be read: Permission denied; correct the name or the permissions"
     ):
         read_yaml(path, environment={})
 
@@ -296,13 +296,13 @@ def test_merge_from_a_mapping_that_itself_overrides_is_no_repeated_key(path: Pat
     [
         ("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
          + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 10)),
-         "line 5: stands for over 100000 values; no dataset needs that"),
+         "line 5: expands to over 100000 values; no dataset needs that"),
         ("a0: &a0 {x: 1}\n"
          + "".join(f"a{i}: &a{i} {{<<: [{','.join([f'*a{i - 1}'] * 10)}]}}\n" for i in range(1, 10)),
-         "line 6: stands for over 100000 values"),
+         "line 6: expands to over 100000 values"),
         ("a0: &a0 {x: 1}\n"
          + "".join(f"a{i}: &a{i} {{k: *a{i - 1}, l: *a{i - 1}}}\n" for i in range(1, 30)),
-         "line 16: stands for over 100000 values"),
+         "line 16: expands to over 100000 values"),
         ("a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 2000)),
          "line 50: is nested more than 50 deep by aliases"),
         ("a: &a [*a]", "line 1: a value contains itself; remove the alias"),
@@ -355,7 +355,7 @@ def test_long_texts_are_not_repeated_until_memory_runs_out(path: Path, text: str
     began = time.process_time()
     try:
         with pytest.raises(
-            SpecError, match=r"tiny\.yaml: line [12]: .*come to over 4194304 characters; no dataset needs"
+            SpecError, match=r"tiny\.yaml: line [12]: .*have more than 4194304 characters; no dataset needs"
         ):
             read_yaml(path, environment={"LARGE": LONG})
         peak = tracemalloc.get_traced_memory()[1]
@@ -461,20 +461,23 @@ def test_secret_is_the_whole_text_and_never_shown() -> None:
         ("x${secret:KEY}", "${secret:...} must be the whole value, with nothing before or after it"),
         ("${secret:KEY}x", "${secret:...} must be the whole value"),
         ("${secret:KEY}${N}", "${secret:...} must be the whole value"),
-        ("${secret:KEY:-x}", "${secret:...} takes the name of one variable and no default; write ${secret:NAME}"),
-        ("${secret:}", "${secret:...} takes the name of one variable"),
-        ("${secret:1A}", "${secret:...} takes the name of one variable"),
-        ("${", "'${' is no variable; write ${NAME}, ${NAME:-default} or ${secret:NAME}, and $${ where the text"),
-        ("a ${}", "'${}' is no variable"),
-        ("${1A}", "'${1A}' is no variable"),
-        ("${A-B}", "'${A-B}' is no variable"),
-        ("${N:?stop}", "'${N:?stop}' is no variable"),
-        ("${ N }", "'${ N }' is no variable"),
-        ("${é}", "'${é}' is no variable"),
-        ("${N", "'${N' is no variable"),
-        ("${UNSET:-${N}}", "'${UNSET:-${N}}' is no variable"),
-        ("${UNSET:-$${N}}", "'${UNSET:-$${N}}' is no variable"),
-        ("${" + "x" * 1000, "'${" + "x" * 37 + "…' is no variable"),
+        (
+            "${secret:KEY:-x}",
+            "${secret:...} must contain the name of one variable and no default; write ${secret:NAME}",
+        ),
+        ("${secret:}", "${secret:...} must contain the name of one variable"),
+        ("${secret:1A}", "${secret:...} must contain the name of one variable"),
+        ("${", "'${' is not a valid variable; write ${NAME}, ${NAME:-default} or ${secret:NAME}, or $${ for a literal"),
+        ("a ${}", "'${}' is not a valid variable"),
+        ("${1A}", "'${1A}' is not a valid variable"),
+        ("${A-B}", "'${A-B}' is not a valid variable"),
+        ("${N:?stop}", "'${N:?stop}' is not a valid variable"),
+        ("${ N }", "'${ N }' is not a valid variable"),
+        ("${é}", "'${é}' is not a valid variable"),
+        ("${N", "'${N' is not a valid variable"),
+        ("${UNSET:-${N}}", "'${UNSET:-${N}}' is not a valid variable"),
+        ("${UNSET:-$${N}}", "'${UNSET:-$${N}}' is not a valid variable"),
+        ("${" + "x" * 1000, "'${" + "x" * 37 + "…' is not a valid variable"),
     ],
 )
 def test_what_is_not_set_or_no_variable_is_refused(text: str, message: str) -> None:

@@ -34,8 +34,8 @@ def test_received_values_are_short_and_tell_no_secret(value: Any, shown: str) ->
 
 
 def test_nothing_below_a_token_is_shown() -> None:
-    assert received_text("planted", ("source", "token")) == "received what is not shown here"
-    assert received_text(["planted"], ("challenge_sets", "token", 0)) == "received what is not shown here"
+    assert received_text("planted", ("source", "token")) == "received a value that is not shown here"
+    assert received_text(["planted"], ("challenge_sets", "token", 0)) == "received a value that is not shown here"
     assert received_text("a", ("tokens", 0)) == "received 'a'"
 
 

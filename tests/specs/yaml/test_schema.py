@@ -88,7 +88,7 @@ def test_every_mapping_with_known_keys_is_closed_and_described() -> None:
     assert all(model["additionalProperties"] is False for model in models)
     assert all(model["description"] for model in models)
     target = schema["properties"]["unlabelled"]
-    assert target["description"] == "label values of rows to drop and count"
+    assert target["description"] == "label values of unlabelled rows, which are dropped"
 
 
 @pytest.mark.parametrize("path", sorted(BUNDLED.glob("*.yaml")), ids=lambda path: path.stem)

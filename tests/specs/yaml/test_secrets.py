@@ -159,7 +159,7 @@ def test_secret_that_is_not_set_is_named_by_its_variable(path: Path, monkeypatch
 
 def test_secret_that_is_no_text_is_refused_without_its_bytes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANTED", f"{SECRET}\udcff")
-    with pytest.raises(SpecError, match=r"source\.token: holds what is no character") as caught:
+    with pytest.raises(SpecError, match=r"source\.token: contains an invalid character") as caught:
         _load(path, SPEC)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 

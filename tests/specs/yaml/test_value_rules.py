@@ -11,9 +11,9 @@ from aflite_assets.specs.yaml.value_rules import check_values
 
 HUB = {"format": "hub", "id": "owner/name", "revision": "main", "splits": {"train": "train", "test": "test"}}
 BOOLEANS = "yes/no/on/off and true/false are booleans in YAML"
-TOKEN = "a token in a file leaks; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
-SECRET = "a secret may only stand in source.token; write ${NAME} for a variable that may be shown (received a secret)"
-NUL = "holds a NUL character, which no file, column or model has in its name; remove it"
+TOKEN = "a token in a file is not secret; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
+SECRET = "a secret is allowed only in source.token; write ${NAME} for a variable that may be shown (received a secret)"
+NUL = "contains a NUL character, which is not allowed in names; remove it"
 
 
 def _problems(**content: Any) -> dict[str, str]:
@@ -75,11 +75,13 @@ def test_label_values_with_a_decimal_point_are_ambiguous() -> None:
 )
 def test_token_in_the_open_is_refused_and_not_repeated(spec_content: dict[str, Any], token: Any) -> None:
     source = HUB | {"token": token}
-    assert _problems(source=source) == {"source.token": f"source.token: {TOKEN} (received what is not shown here)"}
+    assert _problems(source=source) == {
+        "source.token": f"source.token: {TOKEN} (received a value that is not shown here)"
+    }
     where = "challenge_sets.hard.source.token"
     with pytest.raises(SpecError) as caught:
         parse_spec(spec_content | {"challenge_sets": {"hard": {"source": source}}})
-    assert str(caught.value) == f"spec: {where}: {TOKEN} (received what is not shown here)"
+    assert str(caught.value) == f"spec: {where}: {TOKEN} (received a value that is not shown here)"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,7 @@ def test_nul_in_a_name_of_something_is_refused(content: dict[str, Any], field: s
 @pytest.mark.parametrize("name", ["", "   "])
 def test_paths_must_name_something(name: str) -> None:
     splits = {"train": name, "test": ["a", name]}
-    said = "names nothing; write a path or leave the key out"
+    said = "is empty; write a path, or remove the key"
     assert _problems(source={"format": "csv", "splits": splits}, annotations={"files": [name]}) == {
         field: f"{field}: {said} (received {name!r})"
         for field in ("source.splits.train", "source.splits.test.1", "annotations.files.0")

@@ -113,7 +113,7 @@ def test_a_plan_calls_what_follows_refused_and_says_why(tmp_path: Path, store: R
     waiting = plan_dataset(spec, store)["warmup_split"]
     assert (waiting.state, [str(reason) for reason in waiting.reasons]) == ("after", ["after cue_scan"])
     assert list(scan_section(spec, store)) == [
-        "scan.stop is artefact: if cue_scan finds an artefact, the run ends there, and no model is trained"
+        "`scan.stop` is artefact: if `cue_scan` finds an artefact, the run ends, and no model is trained"
     ]
     run_stage("cue_scan", spec, store=store)
     stopped = plan_dataset(spec, store)

@@ -456,7 +456,8 @@ def test_the_estimate_counts_every_size(quick: None) -> None:
     assert (rows["full"], rows["sampled"], rows["weighted"], rows["filtered"]) == (1_780, 480, 480, 240)
     text = "\n".join(plan_section(spec, data, plan))
     assert (
-        "100, 200, 300, 400, 500 and 600 of 2,000 train rows are tried until it is enough, with 100 held back" in text
+        "100, 200, 300, 400, 500 and 600 of 2,000 train rows are tried until the accuracy stops rising, with "
+        "100 held back" in text
     )
     assert "120 rows (0.2) of 600 sampled rows" in text
 

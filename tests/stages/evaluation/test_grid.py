@@ -106,7 +106,9 @@ def test_earlier_sizes_and_their_random_controls_are_trained_on(
 
 
 def test_a_name_that_controls_have_is_refused(circles_content: dict[str, Any]) -> None:
-    with pytest.raises(SpecError, match="`train_sets` contains 'matched', which resembles `random_matched`; rename it"):
+    with pytest.raises(
+        SpecError, match="`train_sets` contains 'matched', but `random_matched` is the name of a control"
+    ):
         parse_spec({**circles_content, "train_sets": {"matched": 10}})
 
 

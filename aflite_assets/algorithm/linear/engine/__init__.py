@@ -1,5 +1,4 @@
-"""The engine of the linear classifiers: the pool of rows, precision and device, the fits, and the counts of
-predictions.
+"""The engine of the linear classifiers: rows, precision, device, fits, and counts of predictions.
 
 Code that handles rows, memory and devices belongs here. The package `solver` searches for an optimum, and the package
 `kernels` has the arithmetic on rows.

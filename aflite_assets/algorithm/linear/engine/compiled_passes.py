@@ -1,4 +1,4 @@
-"""Passes over the rows by the compiled kernels, in float32 on the CPU. The models are divided among threads."""
+"""Passes over the rows with the compiled kernels, in float32 on the CPU. The models are divided among threads."""
 
 from functools import partial
 
@@ -19,10 +19,11 @@ _ROWS_PER_SET = 32
 
 
 class CompiledPasses:
-    """Passes over a pool for several training sets. Predictions are counted for the ascending slots `counted`.
+    """Passes over a pool for several training sets. `counted`: the ascending slots (positions in the pool) for which
+    predictions are counted.
 
-    Sums run over a training set's rows in ascending order. The result is therefore bit-identical for any division into
-    blocks and threads.
+    The rows of a training set are summed in ascending order. The result is therefore bit-identical for any division
+    into blocks and threads.
     """
 
     def __init__(
@@ -45,13 +46,13 @@ class CompiledPasses:
 
     @property
     def threads(self) -> Threads:
-        """Implement the method of `GradientPasses`."""
+        """Implement the same member of `GradientPasses`."""
         return self._threads
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Implement the method of `GradientPasses`."""
+        """Implement the same member of `GradientPasses`."""
         sums, intercept_sums = torch.zeros_like(weights), torch.zeros(intercepts.shape, dtype=torch.float64)
         chosen = numbers.numpy()
         starts, seen = self._starts[chosen], self._sets.seen[chosen]
@@ -76,7 +77,7 @@ class CompiledPasses:
         return sums, intercept_sums.to(intercepts.dtype)
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """Implement the method of `DataPasses`."""
+        """Implement the same method of `DataPasses`."""
         bits = self._sets.unpredicted_bits(len(self._pool.rows))
         for block in self._pool.blocks():
             low, high = np.searchsorted(self._counted, (block.first, block.stop))

@@ -1,4 +1,4 @@
-"""Fitting of classifiers to training sets: a shared starting point, a preconditioner at that point, and L-BFGS."""
+"""Fitting of classifiers to training sets with L-BFGS, a shared starting point, and a preconditioner at that point."""
 
 from dataclasses import dataclass
 
@@ -43,7 +43,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Fits:
-    """The weights (sets x outputs x width) and intercepts (sets x outputs) of all classifiers, with `converged` and
+    """Results of all fits: weights (sets x outputs x width) and intercepts (sets x outputs), with `converged` and
     `evaluations` per training set.
     """
 
@@ -64,13 +64,13 @@ def fit(
     memory_limit: int,
     together: int | None = None,
 ) -> Fits:
-    """Fit a classifier to every training set. Memory is planned for fitting `together` sets at once, by default all
-    sets.
+    """Fit a classifier to every training set. Memory is planned for `together` sets that are fitted at once, by default
+    all sets.
 
-    If a training set has a single class, its classifier keeps the starting weights, because it predicts that class with
-    any weights. A fit has converged when the norm of the gradient, divided by the square root of the number of rows, is
-    at most `tolerance` (see `tolerance_at`). The gradient is with respect to the preconditioned variables. This
-    quotient approximates the error of the fitted scores, weighted by curvature.
+    For a training set with a single class, the classifier keeps the starting weights, because any weights predict that
+    class. A fit has converged when the norm of the gradient, divided by the square root of the number of rows, is at
+    most `tolerance` (see `tolerance_at`). The gradient is with respect to the preconditioned variables. The norm
+    divided by the square root approximates the error of the fitted scores, weighted by curvature.
     """
     dtype, device = start.weights.dtype, start.weights.device
     needed = torch.as_tensor(np.flatnonzero(sets.seen.sum(axis=1) > 1), device=device)
@@ -97,7 +97,7 @@ def fit(
 
 @dataclass(frozen=True)
 class _Task:
-    """The training sets `numbers`, with their L2 strengths and tolerances."""
+    """The training sets `numbers`, with an L2 strength and a tolerance for each set."""
 
     passes: GradientPasses
     preconditioner: Preconditioner
@@ -110,7 +110,7 @@ class _Task:
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, problems: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the gradients of the losses for some entries of `numbers`."""
+        """Return the gradients of the losses for the selected entries of `numbers`."""
         return self.passes.gradients(weights, intercepts, self.numbers[problems])
 
     @property
@@ -165,8 +165,8 @@ def pooled_start(
     train_size: float,
     memory_limit: int,
 ) -> Point:
-    """Return the optimum on one large training set. The L2 strength is scaled to fit the large set instead of
-    `train_size` rows.
+    """Return the optimum on one large training set, from which all fits start. The L2 strength is scaled to the number
+    of rows of the large set.
     """
     shape, like = (objective.outputs, sample.features.shape[1]), sample.features
     zero = Point(like.new_zeros(shape), like.new_zeros(objective.outputs))
@@ -182,13 +182,13 @@ def pooled_start(
 def tolerance_at(
     point: Point, sample: Sample, codes: torch.Tensor, loss: int, *, train_size: float, precision: float
 ) -> float:
-    """Return the tolerance of `fit` at which the error of scores is at most `precision` times the spread of the scores
-    at `point`.
+    """Return a tolerance for `fit` that limits the error of the scores to `precision` times the spread of the scores at
+    `point`.
 
-    For a training set of t rows with d columns, the curvature along some direction may fall to (1 - sqrt(d / t))^2 of
-    the pool's curvature (Marchenko and Pastur 1967). The error along that direction grows by the same factor. The norm
-    sums the errors of all outputs, but a prediction depends only on the highest outputs. If there are many outputs, a
-    larger sum is therefore allowed.
+    Consider a training set of t rows with d columns. Its curvature along some direction may fall to (1 - sqrt(d / t))^2
+    of the pool's curvature (Marchenko and Pastur 1967). The error along that direction grows by the same factor. The
+    norm sums the errors of all outputs, but a prediction depends only on the highest outputs. If there are many
+    outputs, a larger sum is therefore allowed.
     """
     scores = sample.features @ point.weights.T + point.intercepts
     weight = float(curvature_of(scores, codes, loss).own.mean())
@@ -206,7 +206,9 @@ def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
 
 
 def _memory(size: int, sets: int, itemsize: int, memory_limit: int, *, cached: bool) -> int:
-    """Return the number of L-BFGS pairs to keep. `cached`: True if only the pairs of one fit are read at a time."""
+    """Return the number of L-BFGS pairs to keep per fit. `cached`: True if only the pairs of one fit are read at a
+    time.
+    """
     vector_bytes = size * sets * itemsize
     most = _MEMORY if cached or vector_bytes <= _CACHED_BYTES else _MEMORY // 2
     return int(np.clip((memory_limit // 2 // vector_bytes - _OTHER_VECTORS) // 2, _LEAST_MEMORY, most))

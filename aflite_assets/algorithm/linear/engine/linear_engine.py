@@ -1,4 +1,6 @@
-"""The engine of one run. It chooses passes and precision, reuses memory between iterations and returns tallies."""
+"""The engine of one run. The engine chooses how rows are passed and at which precision, reuses memory between
+iterations, and returns the counts of predictions.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -37,11 +39,11 @@ _START_ROWS, _START_PARTS = 16384, 8
 
 @dataclass(frozen=True)
 class EngineTally:
-    """The counts of one iteration, and the point from which the fits of the next iteration may start.
+    """The counts of predictions in one iteration, and a starting point for the fits of the next iteration.
 
-    `start`: the mean of this iteration's classifiers, for standardized features. It is float64, kinds of classifier x
-    outputs x (width + 1), with intercepts in the last column. `evaluations`: the number of gradients that each fit
-    computed, kinds x subsets.
+    `start`: the mean of this iteration's classifiers, for standardized features. `start` is float64, kinds of
+    classifier x outputs x (width + 1), with intercepts in the last column. `evaluations`: the number of gradients that
+    each fit computed, kinds of classifier x subsets.
     """
 
     tally: Tally
@@ -60,16 +62,16 @@ class WholeIteration:
 
     @classmethod
     def of(cls, subsets: Sequence[np.ndarray]) -> "WholeIteration":
-        """Return the shared numbers of an iteration, given its training sets."""
+        """Return the number and the mean size of the given training sets."""
         return cls(len(subsets), sum(map(len, subsets)) / len(subsets))
 
 
 class SummedClassifiers:
-    """A running sum of the classifiers of one kind. The result depends on `at_once`, but not on how many classifiers
-    are added in one call.
+    """A running sum of the classifiers of one kind. The sum depends on `at_once`, but not on how many classifiers are
+    added per call.
 
-    The object holds the sum and the classifiers of at most `at_once` sets. `at_once` is the number of sets that are
-    fitted at a time.
+    The object holds the sum and the classifiers of at most `at_once` training sets. `at_once` is the number of training
+    sets that are fitted at a time.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -77,7 +79,7 @@ class SummedClassifiers:
         self._total, self._n_sets = np.zeros((0, 0)), 0
 
     def add(self, classifiers: np.ndarray) -> None:
-        """Add `classifiers` for rows in the engine's form. They are float32, sets x outputs x (padded width + 1), with
+        """Add `classifiers`, which are for standardized rows: float32, sets x outputs x (padded width + 1), with
         intercepts in the last column.
         """
         if not self._n_sets:
@@ -110,7 +112,7 @@ class KeptClassifiers:
     parts: list[np.ndarray] = field(default_factory=list)
 
     def add(self, classifiers: np.ndarray) -> None:
-        """Keep `classifiers`, an array as in `SummedClassifiers.add`."""
+        """Append `classifiers`, an array as in `SummedClassifiers.add`."""
         self.parts.append(classifiers)
 
 
@@ -126,7 +128,7 @@ class SetCounts:
     """Counts and classifiers from the fits to some training sets of one iteration. The arrays may be read-only.
 
     `counts`: one entry per row of the pool. `classifiers`: one entry per kind of classifier. `evaluations`: the number
-    of gradients per kind and set.
+    of computed gradients per kind and training set.
     """
 
     counts: Counts
@@ -136,7 +138,7 @@ class SetCounts:
 
 @dataclass(frozen=True)
 class _Problem:
-    """The data that all fits of one kind share within one iteration."""
+    """The data that all fits of one kind of classifier share within one iteration."""
 
     objective: Objective
     start: Point
@@ -156,8 +158,8 @@ class LinearEngine:
     def __init__(
         self, inputs: Inputs, settings: FilterSettings, *, seed: int, device: str, memory_limit: int, pool: np.ndarray
     ) -> None:
-        """Prepare the engine for `pool`, the ascending rows at the start or resumption of the run. Later pools must be
-        subsets of this pool.
+        """Prepare the engine for `pool`, the ascending row numbers at the start or resumption of the run. Later pools
+        must be subsets of `pool`.
         """
         self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
         self._threads = Threads.started(torch.get_num_threads())
@@ -192,8 +194,7 @@ class LinearEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> EngineTally:
-        """Fit every kind of classifier to every subset, and count the classifier's predictions for the other rows of
-        `pool`.
+        """Fit every kind of classifier to every subset, and count its predictions for the other rows of `pool`.
 
         `subsets` and `pool`: ascending row numbers. `start`: the `start` of the previous iteration's tally, or None in
         the first iteration. `unpredicted`: for each subset, further rows of the pool that the subset's classifiers do
@@ -229,8 +230,8 @@ class LinearEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> SetCounts:
-        """Return the counts for some subsets of an iteration. The counts of a subset do not depend on which other
-        subsets are counted in the same call.
+        """Return the counts for some subsets of an iteration. The counts of a subset do not depend on the other subsets
+        in the call.
         """
         counts, evaluations, classifiers = self._count(
             KeptClassifiers,
@@ -254,8 +255,8 @@ class LinearEngine:
         keep_probabilities: bool,
         unpredicted: Sequence[np.ndarray] | None,
     ) -> tuple[Counts, np.ndarray, list[_Collecting]]:
-        """Return three values: the counts for the pool's rows, the numbers of gradients (kinds x sets), and one
-        collector of classifiers per kind.
+        """Return the counts for the pool's rows, the numbers of gradients (kinds x sets), and a list of collected
+        classifiers, one entry per kind.
         """
         self._pool.keep(pool)
         n_classes, in_pool = len(self._inputs.classes), self._pool.slots_of(pool)
@@ -296,7 +297,7 @@ class LinearEngine:
         return _Problem(objective, point, preconditioner, tolerance, min(whole.n_sets, most))
 
     def _pooled(self, objective: Objective, train_size: float, pool: np.ndarray) -> Point:
-        """Return the shared starting point of all fits in the first iteration of a run."""
+        """Return the starting point that all fits share in the first iteration of a run."""
         trainable = pool[~self._inputs.score_only[pool]]
         drawn = self._pool.slots_of(draw(trainable, max(_START_ROWS, int(2 * train_size)), self._seed, Purpose.START))
         codes, n_classes = self._codes[self._pool.rows], len(self._inputs.classes)
@@ -344,7 +345,9 @@ class LinearEngine:
         )
 
     def _repeat_in_float64(self, fits: Fits, sets: TrainingSets, problem: _Problem) -> None:
-        """Repeat in float64, in place, the fits that did not reach the optimum in float32."""
+        """Repeat the fits that did not converge in float32, now in float64. The results replace the old results in
+        place.
+        """
         failed = np.flatnonzero(~fits.converged.numpy(force=True)).tolist()
         if not failed:
             return
@@ -364,8 +367,8 @@ class LinearEngine:
         _log.info("%d of %d classifiers were fitted again in float64", len(failed), len(sets))
         if missed:
             _log.warning(
-                "%d of %d classifiers did not reach their optimum: lower inverse_regularization, now %g, or bring the "
-                "features to a common scale",
+                "%d of %d classifiers did not converge; lower `inverse_regularization` (now %g), or scale all "
+                "features to a similar range",
                 missed,
                 len(sets),
                 self._settings.inverse_regularization,
@@ -416,7 +419,7 @@ class LinearEngine:
         )
 
     def _unpacked(self, start: np.ndarray) -> Point:
-        """Convert the classifiers to the engine's form: the inverse of `_packed`."""
+        """Convert the classifiers to padded and rotated features. This is the inverse of `_packed`."""
         standardization = self._prepared.standardization
         weights = torch.zeros(len(start), standardization.width, dtype=torch.float64)
         weights[:, : start.shape[1] - 1] = torch.from_numpy(start[:, :-1])
@@ -436,8 +439,8 @@ def tally_of(
     pool: np.ndarray,
     left_out: Sequence[np.ndarray],
 ) -> EngineTally:
-    """Combine the results of all sets into the tally of the iteration. Each array of `left_out` holds the rows that one
-    set did not predict.
+    """Combine the results of all training sets into the tally of the iteration. Each array of `left_out` holds the rows
+    that the classifiers of one set did not predict.
     """
     kinds, n_sets = evaluations.shape
     held_out, correct = (np.zeros(len(inputs.labels), dtype=np.int64) for _ in range(2))
@@ -466,7 +469,9 @@ def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> n
 
 
 def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-    """Convert sums per slot to float32 means per input row. The mean is NaN for a row that was never held out."""
+    """Divide sums by counts and return float32 means per input row. The mean of a row that was never held out is
+    NaN.
+    """
     means = np.full((len(held_out), *sums.shape[1:]), np.nan, dtype=np.float32)
     counted = held_out[rows] > 0
     divisors = held_out[rows[counted]]

@@ -1,7 +1,7 @@
 """Passes over the pool, which compute gradients for the solver and count predictions.
 
-This module has the passes by torch, for any device and precision. Passes by the compiled kernels are in
-compiled_passes.py.
+The passes in this module use torch, for any device and precision. The passes in `compiled_passes.py` use the compiled
+kernels.
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ from aflite_assets.algorithm.linear.threads import Threads
 
 @dataclass(frozen=True)
 class Counts:
-    """Sums per slot over the models that predict the slot. These are the models that were not trained on the slot and
-    do not leave it out.
+    """Sums over the models that predict a slot (a row's position in the pool). A model does not predict its training
+    slots and the slots that it leaves out.
 
     `correct`: number of correct predictions, int64. `class_counts`: number of predictions of every class, int32, slots
     x classes. `label_sums`: sum of the probabilities of the row's own label, float64. `matrix_sums`: sum of the
-    probabilities of every class, float64, slots x classes. Arrays other than `correct` are empty if they were not
+    probabilities of every class, float64, slots x classes. All arrays except `correct` are empty if they were not
     requested.
     """
 
@@ -44,29 +44,31 @@ class Counts:
         )
 
     def of_slots(self, slots: np.ndarray) -> "Counts":
-        """Return the counts of some ascending slots. If `slots` are all slots, the same arrays are returned."""
+        """Return the counts of the ascending `slots`. If `slots` contains all slots, the arrays are returned without a
+        copy.
+        """
         if len(slots) == len(self.correct):
             return self
         parts = (self.correct, self.class_counts, self.label_sums, self.matrix_sums)
         return Counts(*(part[slots] if len(part) else part for part in parts))
 
     def plus(self, others: "Counts") -> "Counts":
-        """Return the sum of these counts and of counts from other training sets for the same slots."""
+        """Return the sum of these counts and of the counts from other training sets for the same slots."""
         return Counts(*(getattr(self, field.name) + getattr(others, field.name) for field in fields(self)))
 
     def without_probabilities(self) -> "Counts":
-        """Return the counts of predictions (not copied) without the sums of probabilities."""
+        """Return the counts of predictions without the sums of probabilities. Arrays are not copied."""
         return Counts(self.correct, self.class_counts, self.label_sums[:0], self.matrix_sums[:0])
 
 
 class GradientPasses(Protocol):
-    """Passes over one pool that compute gradients for several training sets. All tensors have the device and dtype of
-    the passes.
+    """Passes over one pool that compute gradients for several training sets. All tensors have the same device and
+    dtype.
     """
 
     @property
     def threads(self) -> Threads | None:
-        """Threads that the compiled kernels share, or None if torch makes the passes."""
+        """Threads for the compiled kernels, or None if torch computes the passes."""
         ...
 
     def gradients(
@@ -84,13 +86,13 @@ class DataPasses(GradientPasses, Protocol):
     """Passes that compute gradients and also count predictions."""
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """Predict with the models of all training sets and add the predictions to `counts`."""
+        """Predict the rows with the models of all training sets, and add the predictions to `counts`."""
         ...
 
 
 class SummedPasses:
-    """Passes for one training set that is split into `parts` sets, so that several threads can work on it. The results
-    are summed in order.
+    """Passes for one large training set, split into `parts` for several threads. The results of the parts are summed in
+    order.
     """
 
     def __init__(self, passes: GradientPasses, parts: int) -> None:
@@ -98,7 +100,7 @@ class SummedPasses:
 
     @property
     def threads(self) -> Threads | None:
-        """Threads that the compiled kernels share, or None if torch makes the passes."""
+        """Threads for the compiled kernels, or None if torch computes the passes."""
         return self._passes.threads
 
     def gradients(
@@ -112,9 +114,9 @@ class SummedPasses:
 
 @dataclass(frozen=True)
 class _GatheredRows:
-    """The rows of training sets of one size, side by side: features sets x rows x width, codes sets x rows.
+    """Copies of the rows of training sets of equal size: `features`, sets x rows x width, and `codes`, sets x rows.
 
-    A small job spends most of its time on the calls of torch. One product over all sets needs few calls.
+    Small jobs spend most of their time in calls of torch, and one product over all sets needs few calls.
     """
 
     features: torch.Tensor
@@ -134,10 +136,11 @@ class _GatheredRows:
 
 
 class TorchPasses:
-    """Passes by torch. Predictions are counted for the ascending slots `counted`.
+    """Passes with torch. `counted`: the ascending slots (positions in the pool) for which predictions are counted.
 
-    On the CPU, small training sets of one size are copied once and share every product (`_GatheredRows`). Otherwise the
-    training sets follow one after the other. `resident`: the whole pool as a tensor on the device, if it fits.
+    On the CPU, the rows of small training sets of equal size are copied once, so that one product serves all sets
+    (`_GatheredRows`). Otherwise, one training set follows another. `resident`: the whole pool as a tensor on the device,
+    if the pool fits.
     """
 
     def __init__(
@@ -160,7 +163,7 @@ class TorchPasses:
 
     @property
     def threads(self) -> None:
-        """None, because torch manages its own threads."""
+        """Always None, because torch manages its own threads."""
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
@@ -240,20 +243,22 @@ class TorchPasses:
             yield block.first, torch.from_numpy(block.features).to(self._device)
 
     def _within(self, number: int, first: int, stop: int) -> tuple[int, int]:
-        """Return a mask that is True for entries of `slots` that belong to a set and lie in the range first:stop."""
+        """Return the start and end of the entries of `slots` that belong to a training set and lie in first:stop."""
         begin = self._sets.bounds[number]
         low, high = np.searchsorted(self._sets[number], (first, stop))
         return int(begin + low), int(begin + high)
 
     def _class_scores(self, features: torch.Tensor, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
-        """Return scores, rows x models x classes. A single output is the score of class 1 against class 0."""
+        """Return scores, rows x models x classes. With two classes, the single output is the score of class 1 against
+        class 0.
+        """
         models, outputs, width = weights.shape
         scores = torch.addmm(intercepts.flatten(), features, weights.reshape(-1, width).T)
         scores = scores.reshape(-1, models, outputs)
         return torch.cat([torch.zeros_like(scores), scores], dim=2) if outputs == 1 else scores
 
     def _held_out(self, slots: np.ndarray) -> torch.Tensor:
-        """Return a mask, slots x models, that is True if the model predicts the slot."""
+        """Return a bool mask, slots x models. An entry is True if the model predicts the slot."""
         mask = np.ones((len(slots), len(self._sets)), dtype=bool)
         for number in range(len(self._sets)):
             for unpredicted in self._sets.unpredicted(number):

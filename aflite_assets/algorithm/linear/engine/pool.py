@@ -1,9 +1,9 @@
-"""The features in the form that the passes need: standardized and padded. They are kept in main memory or on the GPU if
-they fit, and read in blocks otherwise.
+"""Features of the pool, standardized and padded. If the features fit, they are kept in main memory or on the GPU;
+otherwise, they are read in blocks.
 
-The classifiers do not depend on the origin of the features, because intercepts are not penalised. The classifiers do
-not depend on the scale either, if the L2 strength is scaled accordingly. Float32 is precise only for values near the
-origin and of size about 1.
+Because intercepts are not penalised, a shift of the features does not change the predictions. A change of scale has no
+effect either, if the L2 strength is scaled accordingly. Features are standardized because float32 is most precise for
+values near zero and of size about 1.
 """
 
 import logging
@@ -30,11 +30,11 @@ _CARD_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Standardization:
-    """The map of features x to (x - origin) / scale. The result is padded with zeros to `width` columns and then
-    rotated.
+    """The linear map from features x to (x - origin) / scale. The result is padded with zeros to `width` columns and
+    then rotated.
 
-    `origin`: one number per column, float64. `scale`: one number for all columns. `rotation`: the matrix, width x
-    width, by which the rows of a resident pool are multiplied, or None for no rotation.
+    `origin`: one number per column, float64. `scale`: one number for all columns. `rotation`: a matrix (width x width)
+    that multiplies the rows of a pool in memory, or None for no rotation.
     """
 
     origin: np.ndarray
@@ -58,7 +58,7 @@ class Standardization:
 
 @dataclass(frozen=True)
 class Block:
-    """The features (slots x padded width) of consecutive slots. The first slot is `first`."""
+    """Features (slots x padded width) of consecutive slots. The first slot is `first`."""
 
     first: int
     features: np.ndarray
@@ -70,7 +70,7 @@ class Block:
 
 
 class PoolFeatures:
-    """Rows of a features matrix in standardized and padded form, in `dtype`. A slot is a position in `rows`."""
+    """Standardized and padded rows of a feature matrix, in `dtype`. A slot is a position in `rows`."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class PoolFeatures:
         threads: Executor,
         hold: bool = True,
     ) -> None:
-        """Convert `rows` (ascending row numbers) at once if `hold` is True and the result takes at most half of
-        `memory_limit`.
+        """Store the ascending row numbers `rows`. If `hold` is True and half of `memory_limit` is enough, convert all
+        rows now.
         """
         self._features, self._standardization, self.dtype, self._threads = features, standardization, dtype, threads
         self.rows, self.width, self._fixed = rows, standardization.width, False
@@ -100,14 +100,16 @@ class PoolFeatures:
             self._rotate()
 
     def blocks(self) -> Iterator[Block]:
-        """Yield all slots in order. Unless the pool is resident, each block is overwritten by the next block."""
+        """Yield blocks with all slots in order. Unless the pool is in memory, each block is overwritten by the next
+        block.
+        """
         for block in self.slices:
             if not self.resident:
                 self._fill(block)
             yield Block(block.start, self._buffer[: block.stop - block.start])
 
     def keep(self, rows: np.ndarray) -> None:
-        """Keep only some of the rows. A resident pool and a pool with fixed slots do not change."""
+        """Keep only some of the rows. Nothing changes if the pool is in memory or if its slots are fixed."""
         if not self.resident and not self._fixed:
             self.rows = rows
             self.slices = self._sliced()
@@ -142,7 +144,7 @@ class PoolFeatures:
 
 
 def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardization, target: np.ndarray) -> None:
-    """Write some rows of a matrix to `target`, standardized but not rotated. The row numbers are ascending."""
+    """Standardize the rows with the given ascending numbers and write them to `target` without rotation."""
     consecutive = int(rows[-1]) - int(rows[0]) + 1 == len(rows)
     taken = features[rows[0] : rows[-1] + 1] if consecutive else features[rows]
     # Float64 and integers may be large beside their spread: there the difference is taken in float64.
@@ -152,7 +154,9 @@ def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardiza
 
 
 def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
-    """Return a zero matrix whose rows start at cache lines. `width` must fill whole cache lines."""
+    """Return a zero matrix in which every row starts at a cache line. A row of `width` numbers must fill whole cache
+    lines.
+    """
     size = rows * width * dtype.itemsize
     raw = np.zeros(size + _LINE_BYTES, dtype=np.uint8)
     start = -raw.ctypes.data % _LINE_BYTES
@@ -160,9 +164,7 @@ def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
 
 
 def working_memory(device: torch.device, memory_limit: int) -> int:
-    """Return the bytes for everything except the pool: a quarter of the free memory of a GPU or, on the CPU, the memory
-    limit.
-    """
+    """Return the available bytes besides the pool: a quarter of a GPU's free memory or, on the CPU, `memory_limit`."""
     return torch.cuda.mem_get_info(device)[0] // 4 if device.type == "cuda" else memory_limit
 
 
@@ -173,7 +175,8 @@ def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
     needed, free = len(pool.rows) * pool.width * 4, torch.cuda.mem_get_info(device)[0]
     if needed > _CARD_SHARE * free:
         _log.info(
-            "%d MiB of features do not fit into %d MiB of free GPU memory: the features are streamed",
+            "%d MiB of features do not fit into %d MiB of free GPU memory; the features are streamed to the GPU in "
+            "blocks",
             needed >> 20,
             free >> 20,
         )
@@ -182,7 +185,7 @@ def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
 
 
 def copied_to(device: torch.device, pool: PoolFeatures) -> torch.Tensor:
-    """Return the whole pool as a tensor and fix its slots, so that each row of the tensor keeps its slot."""
+    """Return the whole pool as a tensor, and fix the numbering of the slots so that it stays valid for the tensor."""
     dtype = torch.from_numpy(np.empty(0, dtype=pool.dtype)).dtype
     resident = torch.empty(len(pool.rows), pool.width, dtype=dtype, device=device)
     for block in pool.blocks():

@@ -1,6 +1,4 @@
-"""Decisions that are made once, before the first pass of a run: the device, the precision, and a sample of rows that
-represents the pool.
-"""
+"""Choices before the first pass of a run: device, precision, and a sample of rows that represents the pool."""
 
 from dataclasses import dataclass, replace
 
@@ -32,10 +30,10 @@ _ROWS_PER_WEIGHTS = 64
 
 @dataclass(frozen=True)
 class Preparation:
-    """`compiled`: True if the compiled kernels make the passes, in float32. If False, torch makes the passes, in
-    `dtype`.
+    """Device, precision and sample of a run. `compiled`: True if the compiled kernels compute the passes, in float32.
+    Otherwise, torch computes the passes, in `dtype`.
 
-    `sample` is on the device and standardized. `sample_codes` are the classes of the sample's rows.
+    `sample` is a standardized sample of rows on the device. `sample_codes` are the class numbers of these rows.
     """
 
     device: torch.device
@@ -56,8 +54,8 @@ def prepare(
     memory_limit: int,
     threads: Threads,
 ) -> Preparation:
-    """Decide from the inputs at the start of the run, so that a resumed run makes the same decisions. `codes`: the
-    class number of every row.
+    """Choose device, precision and sample for a run. `codes`: the class number of every row. A resumed run chooses the
+    same, because only the inputs at the start are used.
     """
     where = chosen_device(device)
     compiled = where.type == "cpu" and not _is_small(inputs, settings)
@@ -82,9 +80,7 @@ def chosen_device(device: str) -> torch.device:
 
 
 def draw(rows: np.ndarray, most: int, seed: int, purpose: Purpose) -> np.ndarray:
-    """Draw `most` of the given rows and return them in ascending order. If there are no more than `most` rows, return
-    all rows.
-    """
+    """Return at most `most` of the given rows, drawn at random, in ascending order."""
     if len(rows) <= most:
         return rows
     return np.sort(generator(seed, purpose, 0).choice(rows, most, replace=False))

@@ -1,5 +1,5 @@
-"""Training sets of many classifiers in the form that the passes need: the rows of each set, and the rows that its
-classifier does not predict. The module partitions.py draws the sets.
+"""Training sets of many classifiers: the training rows, and the rows that each classifier does not predict. The module
+`partitions.py` draws the sets.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class TrainingSets:
-    """`slots`: the ascending slots of each set, one set after the other (int64). Set j is slots[bounds[j]:bounds[j +
-    1]].
+    """Training sets of many classifiers. `slots` (int64) holds the ascending slots of all sets, one set after the
+    other. Set j is `slots[bounds[j] : bounds[j + 1]]`.
 
     `codes`: the class number, from 0, of every slot (int64). `seen`: sets x classes, True if the set has rows of the
-    class. `left_out`: for each set, the slots other than training slots that the set's classifier does not predict. It
-    is empty if there are no such slots.
+    class. `left_out`: for each set, further slots that the set's classifier does not predict, besides the training
+    slots. `left_out` is empty if there are no further slots.
     """
 
     slots: np.ndarray
@@ -58,9 +58,7 @@ class TrainingSets:
         )
 
     def starts(self, edges: np.ndarray) -> np.ndarray:
-        """Return, for each set and edge, the position in `slots` of the first slot at or after the edge:
-        sets x edges.
-        """
+        """Return an array, sets x edges: the position in `slots` of the set's first slot at or after each edge."""
         return np.stack([first + np.searchsorted(self[number], edges) for number, first in enumerate(self.bounds[:-1])])
 
     def unpredicted(self, number: int) -> tuple[np.ndarray, ...]:

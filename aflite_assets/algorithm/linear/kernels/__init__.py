@@ -1,6 +1,5 @@
-"""Compiled arithmetic on the pool's rows: products, activations, and the passes that are built from products and
-activations.
+"""Compiled arithmetic on rows: products, activations, and passes that combine products and activations.
 
-Only code for numba belongs in this package. It works on arrays and memory addresses. The package `engine` decides about
-blocks, threads and memory. The package `solver` makes the steps between two passes.
+This package contains only code for numba, which works on arrays and memory addresses. The package `engine` manages
+blocks, threads and memory. The package `solver` computes the steps between two passes.
 """

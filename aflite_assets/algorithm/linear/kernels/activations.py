@@ -1,10 +1,10 @@
-"""Vector code for numba that converts scores to probabilities, to derivatives of the losses and to the highest class.
+"""Vector code for numba that converts scores to probabilities, derivatives of the losses, or the highest-scoring class.
 
-The formulas are in losses.py. A *line* holds the float32 scores of one output for a group of GROUP rows. The lines of a
-group are contiguous in memory. The arguments of every function include the address of the first line and the number of
-lines, at least 1. `intercepts` is the address of one float32 per line. `seen` is the address of one byte per line,
-which is 0 if the training set has no row of the line's class. `zero` is True if a class with score 0 precedes the class
-of the first line, because two classes have only one output.
+The formulas are in `losses.py`. A *line* holds the float32 scores of one output for a group of GROUP rows. The lines of
+a group are contiguous in memory. The arguments of every function include the address of the first line and the number
+of lines, at least 1. `intercepts` is the address of an array with one float32 per line. `seen` is the address of an
+array with one byte per line. The byte is 0 if the training set has no row of the line's class. With two classes, the
+only line is for class 1, and class 0 has score 0. `zero` is True if there are two classes and class 0 was seen.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from aflite_assets.algorithm.linear.kernels.vector_code import (
 )
 
 GROUP = 16
-"""Number of rows handled together: the length of one line."""
+"""Number of rows that are processed together, which is the length of a line."""
 
 _LINE, _NUMBERS = ir.VectorType(FLOAT, GROUP), ir.VectorType(INT32, GROUP)
 _BYTE = ir.IntType(8)
@@ -74,8 +74,8 @@ def to_logistic_slopes(
     """Replace scores (without intercepts) by the derivatives of the logistic loss, correct to 1e-7. The derivative is 0
     for unseen classes.
 
-    `first`: the class of the first line. `codes`: the address of the classes of the rows, one int32 per row; each class
-    must have been seen. `count`: the number of rows; further entries are set to 0.
+    `first`: the class of the first line. `codes`: the address of the classes of the rows, one int32 per row. Each class
+    must have been seen. `count`: the number of rows. Further entries are set to 0.
     """
     signature = types.void(
         types.uintp, types.intp, types.uintp, types.uintp, types.boolean, types.intp, types.uintp, types.intp
@@ -168,7 +168,7 @@ def _softmax(
     seen: Value,
     zero: Value,
 ) -> None:
-    """Write to every line the result of `finish` for the line's number and the line's probabilities."""
+    """Compute the probabilities of each line, and overwrite the line with `finish(line number, probabilities)`."""
     lines, shifts, classes = pointer(builder, scores), pointer(builder, intercepts), pointer(builder, seen, _BYTE)
     lowest, none = constant(_LOWEST, _LINE), constant(0.0, _LINE)
 
@@ -205,7 +205,7 @@ def _codes(builder: Builder, codes: Value) -> Value:
 
 
 def _number(builder: Builder, output: Value, first: Value) -> Value:
-    """Return the class number of a line, repeated for every row."""
+    """Return a vector that repeats the class number of a line for every row."""
     return broadcast(builder, builder.trunc(builder.add(output, first), INT32), GROUP)
 
 
@@ -227,7 +227,7 @@ def _flag(builder: Builder, flags: Value, number: Value) -> Value:
 
 
 def _higher(builder: Builder, first: Value, second: Value) -> Value:
-    """Return the higher number of each lane. A NaN in `first` is returned, so that the error is not hidden."""
+    """Return the higher of two numbers in each lane. A NaN in `first` is returned, so that the error is not hidden."""
     return builder.select(builder.fcmp_ordered("<", first, second), second, first)
 
 

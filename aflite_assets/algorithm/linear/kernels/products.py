@@ -1,11 +1,10 @@
-"""Products of rows of the pool with any number of weight vectors, computed in tiles of four rows. Losses are in
-activations.py.
+"""Products of rows with any number of weight vectors, computed in tiles of four rows. Losses are in `activations.py`.
 
 A tile multiplies four rows with up to six vectors. A tile keeps its sums in registers and reads every number only once.
-Neither the vectorisation of a compiler nor a matrix product with three columns achieves this. Tiles are vector code for
-numba. The rows of a tile may lie anywhere in the pool, so each row is passed by address. `base` is the address of slot
-0, `row_bytes` is the distance between slots in bytes, and `positions` are slots. Weight vectors and sums are passed by
-address; consecutive vectors lie `width` floats apart.
+A compiler's vectorised loop and a matrix product with three columns are both slower, because they read numbers several
+times. Tiles are vector code for numba. The rows of a tile may lie anywhere in the pool, so each row is passed by
+address. `base` is the address of slot 0, `row_bytes` is the distance between slots in bytes, and `positions` are slots.
+Weight vectors and sums are passed by address. Consecutive vectors lie `width` floats apart.
 """
 
 from collections.abc import Sequence
@@ -50,7 +49,7 @@ def dot_tile(outputs: int) -> Any:
 
     `rows`: the addresses of four float32 rows. `weights`: the address of the first vector; consecutive vectors lie
     `stride` floats apart. `width`: the number of floats per row, a multiple of 16. The product of row r and vector c is
-    written to the float number r + c * out_stride after the address `out`.
+    written r + c * out_stride floats after the address `out`.
     """
 
     @intrinsic
@@ -87,8 +86,8 @@ def add_tile(outputs: int) -> Any:
     """Compile a function `f(rows, residuals, residual_stride, width, sums, stride)` that adds residual x row to
     `outputs` running sums.
 
-    `rows` and `width` are as in `dot_tile`. The residual of row r and sum c is the float number r + c * residual_stride
-    after the address `residuals`. The sums start at the address `sums` and lie `stride` floats apart.
+    `rows` and `width` are as in `dot_tile`. The residual of row r and sum c lies r + c * residual_stride floats after
+    the address `residuals`. The sums start at the address `sums` and lie `stride` floats apart.
     """
 
     @intrinsic
@@ -149,8 +148,8 @@ def _horizontal(builder: Builder, vectors: Sequence[Value]) -> Value:
 
 
 def _interleaved_sum(builder: Builder, first: Value, second: Value, *, step: int) -> Value:
-    """Add the two halves of each vector within every group of four lanes. The lanes of the two vectors alternate by
-    `step`.
+    """Add the two halves of every group of four lanes, for two vectors. In the result, the lanes of the two vectors
+    alternate by `step`.
     """
     low, high = [], []
     for lane in range(_LANES):
@@ -181,7 +180,7 @@ def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) 
 
 @njit(nogil=True, cache=True, inline="always")
 def _at_once(left: int) -> int:
-    """Return the number of outputs of the next tile. It is one of the sizes for which a tile is compiled."""
+    """Return the number of outputs of the next tile: one of the sizes for which a tile is compiled."""
     return 6 if left >= 6 else min(left, 4)
 
 
@@ -199,8 +198,8 @@ def dot_products(
 ) -> None:
     """Compute scores[c, r] = row r . weight c for the rows positions[start:stop]. There must be at least one row.
 
-    `scores`: float32, outputs x number of rows, where the number is rounded up to a multiple of four or larger. Entries
-    after the last row are overwritten with the products of the last row.
+    `scores`: float32, outputs x at least the number of rows, rounded up to a multiple of four. Entries after the last
+    row are overwritten with the products of the last row.
     """
     last = stop - 1
     stride, address = scores.shape[1], scores.ctypes.data

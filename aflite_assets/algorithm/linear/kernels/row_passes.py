@@ -1,9 +1,9 @@
-"""The compiled passes over a block of rows, which compute gradients of many classifiers and count their predictions.
+"""Compiled passes over a block of rows that compute gradients of many classifiers and count their predictions.
 
-This module has only arithmetic. The module engine/compiled_passes.py decides about blocks, threads and memory. Every
+This module contains only arithmetic. The module `engine/compiled_passes.py` manages blocks, threads and memory. Every
 array is C-ordered. Rows and weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple
-of 16 columns. Arrays that are passed by address are not checked. An array of another dtype than documented would give
-wrong results.
+of 16 columns. Arrays that are passed by address are not checked: an array with the wrong dtype would give wrong
+results.
 """
 
 import numpy as np
@@ -159,8 +159,8 @@ def _residuals(
     loss: int,
     sums: np.ndarray,
 ) -> None:
-    """Replace scores (without intercepts) by the derivatives of the loss, and add the derivatives to `sums`. They are 0
-    for unseen classes.
+    """Replace scores (without intercepts) by the derivatives of the loss, and add the derivatives to `sums`. The
+    derivatives are 0 for unseen classes.
     """
     first, zero = _before(scores, seen)
     address, outputs, flags = scores.ctypes.data, len(scores), seen.ctypes.data + first
@@ -185,8 +185,8 @@ def _residuals(
 
 @njit(nogil=True, cache=True, inline="always")
 def _before(scores: np.ndarray, seen: np.ndarray) -> tuple[int, bool]:
-    """Return the class of the first output, and whether a seen class with score 0 precedes that class (two classes have
-    only one output).
+    """Return the class of the first output, and True if an earlier class with score 0 was seen. With two classes, the
+    only output is for class 1, and class 0 has score 0.
     """
     first = 1 if len(scores) == 1 else 0
     return first, first == 1 and bool(seen[0])

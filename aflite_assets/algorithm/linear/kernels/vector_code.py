@@ -1,6 +1,6 @@
-"""Building blocks for the vector code in products.py and activations.py. This module has no arithmetic of the method
-itself. Numba neither keeps sums in registers across a loop nor vectorises loops over 16 numbers. Code that needs both
-is therefore written as LLVM instructions, in functions that work on addresses.
+"""Building blocks for the vector code in `products.py` and `activations.py`. This module contains no formulas of
+AFLite. Numba cannot keep sums in registers across a loop, and cannot vectorise loops over 16 numbers. Code that needs
+both is therefore written as LLVM instructions, in functions that work on addresses.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,8 +24,8 @@ def loop(
     *,
     stride: int = 1,
 ) -> list[Value]:
-    """Loop over the positions 0, stride, 2 x stride and so on below `stop`. There is at least one position, and values
-    are passed from one iteration to the next.
+    """Emit a loop over the positions 0, stride, 2 x stride and so on below `stop`, which is above 0. Values are passed
+    from one iteration to the next.
     """
     before = builder.block
     body, after = builder.append_basic_block("body"), builder.append_basic_block("after")
@@ -47,7 +47,7 @@ def loop(
 
 
 def pointer(builder: Builder, address: Value, kind: ir.Type = FLOAT) -> Value:
-    """Return the pointer to an address."""
+    """Convert an address to a pointer."""
     return builder.inttoptr(address, kind.as_pointer())
 
 
@@ -79,14 +79,14 @@ def broadcast(builder: Builder, number: Value, lanes: int) -> Value:
 
 
 def shuffled(builder: Builder, first: Value, second: Value, lanes: Sequence[int]) -> Value:
-    """Return a vector of the given lanes of two vectors. The lanes of the second vector are numbered after the lanes of
-    the first vector.
+    """Return a vector with the selected lanes of two vectors. The numbers of the second vector's lanes follow the
+    numbers of the first vector's lanes.
     """
     return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes)))
 
 
 def fused(builder: Builder, left: Value, right: Value, addend: Value) -> Value:
-    """Emit code for left x right + addend with a single rounding."""
+    """Emit a fused multiply-add: left x right + addend with a single rounding."""
     kind = ir.FunctionType(left.type, [left.type] * 3)
     function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{left.type.count}f32")
     return builder.call(function, [left, right, addend])

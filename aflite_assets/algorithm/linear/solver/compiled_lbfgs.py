@@ -1,8 +1,8 @@
-"""Compiled steps of L-BFGS for many classifiers at once. They are the work between two passes over the rows.
+"""Compiled L-BFGS steps for many classifiers at once. The steps are computed between two passes over the rows.
 
-The method is the same as in lbfgs.py, in the variables z of preconditioner.py. Classifiers are processed one after the
-other, so that the data of a classifier stay in the processor's cache while they are needed. All arrays are C-ordered,
-and float32 unless stated otherwise.
+The method is the same as in `lbfgs.py`, in the variables z of `preconditioner.py`. Classifiers are processed one after
+the other, so that the data of a classifier stay in the processor's cache while they are needed. All arrays are
+C-ordered, and float32 unless stated otherwise.
 """
 
 from collections.abc import Callable
@@ -18,18 +18,17 @@ from aflite_assets.algorithm.linear.solver.preconditioner import Preconditioner
 from aflite_assets.algorithm.linear.threads import Threads
 
 LossGradients = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
-"""A function `f(weights, intercepts, problems)` that returns the losses' gradients of some problems, without penalty.
-
-The function takes weights (problems x outputs x width) and intercepts (problems x outputs), and returns gradients of
-the same shapes.
+"""A function `f(weights, intercepts, problems)` that returns the gradients of the losses of some problems, without the
+penalty. The function takes weights (problems x outputs x width) and intercepts (problems x outputs), and returns
+gradients of the same shapes.
 """
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
-"""The parts of "fast math" that let numba vectorise sums; infinities and NaN keep their meaning."""
+"""The "fast math" options that let numba vectorise sums. Infinities and NaN are still handled correctly."""
 
 
 class PreconditionerArrays(NamedTuple):
-    """The arrays of a `Preconditioner`, and the classifier at z = 0. Weights are in the preconditioner's basis.
+    """Arrays of a `Preconditioner`, and the classifier at z = 0. Weights are in the preconditioner's basis.
 
     `start`: outputs x width. `start_intercepts`: outputs. `mixing`: outputs x outputs, or no rows if outputs are not
     mixed. `centres`, `dense` and `scales` are as in `Preconditioner`.
@@ -44,13 +43,12 @@ class PreconditionerArrays(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of every problem. The arrays are problems x size, except `pairs` and the arrays of one float64 number
-    per problem.
+    """The state of every problem. Most arrays are problems x size; some have one float64 number per problem.
 
     `pairs`: the last steps and gradient changes, problems x memory x 2 x size. `products`: the product of each step
     with its gradient change, float64, problems x memory. `stored`: the number of pairs stored so far, int64. When the
     memory is full, the oldest pair is replaced. `slopes` are the slopes along `direction`, and `lengths` are the
-    lengths of the next step. `norms` are the norms of `gradient`; they are negative before the first gradient.
+    lengths of the next step. `norms` are the norms of `gradient`, or negative numbers before the first gradient.
     """
 
     z: np.ndarray
@@ -73,8 +71,8 @@ def trial_weights(
     weights: np.ndarray,
     intercepts: np.ndarray,
 ) -> None:
-    """Compute the classifiers at the end of the next step. For each i in `share`, the classifier of problems[i] is
-    written to entry i.
+    """Compute the classifiers at the end of the next step. For each i in `share`, entry i receives the classifier of
+    `problems[i]`.
 
     `weights`: entries x outputs x width, in the preconditioner's basis. `intercepts`: entries x outputs.
     """
@@ -119,7 +117,7 @@ def update_directions(
     sums: np.ndarray,
     intercept_sums: np.ndarray,
 ) -> None:
-    """Take or shorten the step to the classifiers that `trial_weights` computed, and choose the next direction.
+    """Take or shorten the step to the classifiers from `trial_weights`, and choose the next direction.
 
     `weights`: the weights that `trial_weights` computed. `sums` and `intercept_sums`: gradients of the losses at these
     weights, in the preconditioner's basis. `strengths`: L2 strength per problem.
@@ -164,7 +162,7 @@ def _gradient(
     row: np.ndarray,
     new_gradient: np.ndarray,
 ) -> None:
-    """Compute the gradient of the loss plus penalty with respect to z. `top` and `row` are overwritten."""
+    """Compute the gradient of loss plus penalty with respect to z. The work arrays `top` and `row` are overwritten."""
     outputs, width = weights.shape
     first = len(arrays.dense)
     directions = width - arrays.scales.shape[1]
@@ -215,8 +213,8 @@ def _take_step(problem: int, state: State, new_gradient: np.ndarray) -> None:
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _set_direction(problem: int, state: State, alphas: np.ndarray) -> None:
-    """Set the direction with the two-loop recursion of Nocedal (1980). The initial inverse Hessian is a multiple of the
-    identity.
+    """Compute the next direction with the two-loop recursion of Nocedal (1980). The initial inverse Hessian is a
+    multiple of the identity.
     """
     gradient, direction, pairs = state.gradient[problem], state.direction[problem], state.pairs[problem]
     products, stored, memory = state.products[problem], state.stored[problem], state.pairs.shape[1]
@@ -253,7 +251,7 @@ def _add(target: np.ndarray, factor: np.float32, addend: np.ndarray) -> None:
 
 
 class CompiledProblems:
-    """The classifiers of some training sets, which move from a shared start to their optima; see `lbfgs.Problems`.
+    """Classifiers that move from a shared starting point to their optima, one per training set; see `lbfgs.Problems`.
 
     `strengths`: the L2 strength of each problem. `memory`: the number of pairs of step and gradient change that are
     kept.
@@ -279,11 +277,11 @@ class CompiledProblems:
 
     @property
     def norms(self) -> torch.Tensor:
-        """The norm of every problem's gradient."""
+        """Gradient norm of every problem."""
         return torch.from_numpy(self._state.norms)
 
     def advance(self, active: torch.Tensor) -> None:
-        """Try one step for the problems `active`. Take the step if it is not too long, and choose the next
+        """Try one step for each problem in `active`. If the step is not too long, take the step and choose the next
         direction.
         """
         in_basis, weights, intercepts = self._trial_weights(active.numpy())
@@ -309,8 +307,8 @@ class CompiledProblems:
         return weights, intercepts
 
     def _trial_weights(self, problems: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return the classifiers at the end of the next step: weights in the preconditioner's basis, weights for the
-        feature columns, and intercepts.
+        """Return the classifiers at the end of the next step: weights in the preconditioner's basis, weights per
+        feature column, and intercepts.
         """
         in_basis = torch.empty(len(problems), *self._arrays.start.shape)
         intercepts = torch.empty(len(problems), len(self._arrays.start))
@@ -329,8 +327,8 @@ class CompiledProblems:
     def _times(self, rows: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
         """Multiply each problem's weights (outputs x width) by the matrix.
 
-        Problems are multiplied one by one, because products of other shapes may be rounded differently. A fit must not
-        depend on the other fits in the same call.
+        Problems are multiplied one by one, because rounding may depend on the shape of a product. A fit must not depend
+        on the other fits in the same call.
         """
         products = torch.empty_like(rows)
 

@@ -1,14 +1,14 @@
-"""L-BFGS on many smooth convex problems at once. One step of all problems needs one evaluation of their gradients.
-This module does not depend on the rows.
+"""L-BFGS on many smooth convex problems at once. A step of all problems needs one evaluation of all gradients. This
+module does not use the rows.
 
 One loop (`advance_all`) runs one of two implementations of the steps. The steps in torch are in this module, for any
-device and precision. They are used on a GPU, for small jobs and for repeated fits in float64. The compiled steps, for
-float32 on the CPU, are in compiled_lbfgs.py. The steps in torch and the compiled steps follow the same rule. Let g . d
-be the slope along the direction d. A step is taken if the slope at the end of the step is at most `STEEPEST` times the
-absolute slope at its start. Otherwise the step is tried again with a shorter length: the length at which a linearly
-changing slope would be zero (the secant rule). The factor is limited to between `SHORTEST` and `LONGEST`. Function
-values are not used, because sums of losses in float32 are too coarse to compare near an optimum. Gradients are precise
-enough. After a step is taken, the next step has length 1 along -H g, where H is the inverse Hessian of L-BFGS. A step
+device and precision. The steps in torch are used on a GPU, for small jobs, and for fits that are repeated in float64.
+The compiled steps, for float32 on the CPU, are in `compiled_lbfgs.py`. The steps in torch and the compiled steps follow
+the same rule. Let g . d be the slope along the direction d. A step is taken if the slope at its end is at most
+`STEEPEST` times the absolute slope at its start. Otherwise the step is shortened to the length at which a linearly
+changing slope would be zero (the secant rule). The step is shortened by a factor between `SHORTEST` and `LONGEST`.
+Function values are not used, because sums of losses in float32 are too coarse to compare near an optimum. Gradients are
+precise enough. After a step is taken, the next step has length 1 along -H g. H is the inverse Hessian of L-BFGS. A step
 and its gradient change are stored if the curvature along the step is positive. The compiled steps multiply by H with
 the two-loop recursion of Nocedal (1980). The steps in torch use the compact form of Byrd, Nocedal and Schnabel (1994),
 because torch is faster with few large products. The two forms are equal except for rounding.
@@ -21,19 +21,21 @@ from typing import Protocol
 import torch
 
 Gradients = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-"""A function that takes z of some problems and their numbers, and returns their gradients; both are problems x size."""
+"""A function that returns the gradients of some problems, given their z and their numbers. z and the gradients are
+problems x size.
+"""
 
 STEEPEST = 0.9
 """A step is taken if the slope at its end is at most this share of the absolute slope at its start."""
 
 SHORTEST, LONGEST = 0.05, 0.8
-"""Least and greatest factor by which a step that was too long is shortened."""
+"""Smallest and largest factor by which a step that is too long is shortened."""
 
 
 @dataclass(frozen=True)
 class Minima:
-    """The minima of all problems: `z` (problems x size), `converged` (bool), the norms of the gradients (`residuals`)
-    and the numbers of computed gradients (`evaluations`).
+    """Minima of all problems: `z` (problems x size), `converged` (bool), gradient norms (`residuals`) and numbers of
+    computed gradients (`evaluations`).
     """
 
     z: torch.Tensor
@@ -43,16 +45,16 @@ class Minima:
 
 
 class Problems(Protocol):
-    """Many problems, each at its current point. Tensors are on the device of the problems."""
+    """Many minimisation problems, each at its current point. All tensors are on the same device."""
 
     @property
     def norms(self) -> torch.Tensor:
-        """Norms of all problems' gradients."""
+        """Gradient norm of every problem."""
         ...
 
     def advance(self, active: torch.Tensor) -> None:
-        """Evaluate the gradients of the problems `active` once, at the end of the next step, and take the step if it is
-        not too long.
+        """Evaluate one gradient per problem in `active`, at the end of the next step. Take the step if it is not too
+        long.
         """
         ...
 
@@ -66,8 +68,8 @@ def minimise(
     patience: int,
     memory: int,
 ) -> Minima:
-    """Minimise every problem, starting from its row of `start`. `memory`: the number of pairs of step and gradient
-    change that are kept.
+    """Minimise every problem. Row i of `start` is the starting point of problem i. `memory`: the number of pairs of
+    step and gradient change that are kept.
 
     The other arguments are the same as for `advance_all`.
     """
@@ -80,9 +82,9 @@ def advance_all(problems: Problems, *, tolerance: torch.Tensor, most_evaluations
     """Advance each problem until its gradient norm is at most its `tolerance`. Return the number of evaluations per
     problem.
 
-    Each problem must already have been evaluated once at its start. A problem is no longer evaluated in three cases: it
-    has converged, it has had `most_evaluations`, or rounding stops its progress. In the third case, its smallest
-    gradient norm has not halved within `patience` evaluations. If a gradient is not finite, the step is shortened.
+    Each problem must already have been evaluated once at its start. The evaluation of a problem ends if the problem has
+    converged or after `most_evaluations`. It also ends if rounding stops the progress: the smallest gradient norm has
+    not halved within `patience` evaluations. If a gradient is not finite, the step is shortened.
     """
     evaluations = torch.ones(len(tolerance), dtype=torch.int64, device=tolerance.device)
     active = torch.nonzero(problems.norms > tolerance).flatten()
@@ -101,7 +103,9 @@ def advance_all(problems: Problems, *, tolerance: torch.Tensor, most_evaluations
 
 
 class _TorchProblems:
-    """Point, gradient and direction of every problem, the slope along the direction, and the next step's length."""
+    """Current point, gradient and direction of every problem, the slope along the direction, and the length of the next
+    step.
+    """
 
     def __init__(self, gradients: Gradients, z: torch.Tensor, memory: int) -> None:
         self.z, self._gradients = z, gradients
@@ -112,7 +116,9 @@ class _TorchProblems:
         self._history = _History(z, memory)
 
     def advance(self, active: torch.Tensor) -> None:
-        """Try one step. Take the step if it is not too long, and choose the next direction."""
+        """Try one step per problem in `active`. If the step is not too long, take the step and choose the next
+        direction.
+        """
         chosen = slice(None) if len(active) == len(self.z) else active
         step = self._length[chosen, None] * self._direction[chosen]
         new = self._gradients(self.z[chosen] + step, active)
@@ -142,7 +148,7 @@ class _TorchProblems:
 
 
 class _History:
-    """The last steps and gradient changes of every problem, from which new directions are computed.
+    """Recent steps and gradient changes of every problem. They determine the new directions.
 
     All problems use the same slots. If a problem made no step, its entry in the slot is zero and has no effect. When
     all slots are full, the oldest slot is overwritten.
@@ -200,8 +206,8 @@ class _History:
 
     @staticmethod
     def _scales(curvature: torch.Tensor, squares: torch.Tensor) -> torch.Tensor:
-        """Return, for each problem, the inverse curvature along the last step that is not zero, or 1 if all its steps
-        are zero.
+        """Return the inverse curvature along each problem's last nonzero step, or 1 if all steps of the problem are
+        zero.
         """
         squared = squares.diagonal(dim1=1, dim2=2)
         filled = (squared > 0).int()

@@ -2,11 +2,12 @@
 
 Training sets drawn from one pool have nearly the same curvature H (the second derivative of the objective). The change
 of variables is (W, b) = start + P z with P P^T = H^-1. The curvature in z is then close to the identity for every
-classifier, so L-BFGS needs few steps. Two steps make H nearly diagonal in the eigenvectors of the features' covariance.
-First, the outputs are mixed along the eigenvectors of their mean curvature. Second, the features of each mixed output
-are centred at the rows for which that output is uncertain. The centring decouples the weights of a mixed output from
-its intercept. Directions of large variance are too strongly coupled for this approximation. They form one dense block
-with the intercepts. This module fits nothing.
+classifier, so L-BFGS needs few steps. Two steps make H nearly diagonal in the basis of eigenvectors of the features'
+covariance. First, the outputs are mixed along the eigenvectors of their mean curvature. Second, the features of each
+mixed output are centred at the rows for which that output is uncertain. The centring decouples the weights of a mixed
+output from its intercept. Directions of large variance are too strongly coupled for this approximation. These
+directions form one dense block with the intercepts. This module only computes the preconditioner and fits no
+classifier.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,8 @@ _LEAST_CURVATURE = 1e-12
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that represent the pool. `features` is n x width and standardized, and `projected` is features @ basis.
+    """A sample of rows that represents the pool. `features` is n x width and standardized. `projected` is `features @
+    basis`.
 
     `basis`: the eigenvectors of the covariance as columns, width x width, in descending order of variance. None means
     the identity.
@@ -40,7 +42,7 @@ class Sample:
     def of(
         cls, features: torch.Tensor, product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = torch.matmul
     ) -> "Sample":
-        """Compute the basis from some centred rows. `product` is the function that multiplies two matrices."""
+        """Compute the basis from centred rows. `product` is the function that multiplies two matrices."""
         basis = torch.linalg.eigh(product(features.T, features))[1].flip(1).contiguous()
         return cls(features, basis, product(features, basis))
 
@@ -72,8 +74,8 @@ class Preconditioner:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether outputs are mixed. If there are many outputs, they are not mixed, because balanced classes have no
-        preferred combinations.
+        """True if outputs are mixed. Many outputs are not mixed, because no combination of balanced classes is
+        preferred.
         """
         return len(self.mixing) <= _MIXED_OUTPUTS
 
@@ -144,8 +146,8 @@ def preconditioner_at(
 def _dense_root(
     top: torch.Tensor, centres: torch.Tensor, curvature: Curvature, factor: float, strength: float
 ) -> torch.Tensor:
-    """Return R such that R R^T is the inverse curvature over (mixed output, direction or intercept). R is computed in
-    float64.
+    """Return a matrix R with R R^T equal to the inverse curvature over (mixed output, direction or intercept), computed
+    in float64.
     """
     outputs, directions = centres.shape
     size = directions + 1
@@ -167,8 +169,8 @@ def _dense_root(
 
 
 def _inverse_root(matrix: torch.Tensor) -> torch.Tensor:
-    """Return R with R R^T = matrix^-1 for a positive definite matrix. If the matrix is nearly singular, its diagonal is
-    increased first.
+    """Return a matrix R with R R^T equal to the inverse of a positive definite matrix. If the matrix is nearly
+    singular, its diagonal is increased first.
     """
     eye = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
     ridge = torch.zeros_like(matrix)

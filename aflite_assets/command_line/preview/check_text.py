@@ -61,9 +61,7 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
 
 
 def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
-    """Yield every challenge set with its rows and categories, and with the mapping of the dataset's labels to its
-    labels.
-    """
+    """Yield every challenge set with its rows, its categories and the mapping of labels."""
     if not challenges.read and not challenges.missing:
         yield "challenge sets: none"
     for challenge in challenges.read:
@@ -111,9 +109,7 @@ WORST_CASE_ROWS = 1_537
 
 
 def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the questions that the report's verdict cannot answer with this dataset file, and the settings that would
-    help.
-    """
+    """Yield the questions that this dataset file leaves open for the verdict, and the settings that would help."""
     if plan.seeds == 1:
         yield "warning: `seeds` has one seed, so the variation between training runs is unknown; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]

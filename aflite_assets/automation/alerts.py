@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.addresses import dagster_page
+from aflite_assets.automation.runs_of_datasets import reason_of
 from aflite_assets.notifying import Alert, chat_text, log_line, post_message
 from aflite_assets.stages.pipeline import STAGES
 
@@ -139,11 +140,7 @@ def _reason(event: dg.DagsterEvent) -> str:
     data = event.step_failure_data
     if data.user_failure_data is not None and data.user_failure_data.description:
         return str(data.user_failure_data.description)
-    error = data.error
-    while error is not None and error.cause is not None:
-        error = error.cause
-    lines = error.message.strip().splitlines() if error is not None else []
-    return lines[0] if lines else "the step ended without saying why"
+    return reason_of(data.error) or "the step ended without saying why"
 
 
 def _text(value: dg.MetadataValue[Any] | None) -> str:

@@ -22,6 +22,7 @@ from aflite_assets.assets.dagster_internals import (
     inner_plan_execution_iterator,
     pop_captured_interrupt,
 )
+from aflite_assets.assets.steps.attempts import was_cancelled
 from aflite_assets.assets.steps.card_slots import PatientSlots
 from aflite_assets.assets.steps.run_scope import RunScope, run_scope
 from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
@@ -55,6 +56,7 @@ class OneProcessExecutor(dg.Executor):
         """
         mark_run(plan_context.instance, plan_context.run_id)
         end_dead_runs(plan_context.instance, log=plan_context.log.info)
+        _end_if_cancelled(plan_context.instance, plan_context.dagster_run)
         try:
             yield from ExecuteRunWithPlanIterable(
                 execution_plan=plan_context.execution_plan,
@@ -74,6 +76,16 @@ class OneProcessExecutor(dg.Executor):
         except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
             _note_cancellation(plan_context)
             raise
+
+
+def _end_if_cancelled(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+    """End the automatic retry of a run that a person was cancelling when its process was lost.
+
+    Dagster 1.13 records such a run as failed, and retries it.
+    """
+    if "dagster/retry_number" in run.tags and run.parent_run_id and was_cancelled(instance, run.parent_run_id):
+        instance.report_run_canceling(run, "The run that this run retries was cancelled.")
+        raise dg.DagsterExecutionInterruptedError
 
 
 def _note_cancellation(plan_context: PlanOrchestrationContext) -> None:

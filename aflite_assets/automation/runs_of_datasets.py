@@ -1,6 +1,10 @@
 """Which runs of a dataset are under way, and which was the latest, as Dagster's instance records them."""
 
+from collections.abc import Iterable
+
 import dagster as dg
+
+from aflite_assets.assets.dagster_internals import SerializableErrorInfo
 
 RETRY_SECONDS = 300.0
 """Seconds after a failure within which Dagster may still start the retry that it announced."""
@@ -13,6 +17,7 @@ UNDER_WAY = [
     dg.DagsterRunStatus.CANCELING,
 ]
 PARTITION_TAG = "dagster/partition"
+_STEP_START, _RUN_FAILURE = dg.DagsterEventType.STEP_START, dg.DagsterEventType.RUN_FAILURE
 
 
 def started_elsewhere(run: dg.DagsterRun) -> bool:
@@ -37,6 +42,30 @@ def latest_run(
     return next(iter(instance.get_run_records(ours, limit=1)), None)
 
 
+def failed_at_start(datasets: Iterable[str]) -> dict[str, str]:
+    """Return id and reason of each dataset's newest run, if it failed before its first step, in `DAGSTER_HOME`."""
+    failed = {}
+    with dg.DagsterInstance.get() as instance:
+        for name in datasets:
+            record = latest_run(instance, name)
+            if record is None or record.dagster_run.status != dg.DagsterRunStatus.FAILURE:
+                continue
+            entries = instance.all_logs(record.dagster_run.run_id, of_type={_STEP_START, _RUN_FAILURE})
+            if not any(entry.dagster_event_type == _STEP_START for entry in entries):
+                event = entries[-1].get_dagster_event()
+                error = None if event.event_specific_data is None else event.job_failure_data.error
+                reason = reason_of(error) or event.message or ""
+                failed[name] = f"run {record.dagster_run.run_id[:8]} failed before its first stage: {reason}"
+    return failed
+
+
+def reason_of(error: SerializableErrorInfo | None) -> str:
+    """Return the first line of the error that Dagster's errors wrap; "" if there is none."""
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return "" if error is None else error.message.strip().partition("\n")[0]
+
+
 def is_retried(record: dg.RunRecord, *, now: float) -> bool:
     """Whether Dagster has announced a retry of a run that failed, and has not started it yet."""
     run = record.dagster_run
@@ -45,4 +74,4 @@ def is_retried(record: dg.RunRecord, *, now: float) -> bool:
     return now - (record.end_time or now) < RETRY_SECONDS
 
 
-__all__ = ["is_retried", "latest_run", "started_elsewhere", "under_way"]
+__all__ = ["failed_at_start", "is_retried", "latest_run", "reason_of", "started_elsewhere", "under_way"]

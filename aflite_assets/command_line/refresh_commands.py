@@ -350,8 +350,9 @@ def _status(options: argparse.Namespace) -> None:
 
     store = _store()
     state = RefreshState.beside(store)
-    plans = _plans(options.names, load_registry(made=store.datasets()), watch=None)
-    standing = [(plan, dataset_status(plan, store, state)) for plan in plans]
+    plans = list(_plans(options.names, load_registry(made=store.datasets()), watch=None))
+    failed = _failed_at_start(plan.dataset for plan in plans if not plan.up_to_date)
+    standing = [(plan, dataset_status(plan, store, state, failed_run=failed.get(plan.dataset))) for plan in plans]
     standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
     paused, checked = state.paused(), state.last_check()
     left = Leftovers({}, None) if options.names else find_leftovers(store)
@@ -368,6 +369,15 @@ def _status(options: argparse.Namespace) -> None:
             *(["", *leftover_lines(left)] if left.words else []),
         ]
     )
+
+
+def _failed_at_start(names: Iterable[str]) -> Mapping[str, str]:
+    """Return the newest run of each dataset, if it failed before its first stage; empty without `DAGSTER_HOME`."""
+    if not os.environ.get("DAGSTER_HOME"):
+        return {}
+    from aflite_assets.automation.runs_of_datasets import failed_at_start
+
+    return failed_at_start(names)
 
 
 def status_lines(standing: Iterable[tuple["DatasetStatus", bool]]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from aflite_assets.command_line.terminal import one_line
 from aflite_assets.errors import AfliteError
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ MOST_BYTES = 256 << 20
 
 
 def row_growth(spec: "DatasetSpec", plan: "DatasetPlan", store: "ResultStore") -> str | None:
-    """Return the rows of each split before and now; None unless tables in files have changed and can be read."""
+    """Return the row counts of changed splits, or why a table cannot be read; None unless tables in files changed."""
     from aflite_assets.data.loading import load_source
     from aflite_assets.specs.sources import TableSource
 
@@ -25,10 +26,10 @@ def row_growth(spec: "DatasetSpec", plan: "DatasetPlan", store: "ResultStore") -
     if not isinstance(spec.source, TableSource) or sum(file.mark.size for file in files) > MOST_BYTES:
         return None
     try:
-        before = store.current("raw_dataset", spec.name).summary["source_rows"]
         now = {split: table.num_rows for split, table in load_source(spec.source).items()}
-    except (AfliteError, KeyError):  # the stage will say what is wrong with a file
-        return None
+        before = store.current("raw_dataset", spec.name).summary.get("source_rows", now)
+    except AfliteError as error:
+        return f"its new rows cannot be counted: {one_line(str(error))}"
     changed = [
         f"{split} has {now[split]:,} rows, {abs(growth):,} {'new' if growth > 0 else 'fewer'}"
         for split in now

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from aflite_assets.errors import StoreError
 from aflite_assets.refresh.due import given_up_before
+from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
@@ -47,20 +48,25 @@ class DatasetStatus:
         return {stage: LETTERS[letter] for stage, letter in zip(STAGES, self.letters, strict=False)}
 
 
-def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -> DatasetStatus:
-    """Return the status of a planned dataset.
+def dataset_status(
+    plan: DatasetPlan, store: ResultStore, state: RefreshState, *, failed_run: str | None = None
+) -> DatasetStatus:
+    """Return the status of a planned dataset. `failed_run`: its newest run, if it failed before its first stage.
 
     Raises:
         StoreError: the notes about refreshes cannot be read.
     """
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
     left = {stage.stage for stage in plan.stale if given_up_before(stage, state) is not None}
+    troubles = [trouble.what for trouble in _troubles(plan, state)]
+    if failed_run is not None and not left:
+        troubles.append(f"{failed_run}; start it again with `{launch_command(plan.dataset)}`")
     return DatasetStatus(
         plan.dataset,
         "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),
         max(made, default=None),
         store.size(plan.dataset),
-        troubles=tuple(trouble.what for trouble in _troubles(plan, state)),
+        troubles=tuple(troubles),
         waits=tuple(_waits(plan, store)),
     )
 

@@ -146,6 +146,21 @@ def test_nothing_is_left_when_it_is_told_to_end(tmp_path: Path) -> None:
         assert [list(folder.iterdir()) for _, _, folder in (told, interrupted)] == [[], []]
 
 
+def test_no_code_server_is_left_by_an_interrupt_while_it_loads(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    environment = {name: value for name, value in os.environ.items() if name != "DAGSTER_HOME"}
+    with running([*WEB, *SMALL], environment | {"AFLITE_HOME": str(tmp_path / "home")}, log=log) as process:
+        parent = psutil.Process(process.pid)
+        # The code server, and the process in which it loads the definitions.
+        wait_for(lambda: len(parent.children(recursive=True)) == 2)
+        started = parent.children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        _, alive = psutil.wait_procs(started, 10)
+        assert alive == []
+    assert "Traceback" not in log.read_text()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("lost", ["dagster._daemon", "aflite_assets.automation.web.server"])
 def test_a_lost_service_ends_all(tmp_path: Path, lost: str) -> None:

@@ -4,10 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from aflite_assets.command_line import row_growth
 from aflite_assets.command_line.main import main
+from aflite_assets.refresh.launching import launch_command
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES, run_stage
@@ -53,11 +55,11 @@ def test_plan_counts_no_rows_where_none_were_added_or_the_tables_are_large(
     assert " rows" not in said(capsys, "plan", "points")
 
 
-def test_a_table_that_cannot_be_read_is_left_to_its_stage(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_names_a_table_that_cannot_be_read(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table.write_text("a,b\n1\n2,3,4\n", encoding="utf-8")
     out = said(capsys, "plan", "points")
     assert "make raw_dataset" in out
-    assert " rows" not in out
+    assert f"; its new rows cannot be counted: '{table}' cannot be read as csv: line 2: 1 values" in out
 
 
 def test_plan_says_that_a_dataset_is_being_run(table: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,6 +93,34 @@ def test_status_as_json(table: Path, home: Path, capsys: pytest.CaptureFixture[s
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00:00", points["made"])
     (table.parent / "points.yaml").unlink()
     assert list(json.loads(said(capsys, "status", "--json"))["deleted"]) == ["points"]
+
+
+def test_status_names_a_run_that_failed_before_its_first_stage(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_dataset(table.parent, "never_made", seed=2)
+    (tmp_path / "dagster").mkdir()
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+
+    @dg.resource
+    def unreachable(_: object) -> None:
+        raise RuntimeError("no such\nserver")
+
+    @dg.asset(required_resource_keys={"tracker"}, partitions_def=dg.StaticPartitionsDefinition(["never_made"]))
+    def raw_dataset() -> None: ...
+
+    with dg.DagsterInstance.get() as instance:
+        resources = {"tracker": unreachable}
+        dg.materialize(
+            [raw_dataset], partition_key="never_made", instance=instance, resources=resources, raise_on_error=False
+        )
+        (run,) = instance.get_runs()
+    out = said(capsys, "status")
+    assert (
+        f"needs you:\n  never_made: run {run.run_id[:8]} failed before its first stage: RuntimeError: no such; start it "
+        f"again with `{launch_command('never_made')}`\n"
+    ) in out
+    assert "  points: " not in out
 
 
 @pytest.mark.parametrize("command", ["pin", "unpin"])

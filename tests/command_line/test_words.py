@@ -117,8 +117,8 @@ def test_status_names_a_run_that_failed_before_its_first_stage(
         (run,) = instance.get_runs()
     out = said(capsys, "status")
     assert (
-        f"needs you:\n  never_made: run {run.run_id[:8]} failed before its first stage: RuntimeError: no such; start it "
-        f"again with `{launch_command('never_made')}`\n"
+        f"needs you:\n  never_made: run {run.run_id[:8]} failed before its first stage: RuntimeError: no such; start "
+        f"it again with `{launch_command('never_made')}`\n"
     ) in out
     assert "  points: " not in out
 

@@ -1,4 +1,4 @@
-"""The status of datasets: stages as letters, times, size, what waits, what needs a person; also for `aflite doctor`."""
+"""The status of datasets: a letter per stage, times, sizes, and what needs a person; also for `aflite doctor`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,14 +25,15 @@ LETTERS: Mapping[str, str] = {
     "L": "failed, refused or cancelled before, and left alone",
     ".": "never made",
 }
-"""A stage's state in one letter."""
+"""Letters for the states of a stage, with their meanings."""
 
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """One dataset's line: `letters` a letter per stage in order, `made` in UTC or None, `size` in bytes.
+    """The status of one dataset.
 
-    `troubles`: what stays as it is until a person acts; `waits`: what goes on by itself later. One line each.
+    `letters`: a letter per stage, in order. `made`: time of the newest result in UTC, or None. `size`: bytes.
+    `troubles`: a line per problem that needs a person. `waits`: a line per stage that continues later by itself.
     """
 
     dataset: str
@@ -44,7 +45,7 @@ class DatasetStatus:
 
     @property
     def stages(self) -> dict[str, str]:
-        """The meaning of each stage's letter; empty for a refused file."""
+        """The meaning of each stage's letter; empty if the file is invalid."""
         return {stage: LETTERS[letter] for stage, letter in zip(STAGES, self.letters, strict=False)}
 
 
@@ -72,7 +73,7 @@ def dataset_status(
 
 
 def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem]:
-    """Dataset files that are not understood, and stages of datasets made before that are refused or given up."""
+    """Yield invalid dataset files, and refused or no longer tried stages of datasets that were made before."""
     for message in registry.failures.values():
         yield Problem("dataset file", _one_line(message), "until then no refresh makes anything of it")
     state = RefreshState.beside(store)
@@ -88,24 +89,24 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
 
 
 def _troubles(plan: DatasetPlan, state: RefreshState) -> Iterator[Problem]:
-    """Yield what stays as it is until a person acts."""
+    """Yield the problems of a dataset that need a person."""
     if plan.failure is not None:
         yield Problem("dataset file", _one_line(plan.failure), "until then no refresh makes anything of it")
     for stage in plan.stages:
         if stage.state == "refused":
-            reasons = _one_line("; ".join(map(str, stage.reasons)))
-            yield Problem("stage refused", f"{stage.stage} is refused: {reasons}", "mend what is said there")
+            yield Problem("stage refused", f"{stage.stage} is refused: {_why(stage)}", "mend what is said there")
         elif stage.stale and (given_up := given_up_before(stage, state)) is not None:
             yield Problem("stage left alone", _one_line(str(given_up)), given_up.remedy)
 
 
-def _waits(plan: DatasetPlan, store: ResultStore) -> Iterator[str]:
+def _waits(plan: DatasetPlan, store: ResultStore) -> list[str]:
     if (runner := occupant(store.locks_folder, plan.dataset)) is not None:
-        yield f"is being run by {runner}"
-        return
-    for stage in plan.stages:
-        if stage.state == "waiting":
-            yield f"{stage.stage} waits: {_one_line('; '.join(map(str, stage.reasons)))}"
+        return [f"is being run by {runner}"]
+    return [f"{stage.stage} waits: {_why(stage)}" for stage in plan.stages if stage.state == "waiting"]
+
+
+def _why(stage: StagePlan) -> str:
+    return _one_line("; ".join(map(str, stage.reasons)))
 
 
 def _one_line(text: str) -> str:

@@ -219,7 +219,7 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, mo
 def test_planning_keeps_no_time_of_cron(vectors: Path, run: Run, home: Path) -> None:
     _edit(vectors, title="Other", refresh={"cron": "0 0 1 1 *"})
     run("plan", "vectors")
-    assert RefreshState.beside(ResultStore(home / "results")).acted_until("vectors") is None
+    assert RefreshState.beside(ResultStore(home / "results")).notes("vectors").acted is None
 
 
 def test_a_refusal_is_tried_once_and_named_with_its_reason(vectors: Path, run: Run) -> None:

@@ -33,7 +33,6 @@ def test_reading_writes_nothing(state: RefreshState) -> None:
     assert state.notes("digits") == Notes()
     assert state.datasets() == set()
     assert state.last_check() is None
-    assert state.acted_until("digits") is None
     assert state.paused() is None
     assert not state.resume()
     state.note_made(*PLACE[:2])
@@ -74,7 +73,7 @@ def test_times_are_kept(state: RefreshState) -> None:
     state.note_acted("digits", until=NOW)
     again = RefreshState(state.folder)
     assert again.last_check() == NOW
-    assert again.acted_until("digits") == NOW
+    assert again.notes("digits").acted == NOW
 
 
 def test_the_switch_is_a_file(state: RefreshState) -> None:

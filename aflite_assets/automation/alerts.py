@@ -145,6 +145,3 @@ def _reason(event: dg.DagsterEvent) -> str:
 
 def _text(value: dg.MetadataValue[Any] | None) -> str:
     return "" if value is None or value.value is None else str(value.value)
-
-
-__all__ = ["alerts_of_run", "failure_alerts", "refresh_alerts", "send"]

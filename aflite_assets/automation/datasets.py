@@ -29,6 +29,3 @@ def datasets(context: dg.SensorEvaluationContext, result_store: ResultStoreResou
     return dg.SensorResult(
         dynamic_partitions_requests=requests, skip_reason="; ".join(changes) or "no file was added or deleted"
     )
-
-
-__all__ = ["datasets"]

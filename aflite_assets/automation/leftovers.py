@@ -41,6 +41,3 @@ def remove_leftovers(names: Iterable[str], found: InstanceLeftovers) -> None:
                     instance.report_run_canceled(run, f"The file of dataset {name!r} was deleted.")
             if name in found.listed:
                 instance.delete_dynamic_partition(str(DATASETS.name), name)
-
-
-__all__ = ["InstanceLeftovers", "find_leftovers", "remove_leftovers"]

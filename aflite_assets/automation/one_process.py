@@ -143,6 +143,3 @@ def _record(job_context: PlanExecutionContext, scope: RunScope, execution_plan: 
         scope.record(execution_plan.step_keys_to_execute)
     except StoreError as error:
         job_context.log.warning(str(error))
-
-
-__all__ = ["OneProcessExecutor", "one_process_executor"]

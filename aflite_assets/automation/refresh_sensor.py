@@ -195,6 +195,3 @@ def _cursor(cursor: str | None) -> dict[str, str]:
         return {name: str(mark) for name, mark in json.loads(cursor or "{}").items()}
     except (ValueError, AttributeError):
         return {}
-
-
-__all__ = ["Tick", "refresh"]

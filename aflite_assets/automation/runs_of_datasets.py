@@ -72,6 +72,3 @@ def is_retried(record: dg.RunRecord, *, now: float) -> bool:
     if run.tags.get("dagster/will_retry") != "true" or not started_elsewhere(run):
         return False  # for a run of `dg launch` Dagster announces a retry, but starts none
     return now - (record.end_time or now) < RETRY_SECONDS
-
-
-__all__ = ["failed_at_start", "is_retried", "latest_run", "reason_of", "started_elsewhere", "under_way"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from aflite_assets.command_line import row_growth
+from aflite_assets.command_line import refresh_commands_actions
 from aflite_assets.command_line.main import main
 from aflite_assets.refresh.launching import launch_command
 from aflite_assets.results import ResultStore
@@ -51,7 +51,7 @@ def test_plan_counts_no_rows_where_none_were_added_or_the_tables_are_large(
     assert " rows" not in said(capsys, "plan", "points")
     write_table(table, rows=140, seed=2)
     assert "; train has 140 rows, 20 new" in said(capsys, "plan", "points")
-    monkeypatch.setattr(row_growth, "MOST_BYTES", 100)
+    monkeypatch.setattr(refresh_commands_actions, "MOST_BYTES", 100)
     assert " rows" not in said(capsys, "plan", "points")
 
 

@@ -1,9 +1,7 @@
-"""The executor of all runs: every step in the run's own process, which sleeps while it waits.
+"""The executor of all runs, which runs every step in the run's own process and holds the dataset's lock.
 
-It holds the dataset's lock during the run, and records which results the run used.
-
-Stages that must be made are made in one child process (`stages.child_process`). One that is found takes milliseconds
-here, whereas Dagster's executor with a process per step takes seconds to start each.
+Results are computed in one child process (`stages.child_process`). A step with an existing result takes milliseconds
+here, but Dagster's executor with a process per step takes seconds to start each step.
 """
 
 import time
@@ -30,21 +28,21 @@ from aflite_assets.automation.runs_of_datasets import started_elsewhere
 from aflite_assets.errors import DatasetBusyError, StoreError
 
 _LONGEST_NAP = 0.5
-"""Seconds after which a waiting step checks whether its run was cancelled."""
+"""Seconds between two checks of a waiting run whether it was cancelled."""
 
 
 @dg.executor(name="one_process")
 def one_process_executor(_: dg.InitExecutorContext) -> "OneProcessExecutor":
-    """All steps of a run in one process, in order."""
+    """Return the executor that runs all steps in one process, in order."""
     return OneProcessExecutor()
 
 
 class OneProcessExecutor(dg.Executor):
-    """Dagster's in-process executor with a patient wait for slots of pools that assets declare."""
+    """Dagster's in-process executor with a wait for slots of pools that sleeps between checks."""
 
     @property
     def retries(self) -> RetryMode:
-        """How a step that asks for a retry is answered: it is tried again in the same run."""
+        """The retry mode: a step is retried in the same run."""
         return RetryMode.ENABLED
 
     def execute(
@@ -52,7 +50,7 @@ class OneProcessExecutor(dg.Executor):
     ) -> Iterator[dg.DagsterEvent]:
         """Run the plan's steps and yield their events.
 
-        Runs whose process is gone are ended first: a step would wait for ever for a slot that one of them holds.
+        Dead runs are ended first, because a step would wait forever for a slot of a dead run.
         """
         mark_run(plan_context.instance, plan_context.run_id)
         end_dead_runs(plan_context.instance, log=plan_context.log.info)
@@ -89,13 +87,13 @@ def _end_if_cancelled(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
 
 
 def _note_cancellation(plan_context: PlanOrchestrationContext) -> None:
-    """Report that Ctrl-C of `dg launch` cancels its run; Dagster takes an unannounced interruption for a failure.
+    """Report that Ctrl-C of `dg launch` cancels the run, because Dagster counts other interruptions as failures.
 
-    For a run that a daemon started it is a failure: its code location ended, and the run is to be started again.
+    If a daemon started the run, the interruption is a failure: the code location ended, and the run is retried.
     """
     run = plan_context.instance.get_run_by_id(plan_context.run_id)
     if run is not None and not started_elsewhere(run) and run.status == dg.DagsterRunStatus.STARTED:
-        plan_context.instance.report_run_canceling(run, "The command that carries this run out was interrupted.")
+        plan_context.instance.report_run_canceling(run, "The command of this run was interrupted.")
 
 
 def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> Iterator[dg.DagsterEvent]:
@@ -111,9 +109,7 @@ def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> 
 
 
 def _scope(job_context: PlanExecutionContext) -> RunScope | None:
-    """Return the scope of a run of one dataset's stages; None for other runs, which read and write no dataset's
-    results.
-    """
+    """Return the scope of a run of one dataset's stages, or None for a run without results of a dataset."""
     partition = job_context.dagster_run.tags.get("dagster/partition")
     resources = job_context.scoped_resources_builder.resource_instance_dict
     if partition is None or "result_store" not in resources:
@@ -123,7 +119,7 @@ def _scope(job_context: PlanExecutionContext) -> RunScope | None:
 
 
 def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitStack) -> None:
-    """Take the dataset's lock; while another run holds it, wait, and log once which."""
+    """Take the dataset's lock; if another run holds it, log the name of that run once and wait."""
     reported = False
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Which runs of a dataset are under way, and which was the latest, as Dagster's instance records them."""
+"""Active and latest runs of a dataset in a Dagster instance."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ import dagster as dg
 from aflite_assets.assets.dagster_internals import SerializableErrorInfo
 
 RETRY_SECONDS = 300.0
-"""Seconds after a failure within which Dagster may still start the retry that it announced."""
+"""Most seconds between a failure and the start of the announced retry."""
 
 UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
@@ -21,15 +21,12 @@ _STEP_START, _RUN_FAILURE = dg.DagsterEventType.STEP_START, dg.DagsterEventType.
 
 
 def started_elsewhere(run: dg.DagsterRun) -> bool:
-    """Whether a run is executed in a process that Dagster started for it, and not by `dg launch` itself.
-
-    Only such a run can be retried.
-    """
+    """Return whether Dagster started a process for the run; only such runs are retried, not runs of `dg launch`."""
     return run.remote_job_origin is not None
 
 
 def under_way(instance: dg.DagsterInstance) -> dict[str, str]:
-    """Return the id of a run that is under way, for each dataset that has one."""
+    """Return the id of an active run for each dataset with an active run."""
     runs = instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY))
     return {run.tags[PARTITION_TAG]: run.run_id for run in runs if PARTITION_TAG in run.tags}
 
@@ -37,7 +34,7 @@ def under_way(instance: dg.DagsterInstance) -> dict[str, str]:
 def latest_run(
     instance: dg.DagsterInstance, dataset: str, *, statuses: list[dg.DagsterRunStatus] | None = None
 ) -> dg.RunRecord | None:
-    """Return the newest run of a dataset that has one of these statuses, by default any; None if there is none."""
+    """Return the newest run of a dataset, or None. `statuses`: statuses to consider, by default all."""
     ours = dg.RunsFilter(tags={PARTITION_TAG: dataset}, statuses=statuses)
     return next(iter(instance.get_run_records(ours, limit=1)), None)
 
@@ -67,7 +64,7 @@ def reason_of(error: SerializableErrorInfo | None) -> str:
 
 
 def is_retried(record: dg.RunRecord, *, now: float) -> bool:
-    """Whether Dagster has announced a retry of a run that failed, and has not started it yet."""
+    """Return whether Dagster has announced a retry of a failed run and has not started the retry yet."""
     run = record.dagster_run
     if run.tags.get("dagster/will_retry") != "true" or not started_elsewhere(run):
         return False  # for a run of `dg launch` Dagster announces a retry, but starts none

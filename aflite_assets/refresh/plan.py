@@ -289,6 +289,8 @@ def _check_models(spec: DatasetSpec, stage: Stage) -> None:
         models |= {f"{field_name}.{name}": model for name, model in getattr(spec, field_name).items()}
     read = stage.settings.read_of(spec)
     for place, settings in models.items():
-        for named in named_models(settings) if settings is not None and place.split(".")[0] in read else ():
+        if settings is None or place.partition(".")[0] not in read:
+            continue
+        for named in named_models(settings):
             if not is_hub_id(named, settings) and not Path(named).exists():
                 raise SpecError(f"{place} names {named!r}, which is not there; put the model back or correct the path")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from aflite_assets.errors import AfliteError, StoreError
 from aflite_assets.results import ResultStore
@@ -92,10 +92,11 @@ class RefreshState:
             return _NOTES.validate_json(file.read_bytes())
         except FileNotFoundError:
             return Notes()
-        except (OSError, ValueError) as error:
+        except (OSError, ValidationError) as error:
+            why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
             raise StoreError(
-                f"notes about refreshes cannot be read from {file} ({error}); make the file readable, or delete it if "
-                "it is damaged: only failed stages and times are lost"
+                f"notes about refreshes cannot be read from {file} ({why}); make the file readable, or delete it if it "
+                "is damaged: only failed stages and times are lost"
             ) from error
 
     def left(self, dataset: str, stage: str, key: str) -> Left | None:
@@ -164,7 +165,7 @@ class RefreshState:
             return _PAUSED.validate_json(self._pause_file.read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError):
+        except (OSError, ValidationError):
             why = f"{self._pause_file} cannot be read; `aflite resume` removes it"
             return Paused(datetime.fromtimestamp(0, UTC), why)
 

@@ -95,7 +95,9 @@ def test_the_switch_is_a_file(state: RefreshState) -> None:
 def test_a_damaged_file_is_named(state: RefreshState, content: str) -> None:
     state.make_folder()
     (state.folder / "datasets" / "digits.json").write_text(content, encoding="latin-1")
-    with pytest.raises(StoreError, match=r"cannot be read from .*digits.json \(.*\); make it readable, or delete it"):
+    with pytest.raises(
+        StoreError, match=r"cannot be read from .*digits.json \(.*\); make the file readable, or delete it"
+    ):
         state.left(*PLACE)
 
 

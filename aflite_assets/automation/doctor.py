@@ -18,22 +18,15 @@ def examine_instance(*, devices: int, fix: bool) -> list[Problem]:
 
 
 def _migrations(instance: dg.DagsterInstance) -> list[Problem]:
-    problems = []
-    for name, storage in (
-        ("runs", instance.run_storage),
-        ("events", instance.event_log_storage),
-        ("schedules", instance.schedule_storage),
-    ):
-        version = None if storage is None else storage.alembic_version()
-        if version is not None and version[0] not in (None, version[1]):
-            problems.append(
-                Problem(
-                    "Dagster's database",
-                    f"its {name} have schema {version[0]}, the installed Dagster reads {version[1]}",
-                    "stop webserver and daemon, copy the database, then run `dagster instance migrate`",
-                )
-            )
-    return problems
+    runs, events, schedules = instance.run_storage, instance.event_log_storage, instance.schedule_storage
+    storages = (("runs", runs), ("events", events), ("schedules", schedules))
+    versions = [(name, storage.alembic_version()) for name, storage in storages if storage is not None]
+    remedy = "stop webserver and daemon, copy the database, then run `dagster instance migrate`"
+    return [
+        Problem("Dagster's database", f"its {name} have schema {version[0]}, Dagster reads {version[1]}", remedy)
+        for name, version in versions
+        if version is not None and version[0] not in (None, version[1])
+    ]
 
 
 def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Problem]:

@@ -105,7 +105,10 @@ def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> 
         with PatientSlots(job_context.instance, job_context.dagster_run) as slots:
             yield from inner_plan_execution_iterator(job_context, execution_plan, slots)
         if scope is not None:
-            _record(job_context, scope, execution_plan)
+            try:
+                scope.record(execution_plan.step_keys_to_execute)
+            except StoreError as error:
+                job_context.log.warning(str(error))
 
 
 def _scope(job_context: PlanExecutionContext) -> RunScope | None:
@@ -132,10 +135,3 @@ def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitSt
         if pop_captured_interrupt():
             raise dg.DagsterExecutionInterruptedError
         time.sleep(_LONGEST_NAP)
-
-
-def _record(job_context: PlanExecutionContext, scope: RunScope, execution_plan: ExecutionPlan) -> None:
-    try:
-        scope.record(execution_plan.step_keys_to_execute)
-    except StoreError as error:
-        job_context.log.warning(str(error))

@@ -123,8 +123,6 @@ def _letter(stage: StagePlan) -> str:
 
 def _published(store: ResultStore, stage: str, dataset: str) -> datetime | None:
     try:
-        if store.current_key(stage, dataset) is None:
-            return None
         return datetime.fromisoformat(store.current(stage, dataset).manifest["published"])
     except (StoreError, FileNotFoundError):
         return None

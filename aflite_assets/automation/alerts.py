@@ -135,7 +135,7 @@ def _reason(event: dg.DagsterEvent) -> str:
     data = event.step_failure_data
     if data.user_failure_data is not None and data.user_failure_data.description:
         return str(data.user_failure_data.description)
-    return reason_of(data.error) or "the step ended without saying why"
+    return reason_of(data.error) or "the step ended without an error message"
 
 
 def _text(value: dg.MetadataValue[Any] | None) -> str:

@@ -37,7 +37,7 @@ def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str) -> I
         files = plan.contents.files(CONTENT_FIELDS).values() if plan.contents is not None else ()
         sizes = [file.mark.size for some in files for file in some]
         metadata: dict[str, str | int] = {
-            "changed": changed or "nothing against the current results",
+            "changed": changed or "nothing, compared with the current results",
             "files": len(sizes),
             "bytes": sum(sizes),
         }

@@ -17,13 +17,12 @@ took last time; below that, what a refresh would do about each dataset now. Noth
 file or a stage is refused, or if a stage is no longer tried.
 """
 _REFRESH = """\
-Makes what the plan calls due: for system cron, where no Dagster daemon runs. A stage is due if an input has changed,
-and if it was made before, the dataset is named here, or its file contains refresh: {start: true}. With a name, the
-command runs that dataset in one process, without Dagster. A stage that fails is tried by at most three refreshes with
-the same inputs; if its inputs are refused, by one. If a result is the same as before, later stages are not made again.
-Exits with 0 if all due stages succeeded, 1 if a stage failed, was refused or is no longer tried, or if no dataset with
-results here has a file, 3 if refreshes are paused or another refresh is active, 4 if a file was still being written or
-the dataset is being run.
+Makes the due stages without Dagster, in one process; suits system cron. A stage is due if an input has changed. A stage
+that was never made is due only if the dataset is named here, or if its file contains refresh: {start: true}. A stage
+that fails is tried by at most three refreshes with the same inputs; if its inputs are refused, by one. If a result is
+the same as before, later stages are not made again. Exits with 0 if all due stages succeeded, 1 if a stage failed, was
+refused or is no longer tried, or if no dataset with results here has a file, 3 if refreshes are paused or another
+refresh is active, 4 if a file was still being written or the dataset is being run.
 """
 _PAUSE = "Stops all refreshes, those of Dagster's sensor too, until `aflite resume`. Active runs continue."
 _STATUS = """\
@@ -36,6 +35,8 @@ def add_commands(commands: Any) -> None:
     """Add the commands to the parser's."""
     plan = _add(commands, "plan", "print what a refresh would make, and why", _PLAN)
     refresh = _add(commands, "refresh", "make what changed", _REFRESH)
+    pause = _add(commands, "pause", "stop all refreshes", _PAUSE)
+    _add(commands, "resume", "continue refreshes", "Ends `aflite pause`.")
     status = _add(commands, "status", "print the state of every dataset", _STATUS)
     for parser in (plan, refresh, status):
         parser.add_argument("names", metavar="NAME", nargs="*", help="datasets (default: all)")
@@ -46,9 +47,7 @@ def add_commands(commands: Any) -> None:
     refresh.add_argument("--settle", type=float, default=5.0, metavar="SECONDS", help=settle)
     refresh.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device of models")
     refresh.add_argument("--no-tracking", action="store_true", help="store nothing in MLflow")
-    pause = _add(commands, "pause", "stop all refreshes", _PAUSE)
     pause.add_argument("--reason", default="", help="text that plan, refresh and status print")
-    _add(commands, "resume", "continue refreshes", "Ends `aflite pause`.")
 
 
 def _add(commands: Any, name: str, summary: str, description: str) -> argparse.ArgumentParser:

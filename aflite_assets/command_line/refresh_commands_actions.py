@@ -47,7 +47,6 @@ from aflite_assets.specs.sources import TableSource
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.stage import Progress
 from aflite_assets.tracking import MlflowTracker, NullTracker
-from aflite_assets.wording import counted
 
 MOST_BYTES = 256 << 20
 """Size above which tables are not read to count new rows, so that a plan stays quick."""
@@ -124,7 +123,7 @@ def outlook_lines(
         if due is not None and due.stages and (growth := row_growth(registry[plan.dataset], plan, store)):
             words = f"{words}; {growth}"
         if (runner := occupant(store.locks_folder, plan.dataset)) is not None:
-            words = f"wait, since it is being run by {runner}"
+            words = f"wait, because it is being run by {runner}"
         if words is not None:
             datasets.setdefault(words, []).append(plan.dataset)
     yield "a refresh now would:" if datasets else "a refresh now would do nothing: all is found"
@@ -135,17 +134,17 @@ def outlook_lines(
 def _outlook(plan: DatasetPlan, due: Due | None) -> str | None:
     """Return what a refresh would do about one dataset, or None if all stages are found."""
     if due is None:
-        return "leave it out until its file is mended"
+        return "skip it until its file is corrected"
     if plan.up_to_date:
         return None
     if due.stages:
-        following = f", then what follows (at most {counted(len(due.following), 'stage')})" if due.following else ""
+        following = f", then later stages (at most {len(due.following)})" if due.following else ""
         took = f"; it took {_took(plan.seconds)} last time" if plan.seconds is not None else ""
         return f"make {', '.join(stage.stage for stage in due.stages)}{following}{took}"
     if due.why_not == ("refresh: never",):
-        return "leave it alone (`refresh: never`)"
+        return "skip it (`refresh: never`)"
     if due.never_begun:
-        return f"not begin it, since it was never made; {how_to_start(PLACEHOLDER)}"
+        return f"not start it, because it was never made; {how_to_start(PLACEHOLDER)}"
     return f"make nothing: {one_line('; '.join(due.why_not))}"
 
 
@@ -182,7 +181,7 @@ def run_refresh(options: argparse.Namespace) -> int:
     try:
         held = FileLock(state.lock).acquire(timeout=0)
     except Timeout:
-        _say([f"another refresh is under way (it holds {state.lock}); nothing was done"])
+        _say([f"another refresh is active (it holds {state.lock}); nothing was done"])
         return PAUSED
     with held, ExitStack() as stack:
         registry = load_registry(made=store.datasets())
@@ -196,7 +195,7 @@ def run_refresh(options: argparse.Namespace) -> int:
             state.note_check(now=datetime.now(UTC))
             codes.append(_without_files(store, registry))
     if never:
-        _say([f"never made, and not begun: {', '.join(never)}; {_of(never, how_to_start(PLACEHOLDER))}"])
+        _say([f"not started, because never made: {', '.join(never)}; {_of(never, how_to_start(PLACEHOLDER))}"])
     return next((code for code in (FAILED, WAITING) if code in codes), 0)
 
 
@@ -251,7 +250,7 @@ def _without_files(store: ResultStore, registry: Registry) -> int:
     unknown = sorted(made - registry.specs.keys() - {path.stem for path in registry.failures})
     if unknown:
         line = (
-            f"not looked at: {', '.join(unknown)}; their results lie in {escaped(store.place)}, but no dataset file "
+            f"skipped: {', '.join(unknown)}; their results are in {escaped(store.place)}, but no dataset file "
             "has these names (AFLITE_DATASETS names the folders of files)"
         )
         _say([line], error=True)
@@ -279,13 +278,13 @@ def refreshed_lines(done: Refreshed, *, report: PublishedResult | None = None) -
 def run_pause(options: argparse.Namespace) -> None:
     """Pause all refreshes."""
     RefreshState.beside(open_store()).pause(reason=options.reason, now=datetime.now(UTC))
-    _say(["refreshes are paused; `aflite resume` lets them go on"])
+    _say(["refreshes are paused; `aflite resume` continues them"])
 
 
 def run_resume(_: argparse.Namespace) -> None:
     """End the pause of all refreshes."""
     was = RefreshState.beside(open_store()).resume()
-    _say(["refreshes go on" if was else "refreshes were not paused"])
+    _say(["refreshes continue" if was else "refreshes were not paused"])
 
 
 def run_status(options: argparse.Namespace) -> None:
@@ -339,7 +338,7 @@ def status_lines(standing: Iterable[tuple[DatasetStatus, bool]]) -> Iterator[str
     yield ""
     yield f"stages: {', '.join(STAGES)}"
     yield "; ".join(f"{letter} {meaning}" for letter, meaning in LETTERS.items())
-    for head, lines in (("needs you:", needs), ("goes on by itself:", waits)):
+    for head, lines in (("needs you:", needs), ("continues later by itself:", waits)):
         yield from ["", head, *lines] if lines else []
 
 
@@ -362,7 +361,7 @@ def _of(names: list[str], words: str) -> str:
 
 
 def _paused_line(paused: object) -> str:
-    return f"{escaped(str(paused))}; `aflite resume` lets them go on"
+    return f"{escaped(str(paused))}; `aflite resume` continues them"
 
 
 def _room() -> int:

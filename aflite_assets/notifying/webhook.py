@@ -33,7 +33,9 @@ def post_message(address: str, text: str, *, seconds: float = TIMEOUT_SECONDS) -
     trouble = _trouble(address, text, seconds)
     # Raised here without the original error as context, because the text of that error may contain the address.
     if trouble:
-        raise NotificationError(f"the alert webhook {trouble}; correct AFLITE_ALERT_WEBHOOK or mend what it names")
+        raise NotificationError(
+            f"the alert webhook {trouble}; correct AFLITE_ALERT_WEBHOOK, or repair the server that it names"
+        )
 
 
 def _trouble(address: str, text: str, seconds: float) -> str | None:

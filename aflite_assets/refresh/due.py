@@ -23,12 +23,12 @@ class GivenUp:
     @property
     def remedy(self) -> str:
         """What a person can do."""
-        launch = f"make it by hand: `{launch_command(self.stage.dataset)}`"
-        remedies = {"refused": "mend what it reads", "failed": f"mend what it reads, or {launch}", "cancelled": launch}
+        launch = f"start it by hand: `{launch_command(self.stage.dataset)}`"
+        remedies = {"refused": "correct its inputs", "failed": f"correct its inputs, or {launch}", "cancelled": launch}
         return remedies[self.left.kind]
 
     def __str__(self) -> str:
-        until = "left until what it reads changes"
+        until = "not retried until its inputs change"
         words = {
             "refused": f"is refused, and {until}",
             "failed": f"failed, and is {until} or a person starts it",
@@ -122,7 +122,7 @@ def _closed(
     if paused is not None:
         return str(paused)
     if plan.failure is not None:
-        return "its file was not understood"
+        return "its file is invalid"
     if refresh == "never":
         return "refresh: never"
     last = None if at_once else refresh.last_time(now)

@@ -32,11 +32,11 @@ _log = logging.getLogger(__name__)
 
 State = Literal["found", "made", "after", "waiting", "refused"]
 STATES: Mapping[State, str] = {
-    "found": "its result is there",
+    "found": "its result exists",
     "made": "it would be made",
     "after": "it depends on stages that are not found",
     "waiting": "a file is still being written, or not hashed yet",
-    "refused": "it cannot be made until what is said there is mended",
+    "refused": "it cannot be made until the named problem is fixed",
 }
 """Meanings of the states in words."""
 HUB_SECONDS = 15.0
@@ -208,7 +208,7 @@ class _Planner:
     def _is_found(self, key: ResultKey, result: PublishedResult) -> StagePlan:
         self.results[self.stage.name] = result
         current = self.current is not None and self.current.key == result.key
-        reasons: tuple[Change, ...] = () if current else (Change("note", "found, but not what is current"),)
+        reasons: tuple[Change, ...] = () if current else (Change("note", "found, but another result is current"),)
         if self.current is not None and not current:
             reasons += self._own_changes(key)
         return self._planned("found", reasons, key=key.digest, current=current, data_version=result.data_version)
@@ -240,7 +240,7 @@ class _Planner:
         had = self.manifest["made_from"]["fields"].get("contents", {}).get("challenge_sets", {})
         has = key.fields["contents"]["challenge_sets"]
         return tuple(
-            Change("note", f"challenge_sets.{name}: the hub does not give it now; it is asked again later")
+            Change("note", f"challenge_sets.{name}: the Hub does not serve it now; a later refresh requests it again")
             for name, challenge in self.spec.challenge_sets.items()
             if isinstance(challenge.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
         )
@@ -293,4 +293,6 @@ def _check_models(spec: DatasetSpec, stage: Stage) -> None:
             continue
         for named in named_models(settings):
             if not is_hub_id(named, settings) and not Path(named).exists():
-                raise SpecError(f"{place} names {named!r}, which is not there; put the model back or correct the path")
+                raise SpecError(
+                    f"{place} names {named!r}, which does not exist; put the model back or correct the path"
+                )

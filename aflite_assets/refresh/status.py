@@ -19,10 +19,10 @@ LETTERS: Mapping[str, str] = {
     "F": "found",
     "f": "found, not current",
     "M": "to be made",
-    "a": "depends on a stage before it",
+    "a": "depends on an earlier stage",
     "w": "waits for a file",
     "R": "refused",
-    "L": "failed, refused or cancelled before, and left alone",
+    "L": "failed, refused or cancelled; no longer tried",
     ".": "never made",
 }
 """Letters for the states of a stage, with their meanings."""
@@ -75,7 +75,7 @@ def dataset_status(
 def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem]:
     """Yield invalid dataset files, and refused or no longer tried stages of datasets that were made before."""
     for message in registry.failures.values():
-        yield Problem("dataset file", _one_line(message), "until then no refresh makes anything of it")
+        yield Problem("dataset file", _one_line(message), "until then refreshes skip this dataset")
     state = RefreshState.beside(store)
     try:
         noted = state.datasets()
@@ -91,12 +91,12 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
 def _troubles(plan: DatasetPlan, state: RefreshState) -> Iterator[Problem]:
     """Yield the problems of a dataset that need a person."""
     if plan.failure is not None:
-        yield Problem("dataset file", _one_line(plan.failure), "until then no refresh makes anything of it")
+        yield Problem("dataset file", _one_line(plan.failure), "until then refreshes skip this dataset")
     for stage in plan.stages:
         if stage.state == "refused":
-            yield Problem("stage refused", f"{stage.stage} is refused: {_why(stage)}", "mend what is said there")
+            yield Problem("stage refused", f"{stage.stage} is refused: {_why(stage)}", "fix the named problem")
         elif stage.stale and (given_up := given_up_before(stage, state)) is not None:
-            yield Problem("stage left alone", _one_line(str(given_up)), given_up.remedy)
+            yield Problem("stage not retried", _one_line(str(given_up)), given_up.remedy)
 
 
 def _waits(plan: DatasetPlan, store: ResultStore) -> list[str]:

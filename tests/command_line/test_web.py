@@ -61,7 +61,9 @@ def test_a_taken_port_and_a_missing_workspace_are_named(
         capsys.readouterr().err,
     )
     assert main(["web", "--port", "0", "-w", str(tmp_path / "none.yaml")]) == 1
-    assert capsys.readouterr().err == f"the workspace '{tmp_path}/none.yaml' is no file; name one by --workspace\n"
+    assert (
+        capsys.readouterr().err == f"the workspace '{tmp_path}/none.yaml' is not a file; give one with `--workspace`\n"
+    )
 
 
 def test_hosts_are_this_machines_and_those_that_were_named(monkeypatch: pytest.MonkeyPatch) -> None:

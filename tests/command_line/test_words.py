@@ -39,9 +39,7 @@ def test_plan_counts_the_rows_that_were_added(
     write_table(table, rows=rows, seed=1)
     out = said(capsys, "plan", "points")
     assert re.search(r"points +raw_dataset +to make +[\d.]+ m?s +file ", out)
-    assert re.search(
-        rf"  points: make raw_dataset, then what follows \(at most 15 stages\)[^\n]*; train has {words}\n", out
-    )
+    assert re.search(rf"  points: make raw_dataset, then later stages \(at most 15\)[^\n]*; train has {words}\n", out)
 
 
 def test_plan_counts_no_rows_where_none_were_added_or_the_tables_are_large(
@@ -67,7 +65,7 @@ def test_plan_says_that_a_dataset_is_being_run(table: Path, home: Path, capsys: 
     with ResultStore(home / "results").dataset_lock("points", what="Dagster run 7"):
         out = said(capsys, "plan", "points")
         (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
-    waits = "  points: wait, since it is being run by Dagster run 7, process "
+    waits = "  points: wait, because it is being run by Dagster run 7, process "
     assert out.split("a refresh now would:\n")[1].startswith(waits)
     assert facts["run_by"].startswith("Dagster run 7, process ")
     (facts,) = json.loads(said(capsys, "plan", "points", "--json"))

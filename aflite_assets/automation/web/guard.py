@@ -91,7 +91,7 @@ class BrowserGuard:
             if len(types) != 1 or types[0].partition(";")[0].strip().lower() != "application/json":
                 return 415, f"Content-Type is {_shown(types)}; send JSON as application/json."
             if self._read_only and path != "/graphql":
-                return 403, "This server was started with --read-only: it answers queries alone."
+                return 403, "This server was started with --read-only: it answers only queries."
             return self._wrong_origin(headers, accept_site=True)
         if method not in ("GET", "HEAD"):
             return 405, f"{method} is not served; send GET or POST."
@@ -101,7 +101,7 @@ class BrowserGuard:
         is_link = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
         is_early = "sec-purpose" in headers  # a prefetch, which has no site
         if is_early or (is_foreign and (not is_link or path.startswith(_DOWNLOADS))):
-            return 403, "Pages of another origin may link to pages here, and load nothing."
+            return 403, "Pages of another origin may link to pages here, but may not load anything."
         if "graphql" in path.lower() and "query" in QueryParams(scope["query_string"]):
             return 405, "GraphQL is not answered by GET; send it by POST."
         return self._wrong_origin(headers) if "origin" in headers else None

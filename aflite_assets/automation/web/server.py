@@ -82,7 +82,7 @@ def serve(settings: WebSettings, workspace: Path, *, dev: bool = False) -> None:
         WorkerLostError: with `dev`, one of the processes was lost.
     """
     if not workspace.is_file():
-        raise InvalidInputError(f"the workspace {str(workspace)!r} is no file; name one by --workspace")
+        raise InvalidInputError(f"the workspace {str(workspace)!r} is not a file; give one with `--workspace`")
     settings.origins()
     port = _free_port(settings)
     target = ["--workspace", str(workspace), "--host", settings.host, "--port", str(port)]

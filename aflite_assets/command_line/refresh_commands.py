@@ -4,13 +4,6 @@ import argparse
 from functools import partial
 from typing import Any
 
-FAILED = 1
-"""Exit code of a refresh in which something failed or is refused."""
-PAUSED = 3
-"""Exit code of a refresh that did nothing, because refreshes are paused or another refresh is active."""
-WAITING = 4
-"""Exit code of a refresh that a later refresh continues: a file is being written, or the dataset is being run."""
-
 _PLAN = """\
 Prints for every stage of every dataset whether its result is found or would be made, why, and how long the computation
 took last time; below that, what a refresh would do about each dataset now. Nothing is made. Exits with 1 if a dataset's

@@ -15,7 +15,6 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from aflite_assets.command_line.leftovers import Leftovers, find_leftovers, leftover_lines
-from aflite_assets.command_line.refresh_commands import FAILED, PAUSED, WAITING
 from aflite_assets.command_line.stage_bars import StageBars
 from aflite_assets.command_line.terminal import (
     duration,
@@ -48,6 +47,12 @@ from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.stage import Progress
 from aflite_assets.tracking import MlflowTracker, NullTracker
 
+FAILED = 1
+"""Exit code of a refresh in which something failed or is refused."""
+PAUSED = 3
+"""Exit code of a refresh that did nothing, because refreshes are paused or another refresh is active."""
+WAITING = 4
+"""Exit code of a refresh that a later refresh continues: a file is being written, or the dataset is being run."""
 MOST_BYTES = 256 << 20
 """Size above which tables are not read to count new rows, so that a plan stays quick."""
 _WHY = 110

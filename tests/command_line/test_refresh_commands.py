@@ -14,7 +14,7 @@ import yaml
 from filelock import FileLock
 
 from aflite_assets.command_line.main import INTERRUPTED, main
-from aflite_assets.command_line.refresh_commands import FAILED, PAUSED, WAITING
+from aflite_assets.command_line.refresh_commands_actions import FAILED, PAUSED, WAITING
 from aflite_assets.refresh.due import how_to_start
 from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.state import RefreshState

@@ -48,7 +48,7 @@ def failed_at_start(datasets: Iterable[str]) -> dict[str, str]:
             if record is None or record.dagster_run.status != dg.DagsterRunStatus.FAILURE:
                 continue
             entries = instance.all_logs(record.dagster_run.run_id, of_type={_STEP_START, _RUN_FAILURE})
-            if not any(entry.dagster_event_type == _STEP_START for entry in entries):
+            if entries and not any(entry.dagster_event_type == _STEP_START for entry in entries):
                 event = entries[-1].get_dagster_event()
                 error = None if event.event_specific_data is None else event.job_failure_data.error
                 reason = reason_of(error) or event.message or ""

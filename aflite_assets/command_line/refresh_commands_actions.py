@@ -6,10 +6,11 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -36,7 +37,7 @@ from aflite_assets.refresh.plan import STATES, DatasetPlan, plan_datasets
 from aflite_assets.refresh.run import RefreshContext, Refreshed, refresh_dataset, settings_of
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.status import LETTERS, DatasetStatus, dataset_status
-from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.results.locks import occupant
 from aflite_assets.results.opening import open_store
@@ -193,9 +194,10 @@ def run_refresh(options: argparse.Namespace) -> int:
         plans = list(plan_datasets(registry, store, options.names or None, hashes=FileHashes(watch=watch)))
         if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
             time.sleep(max(1.0, options.settle))
-        context = _context(options, store, stack)
         never: list[str] = []
-        codes = [_refresh_one(plan, registry, context, state, watch, options, never) for plan in plans]
+        begin, context = bool(options.names), _context(options, store, stack)
+        one = partial(refresh_dataset, context=context, state=state, at_once=options.now, begin=begin, watch=watch)
+        codes = [_refresh_one(plan, registry, one, never) for plan in plans]
         if not options.names:
             state.note_check(now=datetime.now(UTC))
             codes.append(_without_files(store, registry))
@@ -220,30 +222,21 @@ def _context(options: argparse.Namespace, store: ResultStore, stack: ExitStack) 
 
 
 def _refresh_one(
-    plan: DatasetPlan,
-    registry: Registry,
-    context: RefreshContext,
-    state: RefreshState,
-    watch: Watch,
-    options: argparse.Namespace,
-    never: list[str],
+    plan: DatasetPlan, registry: Registry, refresh: Callable[[DatasetSpec], Refreshed], never: list[str]
 ) -> int:
     """Refresh one dataset, or add it to the datasets that were never made; return its exit code."""
     if plan.failure is not None:
         _say([escaped_lines(plan.failure)], error=True)
         return FAILED
-    spec, begin = registry[plan.dataset], bool(options.names)
     try:
-        done = refresh_dataset(spec, context, state=state, at_once=options.now, begin=begin, watch=watch)
+        done = refresh(registry[plan.dataset])
     except DatasetBusyError as error:
         _say([escaped_lines(str(error))], error=True)
         return WAITING
     if done.due.never_begun:
         never.append(plan.dataset)
     else:
-        covers = bool(done.made) and done.plan["benchmark_report"].current
-        report = context.store.current("benchmark_report", done.dataset) if covers else None
-        _say(refreshed_lines(done, report=report))
+        _say(refreshed_lines(done))
     if done.failed or done.due.failed or _refusals(done.plan):
         return FAILED
     return WAITING if any(stage.state == "waiting" for stage in done.plan.stages) and not done.due.closed else 0
@@ -262,8 +255,8 @@ def _without_files(store: ResultStore, registry: Registry) -> int:
     return FAILED if unknown and not made & registry.specs.keys() else 0
 
 
-def refreshed_lines(done: Refreshed, *, report: PublishedResult | None = None) -> Iterator[str]:
-    """Yield what was made of one dataset, what was not and why, the verdicts of the `report`, and its path."""
+def refreshed_lines(done: Refreshed) -> Iterator[str]:
+    """Yield what was made of one dataset, what was not and why, and the verdicts and the path of a new report."""
     left = {given_up.stage.stage: given_up for given_up in done.due.given_up}
     said = []
     for stage, obtained in done.made:
@@ -274,6 +267,8 @@ def refreshed_lines(done: Refreshed, *, report: PublishedResult | None = None) -
     said += [f"{stage} failed: {reason}" for stage, reason in done.failed.items() if stage not in left]
     said += [f"{given_up}; {given_up.remedy}" for given_up in left.values()]
     said += [why for why in done.due.why_not if why not in map(str, left.values())]
+    is_new = bool(done.made) and done.plan["benchmark_report"].current
+    report = open_store().current("benchmark_report", done.dataset) if is_new else None
     verdicts = [] if report is None else report.summary["verdicts"]
     yield from (f"{done.dataset}: {escaped(one_line(line))}" for line in [*said, *verdicts] or ["nothing is due"])
     if report is not None:

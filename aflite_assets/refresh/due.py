@@ -30,7 +30,7 @@ class GivenUp:
     def __str__(self) -> str:
         until = "not retried until its inputs change"
         words = {
-            "refused": f"is refused, and {until}",
+            "refused": f"is refused, and is {until}",
             "failed": f"failed, and is {until} or a person starts it",
             "cancelled": f"is {until} or a person starts it",
         }

@@ -22,7 +22,7 @@ class GivenUp:
 
     @property
     def remedy(self) -> str:
-        """What a person can do."""
+        """Advice for a person who wants the stage to run."""
         launch = f"start it by hand: `{launch_command(self.stage.dataset)}`"
         remedies = {"refused": "correct its inputs", "failed": f"correct its inputs, or {launch}", "cancelled": launch}
         return remedies[self.left.kind]

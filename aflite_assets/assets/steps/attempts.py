@@ -43,11 +43,11 @@ def found_or_made(
 
     Raises:
         dg.Failure: the stage refused its input, took too long, or failed for the last time; a retry would not help.
-        dg.RetryRequested: a retry may succeed, for example after an error of a busy hub or a killed process.
+        dg.RetryRequested: a retry may succeed, as after an error of a busy hub or a killed process.
+        DagsterExecutionInterruptedError: the run was cancelled before this retry.
     """
     if context.retry_number:
-        # The step itself waits, because Dagster notices a cancellation only while a step runs.
-        time.sleep(RETRY_DELAYS[context.retry_number - 1])
+        _wait_for_retry(context)
     state, key = RefreshState.beside(job.store), ""
 
     def begin(made_for: str) -> None:
@@ -74,6 +74,26 @@ def found_or_made(
         else:
             state.note_made(job.spec.name, job.name)
         return obtained
+
+
+def was_cancelled(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Return whether a person cancelled the run, even if its process was lost before Dagster recorded its end."""
+    asked = {dg.DagsterEventType.RUN_CANCELING, dg.DagsterEventType.RUN_CANCELED}
+    return bool(instance.all_logs(run_id, of_type=asked))
+
+
+def _wait_for_retry(context: dg.AssetExecutionContext) -> None:
+    """Wait as long as `RETRY_DELAYS` says, within the step, because Dagster interrupts a run only during a step.
+
+    Raises:
+        DagsterExecutionInterruptedError: the run was cancelled meanwhile.
+    """
+    end = time.monotonic() + RETRY_DELAYS[context.retry_number - 1]
+    while not was_cancelled(context.instance, context.run.run_id):
+        if (left := end - time.monotonic()) <= 0:
+            return
+        time.sleep(min(left, 1.0))
+    raise dg.DagsterExecutionInterruptedError
 
 
 def _obtained(

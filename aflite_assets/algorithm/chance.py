@@ -119,8 +119,8 @@ def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random
     Within a bin of groups of similar size (`size_bins`), groups exchange all their labels at once. A group of one class
     still has one class afterwards, and a group with one row per label still has one row per label. Within each group
     the order is random. If the groups of a bin differ in size, a smaller group gets a random part of a larger group's
-    labels. The remaining labels fill up larger groups. If there are fewer than `FEWEST_IN_BIN` groups in all, rows are
-    permuted one by one. The number of rows of each class never changes.
+    labels. The remaining labels fill up larger groups. If there are fewer than `FEWEST_IN_BIN` groups in all, single
+    rows are permuted instead of groups. The number of rows of each class never changes.
     """
     if groups is None:
         return rng.permutation(labels)

@@ -16,7 +16,7 @@ from aflite_assets.errors import InvalidInputError
 
 
 class StopReason(Enum):
-    """Reason why the filter ended."""
+    """Reason why filtering stopped."""
 
     TARGET_SIZE = "target_size"
     """The target size was reached. The last slice was made smaller to reach it exactly."""

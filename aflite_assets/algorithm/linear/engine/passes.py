@@ -53,7 +53,7 @@ class Counts:
         return Counts(*(part[slots] if len(part) else part for part in parts))
 
     def plus(self, others: "Counts") -> "Counts":
-        """Return the sum of these counts and of the counts from other training sets for the same slots."""
+        """Add the counts from other training sets for the same slots, and return the sum."""
         return Counts(*(getattr(self, field.name) + getattr(others, field.name) for field in fields(self)))
 
     def without_probabilities(self) -> "Counts":
@@ -243,7 +243,9 @@ class TorchPasses:
             yield block.first, torch.from_numpy(block.features).to(self._device)
 
     def _within(self, number: int, first: int, stop: int) -> tuple[int, int]:
-        """Return the start and end of the entries of `slots` that belong to a training set and lie in first:stop."""
+        """Return the start and end of the entries of `slots` that belong to a training set and lie in the range
+        first:stop.
+        """
         begin = self._sets.bounds[number]
         low, high = np.searchsorted(self._sets[number], (first, stop))
         return int(begin + low), int(begin + high)

@@ -291,8 +291,8 @@ def _scored(run: _Run, engine: "LinearEngine | SpreadEngine", state: FilterState
 
 
 _OVER_LARGEST_CLASS = 0.05
-"""If a bias exceeds the largest class's share by more than this number, it is not compared with permuted labels,
-because their bias is never so high.
+"""If a bias exceeds the largest class's share by more than this number, the bias is not compared with permuted labels,
+because the bias of permuted labels is never so high.
 """
 
 

@@ -266,7 +266,7 @@ def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
     if mask.shape != score_only.shape or mask.dtype != np.bool_:
         raise InvalidInputError(
             f"`counted` has the shape {mask.shape} and the dtype {mask.dtype}, but `features` has {len(score_only)} "
-            "rows; give a bool array with one entry per row, True for rows that `target_size` counts"
+            "rows; give a bool array with one entry per row, True for rows that count towards `target_size`"
         )
     if (mask & score_only).any():
         raise InvalidInputError(

@@ -209,7 +209,9 @@ def remove_lowest(
 
 
 def _unseen(words: RowWords) -> np.ndarray:
-    """Return an array that stores, for each word, the last unit that contained the word. Initially, no word has a unit."""
+    """Return an array that stores, for each word, the last unit that contained the word. Initially, no word has a
+    unit.
+    """
     return np.full(words.n_numbers, -1, dtype=np.int32)
 
 

@@ -147,7 +147,9 @@ def write_analysis(analysis: Analysis, folder: Path) -> None:
 
 
 def read_analysis(folder: Path) -> Analysis:
-    """Read the analysis that `write_analysis` wrote. Raises DataError if another version of this code wrote the files."""
+    """Read the analysis that `write_analysis` wrote. Raises DataError if another version of this code wrote the
+    files.
+    """
     try:
         return _read(folder)
     except (ValidationError, FileNotFoundError) as error:

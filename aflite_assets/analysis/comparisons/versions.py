@@ -69,7 +69,7 @@ class MovedNumber:
     """One accuracy (in [0, 1], averaged over seeds) in both results, and the new value minus the old value in points.
 
     `rows`: number of compared test rows; if `paired`, only rows that are in both results count. `low`, `high`: the 95 %
-    interval. `side`: "above" or "below" if the change is significant after adjustment for all compared numbers (Holm
+    interval. `side` is "above" or "below" if the change is significant after adjustment for all compared numbers (Holm
     1979).
     """
 

@@ -2,8 +2,8 @@
 
 There are curves of encoders over the number of warm-up rows, and curves of one model over the size of a growing sample.
 Le Bras et al. (ICML 2020, section 2) choose the warm-up rows "based on the learning curve in low-data regime" but do
-not explain how. The rule in this module is therefore this project's own. The growing sample is from Mishra and Sachdeva
-2020 (SustaiNLP), Algorithm 1.
+not explain how. This module therefore defines a rule of its own. The growing sample is from Mishra and Sachdeva 2020
+(SustaiNLP), Algorithm 1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,8 +70,8 @@ class SampleCurve:
     def chosen(self) -> int:
         """The size at which accuracy stopped increasing, or the largest size if accuracy never stopped.
 
-        The rule "flat" is the rule of `LearningCurve.elbow`. The rule "falls", from Algorithm 1, chooses the last size
-        before the first size that is not better than the previous size.
+        The rule "flat" is the rule of `LearningCurve.elbow`. With the rule "falls" (from Algorithm 1), the sample grows
+        until a size is not better than the previous size. The previous size is then chosen.
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -88,8 +88,8 @@ class SampleCurve:
 
 
 NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
-"""Number of samples larger than the chosen sample after which growth ends. With two, a single bad training run does not
-end the growth.
+"""Growth ends after this number of samples that are larger than the chosen sample but not better. With two, a single
+bad training run does not end the growth.
 """
 
 
@@ -123,7 +123,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SamplePoint:
-    """One size of the growing sample, as in `CurvePoint`, with means, lowest and highest accuracy over `repeats`
+    """One size of the growing sample, as in `CurvePoint`, with the mean, lowest and highest accuracy over `repeats`
     training runs.
     """
 

@@ -105,7 +105,7 @@ class AnnotatorAgreement:
 
 
 def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
-    """Yield one record per natural test set with annotators' labels and train set."""
+    """Yield one record for each train set and each natural test set that has annotators' labels."""
     for test_set in data.test_sets:
         shares = None if test_set.challenge else annotators_right(data, test_set)
         if shares is None:

@@ -56,7 +56,7 @@ class BiasExcess:
 
     @property
     def is_learnt(self) -> bool:
-        """True if the classifiers significantly learnt something beyond class shares."""
+        """True if the classifiers learnt significantly more than the class shares."""
         return self.learnt.low > 0
 
 
@@ -81,8 +81,8 @@ def bias_excess(
     Here d_i is the row's score minus the passes' mean score for the row's class, because permutation does not change
     class shares. For the mean over classes, the influence is (p_i - m_c) / (C n_c), where p_i is the row's score or the
     probability of its label. W is the variance of b, scaled down if the passes had only a sample of the rows. The
-    larger of V and W is used, because classifiers trained on the same rows make correlated errors. The quantiles of t
-    have as many degrees of freedom as there are equal-sized groups, minus one.
+    larger of V and W is used, because classifiers trained on the same rows make correlated errors. The degrees of
+    freedom of t are the number of equal-sized groups minus one.
     """
     scored = ~np.isnan(predictability)
     if len(labels) != len(predictability) or not scored.any():

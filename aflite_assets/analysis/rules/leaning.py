@@ -20,17 +20,17 @@ import numpy as np
 from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, group_codes
 
 FEWEST_CARRIERS = 30
-"""Least number of carriers (test rows with a value that points to another class than their own), so that a pull is
-computed.
+"""A pull is computed if there are at least this many carriers (test rows with a value that points to another class than
+their own).
 """
 
 FEWEST_IN_CLASS = 5
-"""Least number of carriers, and of other rows, in a gold class, so that the class counts in the pull towards another
-class.
+"""A gold class counts in the pull towards another class if it has at least this many carriers and at least this many
+other rows.
 """
 
 LEAST_NAMED = 5.0
-"""Least fall or loss on a challenge set, in points, that is named."""
+"""Smallest fall or loss on a challenge set, in points, that is named."""
 
 NOWHERE = -1
 """Code, instead of a class number, for a value that is not associated with any class."""

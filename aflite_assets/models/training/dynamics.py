@@ -36,7 +36,7 @@ class EpochDynamics:
 
     @property
     def accuracy(self) -> float:
-        """Share of correctly predicted rows: the label has the highest logit."""
+        """Share of rows whose label has the highest logit."""
         return float(self.correct.double().mean())
 
 

@@ -1,4 +1,6 @@
-"""Numbers of rows that were added to a dataset's tables since its results were computed, for `aflite plan`."""
+"""Numbers of rows that were added to a dataset's tables after its results were computed. `aflite plan` prints these
+numbers.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -14,8 +16,8 @@ MOST_BYTES = 256 << 20
 
 
 def row_growth(spec: "DatasetSpec", plan: "DatasetPlan", store: "ResultStore") -> str | None:
-    """Return the previous and the current number of rows of each split. Return None unless the source's tables have
-    changed and are readable.
+    """Return the previous and the current number of rows of each split. Return None if the source's tables have not
+    changed or cannot be read.
     """
     from aflite_assets.data.loading import load_source
     from aflite_assets.specs.sources import TableSource

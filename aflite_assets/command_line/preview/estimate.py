@@ -1,5 +1,5 @@
-"""Estimated cost of a run on this machine. The cost of a stage is its duration in the last run, or else counts times
-measured speeds.
+"""Estimated cost of a run on this machine. The cost of a stage is its duration in the last run. If the duration is
+unknown, counts are multiplied by measured speeds.
 
 The modules `run_plan` and `trainings` compute the counts, and the module `timing` measures the speeds.
 """

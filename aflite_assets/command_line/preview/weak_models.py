@@ -49,8 +49,8 @@ class PlannedWeakModel:
 def plan_weak_models(
     spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, PlannedWeakModel]:
-    """Return the planned weak models by name. `known`: set sizes in an earlier result, as shares of `full`, by weak
-    model.
+    """Return the planned weak models by name. `known`: sizes that the sets have in an earlier result, as shares of
+    `full`, by weak model.
     """
     planned, recipes = {}, recipes_of(spec.evaluators).values()
     for name, entry in spec.forgettables.items():
@@ -74,8 +74,8 @@ def plan_weak_models(
 
 
 def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, float]]:
-    """Return the set sizes in the current result, as shares of `full`, by weak model. If there is no result, the
-    mapping is empty.
+    """Return the sizes that the sets have in the current result, as shares of `full`, by weak model. If there is no
+    result, the mapping is empty.
     """
     if not spec.forgettables:
         return {}

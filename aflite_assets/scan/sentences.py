@@ -111,7 +111,7 @@ def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequenc
         if result.cues or result.is_spread or not (blind.named or blind.overlap):
             return ""
         return (
-            f"None of {tested} tells the label by itself: what is found compares the answers of a question, or adds up "
+            f"None of {tested} tells the label by itself: what is found compares the answers to a question, or adds up "
             "many properties."
         )
     if result.artefacts and not result.own_artefacts:

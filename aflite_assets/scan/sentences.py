@@ -111,15 +111,17 @@ def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequenc
         if result.cues or result.is_spread or not (blind.named or blind.overlap):
             return ""
         return (
-            f"None of {tested} tells the label by itself: what is found compares the answers of a question, or adds up "
+            f"None of {tested} tells the label by itself: what is found compares the answers to a question, or adds up "
             "many properties."
         )
+    if result.artefacts and not result.own_artefacts:
+        return ""
     sides = ((result.own_artefacts, "artefact"), (alone, "candidate"))
     found = [_counted(cues, noun) for cues, noun in sides if cues]
     compared = f"{counted(len(overlap), 'candidate')} of overlap with the question ({_described(overlap[0])})"
     if found:
         return f"Found {' and '.join(found)}, besides {compared}; {_OF_ANSWERS}."
-    if result.artefacts or result.is_spread:
+    if result.is_spread:
         return ""
     return f"No artefact and no candidate found among {tested}, except {compared}; {_OF_ANSWERS}."
 

@@ -113,12 +113,12 @@ def dagster(tmp_path: Path, *options: str) -> Iterator[tuple[psutil.Process, str
 
 
 def wait_for(condition: Callable[[], Found | None], log: Path | None = None) -> Found:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         if found := condition():
             return found
         time.sleep(0.1)
-    pytest.fail(log.read_text() if log else "not within a minute")
+    pytest.fail(log.read_text() if log else "not within three minutes")
 
 
 def _status(address: str) -> int | None:

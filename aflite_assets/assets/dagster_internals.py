@@ -85,8 +85,8 @@ def run_dev(arguments: Sequence[str], *, webserver: Sequence[str], preexec_fn: C
 
 
 def _end_group(leader: "subprocess.Popen[bytes]") -> None:
-    """Interrupt a process group as Ctrl-C does, and kill the processes that have not ended after half a minute."""
-    for number, seconds in ((signal.SIGINT, 30), (signal.SIGKILL, 5)):
+    """Terminate a process group, and kill the processes that have not ended after half a minute."""
+    for number, seconds in ((signal.SIGTERM, 30), (signal.SIGKILL, 5)):
         end = time.monotonic() + seconds
         with suppress(ProcessLookupError):
             os.killpg(leader.pid, number)

@@ -113,12 +113,12 @@ def dagster(tmp_path: Path, *options: str) -> Iterator[tuple[psutil.Process, str
 
 
 def wait_for(condition: Callable[[], Found | None], log: Path | None = None) -> Found:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         if found := condition():
             return found
         time.sleep(0.1)
-    pytest.fail(log.read_text() if log else "not within a minute")
+    pytest.fail(log.read_text() if log else "not within three minutes")
 
 
 def _status(address: str) -> int | None:
@@ -160,7 +160,7 @@ def test_no_code_server_is_left_by_an_interrupt_while_it_loads(tmp_path: Path) -
         assert process.wait(60) == 0
         _, alive = psutil.wait_procs(started, 10)
         assert alive == []
-    assert "Traceback" not in log.read_text()
+    assert "main.py" not in log.read_text()  # no traceback of the command
 
 
 @pytest.mark.slow

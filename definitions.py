@@ -1,8 +1,8 @@
-"""Wiring: every asset, job, schedule, sensor and resource, and nothing else. Dagster loads `defs`."""
+"""The Dagster definitions: every asset, check, job, schedule, sensor and resource. Dagster loads `defs`."""
 
 from aflite_assets.paths import configure_libraries
 
-configure_libraries()  # before numpy, which asks once how many threads it may use
+configure_libraries()  # before numpy is imported, because its libraries read the number of threads only once
 
 import dagster as dg
 
@@ -19,7 +19,7 @@ from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultSt
 
 
 def build_definitions(**resource_overrides: object) -> dg.Definitions:
-    """Fresh definitions; a resource given by its name (`result_store`, for one) takes the default's place."""
+    """Return new definitions; `resource_overrides` replace default resources by name, such as `result_store`."""
     resources: dict[str, object] = {
         "result_store": ResultStoreResource(),
         "compute_device": ComputeDevice(),
@@ -27,7 +27,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         "experiment_tracker": ExperimentTracker(),
     }
     return dg.Definitions(
-        # All of the package, so that an asset or check that `dg scaffold defs` writes there is loaded.
+        # The whole package is loaded, so that it includes assets and checks created with `dg scaffold defs`.
         assets=linked_to_source(dg.load_assets_from_package_module(assets, include_specs=True)),
         asset_checks=[up_to_date, *dg.load_asset_checks_from_package_module(assets)],
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
@@ -35,7 +35,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         sensors=[datasets, failure_alerts, refresh, refresh_alerts],
         executor=one_process_executor,
         resources=resources | resource_overrides,
-        # Its default level is INFO: what the assets say, without Dagster's own event of every small step.
+        # At this logger's default level, INFO, the log has the lines of the assets, but not Dagster's own events.
         loggers={"console": dg.colored_console_logger},
     )
 

@@ -1,7 +1,7 @@
-"""The parts of an address that may be shown: never a user, a password or a query. Nothing is opened here.
+"""Removal of secrets (user, password and query) from addresses and messages before they are shown.
 
-An address is shown in parts only if it can be parsed without ambiguity. An unescaped `@` or `/` in a password could
-otherwise make part of it look like a host or a path.
+If an address is ambiguous, at most its scheme is shown. For example, an unescaped `@` or `/` in a password could make a
+part of the password look like a host or a path.
 """
 
 import re
@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 HIDDEN = "an address that is not shown"
 _PLACEHOLDER = "***"
 _SHORT = 6
-"""Length below which secrets are replaced only as whole words: `1` is not a secret in `127.0.0.1`."""
+"""Length below which secrets are replaced only as whole words, so that the secret `1` does not change `127.0.0.1`."""
 
 _ADDRESS = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]{0,40})://"
@@ -24,15 +24,15 @@ _ADDRESS = re.compile(
 )
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]{0,19})://")
 _WORDS = frozenset({"databricks", "databricks-uc", "uc"})
-"""Addresses of MLflow that are a single word."""
+"""MLflow addresses that consist of a single word."""
 
-# Signs that begin a user, a password or a query, and a colon that begins neither `//` nor a port.
+# Characters around a user, a password or a query, and a colon that is not followed by `//` or a port.
 _DOUBTFUL = re.compile(r"[@?#=&;%]|:(?!//|\d{1,5}(?!\w))")
 
 
 @dataclass(frozen=True)
 class ShownAddress:
-    """An address that may be printed and stored, without user, password, query and fragment.
+    """An address that may be printed and stored, because user, password, query and fragment are left out.
 
     `is_understood`: whether the address was parsed without ambiguity. `is_whole`: whether `text` is the whole address.
     `has_query`: whether a query or a fragment was left out.
@@ -45,7 +45,7 @@ class ShownAddress:
 
 
 def read_address(address: str) -> ShownAddress:
-    """Return the parts of an address that may be shown; for an ambiguous one, at most the scheme."""
+    """Return the parts of an address that may be shown; if the address is ambiguous, at most its scheme."""
     if address in _WORDS:
         return ShownAddress(address, is_understood=True, is_whole=True, has_query=False)
     parts = _parts(address)
@@ -59,20 +59,20 @@ def read_address(address: str) -> ShownAddress:
 
 
 def shown_address(address: str) -> str:
-    """Return the text of `read_address`."""
+    """Return the part of an address that may be shown, as text."""
     return read_address(address).text
 
 
 def shown_value(value: str) -> str:
-    """Return a setting that is not an address of the expected kind, in quotes if it cannot contain a secret."""
+    """Return an invalid setting for an error message: in quotes, or a placeholder if it may contain a secret."""
     return HIDDEN if _DOUBTFUL.search(value) else repr(value)
 
 
 def without_secrets(text: str, address: str) -> str | None:
-    """Return a library's text without the address and its secrets, or None if the secrets cannot be determined.
+    """Return a library's message without the address and its secrets, or None if the address is ambiguous.
 
-    Secrets are the password (or a user without a password) and the values of the query. Secrets are found in the given
-    form, decoded, encoded and in Python's `repr`, in upper and lower case.
+    Secrets are the password (or the user if there is no password) and the values of the query. They are also removed if
+    they are decoded, percent-encoded or escaped by `repr`, in upper or lower case.
     """
     shown = read_address(address)
     if shown.is_whole:
@@ -91,9 +91,9 @@ def _parts(address: str) -> dict[str, str | None] | None:
     if match is None:
         return None
     parts = match.groupdict()
-    # `user:12345` with the host forgotten looks like a host and a port. Databases have a name after them.
+    # `user:12345` without a host looks like a host and a port, but a database's address also has a path.
     is_unfinished = parts["port"] is not None and parts["path"] is None and parts["scheme"] not in ("http", "https")
-    # A `?` or `#` in a password begins a query, which then has the `@` that ends the password.
+    # If a password contains `?` or `#`, the parsed query contains the `@` after the password.
     is_cut = "@" in (parts["query"] or "") and bool(parts["host"] or parts["user"])
     return None if is_unfinished or is_cut else parts
 
@@ -101,7 +101,7 @@ def _parts(address: str) -> dict[str, str | None] | None:
 def _secrets(address: str) -> set[str]:
     parts = _parts(address) or {}
     values = {parts.get("password") or parts.get("user") or "", *_values((parts.get("query") or "")[1:])}
-    # A value may itself be a list of settings, such as odbc_connect=Server%3Ddb%3BPWD%3D...
+    # A value may itself be a list of settings, as in odbc_connect=Server%3Ddb%3BPWD%3D...
     values |= {inner for value in values if "=" in unquote_plus(value) for inner in _values(unquote_plus(value))}
     decoded = {form for value in values for form in (value, unquote(value), unquote_plus(value))}
     encoded = {form for value in decoded for form in (quote(value), quote(value, safe=""), quote_plus(value))}
@@ -110,7 +110,7 @@ def _secrets(address: str) -> set[str]:
 
 
 def _values(query: str) -> Iterator[str]:
-    """Yield the query, and the text after the first `=` in each part of the query, for any separator."""
+    """Yield the query, and the value of each of its parts; parts are separated by `&`, `#` or `;`."""
     yield query
     for separators in ("[&#]", "[&;#]"):
         for part in re.split(separators, query):

@@ -1,11 +1,11 @@
-"""Addresses that people open in a browser: the variables that name a page's server, and the paths below it.
+"""Addresses that people open in a browser, and the environment variables with the base address of each server.
 
 AFLITE_DAGSTER_URL   Dagster's webserver, so that runs in MLflow link to it
-AFLITE_MLFLOW_URL    the address of `mlflow ui` over a database, or of a server that browsers reach at another address
-AFLITE_RESULTS_URL   the address of `aflite serve`, so that Dagster links reports and shows pictures
-AFLITE_SOURCE_URL    the folder of this project's code on its host, so that assets link to their source
+AFLITE_MLFLOW_URL    `mlflow ui`, or an MLflow server that browsers reach at another address
+AFLITE_RESULTS_URL   `aflite serve`, so that Dagster links to reports and shows pictures
+AFLITE_SOURCE_URL    the folder with this project's code on a code host, so that assets link to their source
 
-None of the variables has to be set: without an address, text replaces the link.
+All variables are optional: without an address, plain text replaces the link.
 """
 
 import os
@@ -22,32 +22,32 @@ RESULTS = "AFLITE_RESULTS_URL"
 SOURCE = "AFLITE_SOURCE_URL"
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-"""Names of this machine itself, in the form of `host_name`."""
+"""Names of this machine itself, as `host_name` returns them."""
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_][a-z0-9_.-]*))(?::[0-9]*)?", re.IGNORECASE)
 
 
 def base_address(variable: str) -> str | None:
-    """Return the address in an environment variable, without a slash at its end; None if it is not set.
+    """Return the address in an environment variable, without a trailing slash; None if the variable is not set.
 
     Raises:
-        InvalidInputError: the value is not an http or https address, or contains a password, a query or a fragment.
+        InvalidInputError: the value is not an http or https address, or contains a user, a query or a fragment.
     """
     value = os.environ.get(variable, "").strip()
     return plain_address(value, named=f"`{variable}`") if value else None
 
 
 def plain_address(value: str, *, named: str) -> str:
-    """Return an http or https address without a slash at its end; `named` is its name in messages.
+    """Return an http or https address without a trailing slash; `named` is what messages call the address.
 
     Raises:
-        InvalidInputError: the value is not such an address, or contains a password, a query or a fragment.
+        InvalidInputError: the value is not such an address, or contains a user, a query or a fragment.
     """
     try:
         parts = urlsplit(value)
         named_host = host_name(parts.netloc.rpartition("@")[2])
         usable = parts.scheme in ("http", "https") and named_host and (parts.port or True)
-    except ValueError:  # a port that is no number, brackets without an IPv6 address
+    except ValueError:  # the port is not a number, or brackets contain no IPv6 address
         usable = False
     if not usable:
         raise InvalidInputError(
@@ -55,7 +55,7 @@ def plain_address(value: str, *, named: str) -> str:
             "http://127.0.0.1:9000"
         )
     if parts.query or parts.fragment or "@" in parts.netloc:
-        # The value may hold a password: it is not repeated.
+        # The message does not repeat the value, because it may contain a password.
         raise InvalidInputError(
             f"{named} contains a user, a query or a fragment; give only the base address, such as http://127.0.0.1:9000"
         )
@@ -63,37 +63,40 @@ def plain_address(value: str, *, named: str) -> str:
 
 
 def check_addresses() -> None:
-    """Check every variable once, before any work starts.
+    """Check the addresses in all environment variables before any work starts.
 
     Raises:
-        InvalidInputError: a variable does not hold a usable address.
+        InvalidInputError: a variable contains an address that cannot be used.
     """
     for variable in (DAGSTER, MLFLOW, RESULTS, SOURCE):
         base_address(variable)
 
 
 def host_name(header: str) -> str:
-    """Return the name in a Host header, in lower case and without port or brackets; empty if the header has no name.
+    """Return the host in a Host header, in lower case and without port or brackets; empty if there is none.
 
-    Ports are left out because they differ behind a tunnel.
+    The port is left out because it differs behind a tunnel.
     """
     found = _HOST.fullmatch(header.strip(" \t"))
     return (found[1] or found[2]).lower() if found else ""
 
 
 def dagster_run_page(run_id: str) -> str | None:
-    """Return the page of a run in Dagster, or None if its webserver's address is not known."""
+    """Return the address of a run's page in Dagster, or None if `AFLITE_DAGSTER_URL` is not set."""
     base = base_address(DAGSTER)
     return f"{base}/runs/{run_id}" if base else None
 
 
 def dagster_page(*path: str) -> str:
-    """Return the URL of a page on Dagster's webserver, which by default is at port 3000 of this machine."""
+    """Return the address of a page on Dagster's webserver, which by default is at port 3000 of this machine."""
     return "/".join((base_address(DAGSTER) or "http://127.0.0.1:3000", *path))
 
 
 def results_page(path: Path, root: Path) -> str | None:
-    """Return the address at which `aflite serve` serves `path`; None if it is unknown or `path` is not below `root`."""
+    """Return the address at which `aflite serve` serves the file `path`.
+
+    Returns None if `AFLITE_RESULTS_URL` is not set, or if `path` is not below `root`.
+    """
     base = base_address(RESULTS)
     if base is None or not path.is_relative_to(root):
         return None

@@ -1,7 +1,7 @@
-"""Reading of numpy's array files without unpickling.
+"""Reading of NumPy's array files without unpickling.
 
-Every damaged file raises the same type of error. The header of a file is not trusted: it may declare a negative shape,
-more numbers than the file contains, or pickled objects.
+Every damaged file raises an ArrayFileError. The header of a file is not trusted, because it may declare a negative
+shape, more numbers than the file contains, or pickled objects.
 """
 
 import zipfile
@@ -17,19 +17,21 @@ _ARCHIVE_ERRORS = (*_ERRORS, LookupError, NotImplementedError, zipfile.BadZipFil
 
 
 class ArrayFileError(ValueError):
-    """A file does not hold the expected arrays; the message gives the reason, but neither the file nor a remedy."""
+    """Error for a file without the expected arrays; its message contains the reason only."""
 
 
 def open_array(path: str | Path, *, mode: Literal["r", "r+"] = "r", shape: tuple[int, ...] | None = None) -> np.memmap:
-    """Return the array of a `.npy` file, memory-mapped; `shape`: the only accepted shape.
+    """Return the array of a `.npy` file as a memory map.
+
+    `shape`: the expected shape, or None for any shape.
 
     Raises:
-        ArrayFileError: the file is not one complete array of plain values, or has another shape.
+        ArrayFileError: the file does not contain exactly one complete array of plain values, or the shape is different.
     """
     try:
-        with np.errstate(over="raise"):  # a product of dimensions that wraps around would pass for a small one
+        with np.errstate(over="raise"):  # an overflow of the product of dimensions must not look like a small array
             array: np.memmap = np.lib.format.open_memmap(path, mode="r")
-            if mode == "r+":  # which would lengthen a file that is too short
+            if mode == "r+":  # opened second, because this mode would lengthen a file that is too short
                 array = np.lib.format.open_memmap(path, mode=mode)
     except _ERRORS as error:
         raise ArrayFileError(_reason(error)) from None
@@ -39,7 +41,7 @@ def open_array(path: str | Path, *, mode: Literal["r", "r+"] = "r", shape: tuple
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of a `.npz` file by name.
+    """Return the arrays of an `.npz` file by name.
 
     Raises:
         ArrayFileError: the file is not an archive of complete arrays of plain values.
@@ -54,11 +56,11 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise ArrayFileError("the file contains a single array, not an archive")
     others = sorted(name for name, array in read.items() if not isinstance(array, np.ndarray))
     if others:
-        raise ArrayFileError(f"its entry {others[0]!r} is not an array")
+        raise ArrayFileError(f"the entry {others[0]!r} of the file is not an array")
     return read
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of numpy's message, without its advice to unpickle or to trust the file."""
+    """Return the first line of NumPy's message; a message that suggests unpickling is replaced."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return "the file does not contain an array of plain values" if "pickle" in line.lower() else line[:200]

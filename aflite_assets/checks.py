@@ -1,6 +1,4 @@
-"""Outcome of a check: one record for checks of data, warm-up, filter and models. Assets and the report show the same
-outcomes.
-"""
+"""The outcome of a check of data, warm-up, filter or models, as shown by Dagster's assets and by the report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ Outcome = Literal["passed", "failed", "skipped"]
 Numbers = Mapping[str, int | float | str]
 
 NOT_APPLICABLE = "not applicable"
-"""The beginning of `found` if a check does not apply."""
+"""Text with which `found` begins if a check does not apply."""
 
 _LONGEST = 600
 
@@ -22,12 +20,12 @@ _LONGEST = 600
 class CheckOutcome:
     """The outcome of one check.
 
-    `about`: data, warm-up, filter, weak models or evaluators. `subject`: the encoder, evaluator, test set or
-    representation that is checked; empty if there is none. `asks`: the statement that holds if the check passes.
-    `found`: a sentence; `what_to_do`: advice if the check failed. `found` and `what_to_do` may be empty, and contain
-    text of the dataset. `applies`: False if there was nothing to check; such a check is skipped, and `passed` is
-    meaningless. `blocking`: whether a failed check prevents further results from being computed. `numbers`: JSON values
-    behind the outcome, by name.
+    Attributes: about: `data`, `warm-up`, `filter`, `weak models` or `evaluators`. asks: the statement that is true if
+    the check passes. found: a sentence that may contain text of the dataset, or an empty string. what_to_do: advice if
+    the check failed, or an empty string; it may contain text of the dataset. subject: the encoder, evaluator, test set
+    or representation that is checked, or an empty string. applies: False if there was nothing to check; the check is
+    then skipped, and `passed` has no meaning. blocking: whether later results are not computed if the check fails.
+    numbers: the numbers behind the outcome, as JSON values by name.
     """
 
     about: str
@@ -43,35 +41,35 @@ class CheckOutcome:
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome in one word."""
+        """The outcome in one word: `passed`, `failed` or `skipped`."""
         if not self.applies:
             return "skipped"
         return "passed" if self.passed else "failed"
 
     @property
     def title(self) -> str:
-        """The name of the check with its subject, such as "better_than_largest_class (bert)"."""
+        """Name of the check with its subject, such as "better_than_largest_class (bert)"."""
         return f"{self.name} ({self.subject})" if self.subject else self.name
 
     @property
     def said(self) -> str:
-        """Return the finding and, if the check failed, the advice."""
+        """Finding of the check, followed by the advice if the check failed."""
         if self.outcome != "failed" or not self.what_to_do:
             return self.found
         return f"{self.found.removesuffix('.')}. To do: {self.what_to_do}" if self.found else self.what_to_do
 
     @property
     def line(self) -> str:
-        """The check on one line, for a log."""
+        """One line about the check, for a log."""
         said = truncate(one_line(self.said), _LONGEST)
         outcome = "FAILED" if self.outcome == "failed" else self.outcome
         return f"check {outcome}: {self.about}, {self.title}{': ' if said else ''}{said}"
 
 
 def failed_lines(checks: Sequence[CheckOutcome]) -> list[str]:
-    """Return one line per failed check, a single line if all passed, and no line if nothing was checked.
+    """Return log lines about failed checks: one per failed check, or a single line if all passed.
 
-    Checks that do not apply do not count as passed.
+    The list is empty if there were no checks. Skipped checks are not counted as passed.
     """
     failed = [check.line for check in checks if check.outcome == "failed"]
     if failed or not checks:

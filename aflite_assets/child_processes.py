@@ -1,7 +1,7 @@
-"""Python processes of this program that serve one parent over a connection, and end when the parent ends.
+"""Python child processes that serve one parent over a connection, and end when the parent ends.
 
-The work they do is defined elsewhere: whole stages (`stages.child_process`) and cells of a grid
-(`shared.training_workers`).
+Their work is defined elsewhere: whole stages in `stages.child_process`, and cells of the grid of evaluators in
+`shared.training_workers`.
 """
 
 import os
@@ -19,14 +19,16 @@ from types import FrameType
 from aflite_assets.paths import configure_libraries
 
 GRACE = 10.0
-"""Seconds that a process may take to clean up after it is told to end."""
+"""Seconds that a process has to clean up after a request to end."""
 
 
 class ChildProcess:
-    """A new interpreter that runs `serve`, given as "module:function", with its end of the connection.
+    """A new Python interpreter that runs the function `serve`, and the parent's end of their connection.
 
-    `multiprocessing` is not used, because its children import the program that started this one: Dagster, or a user's
-    script, which would start again. `environment`: environment variables in addition to the variables of this process.
+    `serve`: the function as "module:function". `environment`: environment variables to add to those of this process.
+
+    `multiprocessing` is not used, because its children import the main program again. The main program may be Dagster
+    or a user's script, which would start again.
     """
 
     def __init__(self, serve: str, environment: Mapping[str, str]) -> None:
@@ -36,7 +38,7 @@ class ChildProcess:
         ends_with_us, self._held = os.pipe()
         code = f"from aflite_assets.child_processes import run; run({serve!r}, {theirs.fileno()}, {ends_with_us})"
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", code],  # -P: no .py file of the folder where the run was started is imported
+            [sys.executable, "-P", "-c", code],  # -P: do not import modules from the current folder
             stdin=subprocess.DEVNULL,
             pass_fds=[theirs.fileno(), ends_with_us],
             env={**os.environ, "PYTHONPATH": searched, **environment},
@@ -45,14 +47,20 @@ class ChildProcess:
         os.close(ends_with_us)
 
     def exit_code(self) -> int | None:
-        """Exit code of the process once it has ended, negative for a signal; None if it does not end in time."""
+        """Wait at most `GRACE` seconds, and return the exit code of the process, or None if it still runs.
+
+        The exit code is negative if a signal ended the process.
+        """
         try:
             return self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             return None
 
     def end(self, *, interrupt: bool) -> None:
-        """Let the process end, by force after `GRACE` seconds; `interrupt`: end it even in the middle of its work."""
+        """End the process, by force if it still runs after `GRACE` seconds.
+
+        `interrupt`: whether to interrupt the work that the process is doing.
+        """
         if interrupt:
             self._process.terminate()
         self.connection.close()
@@ -65,11 +73,11 @@ class ChildProcess:
 
 
 def run(serve: str, descriptor: int, ends_with_parent: int) -> None:
-    """Run as the child: call `serve` with the connection, and end at once when the parent no longer exists.
+    """Call `serve` with the connection, in the child process; the process ends as soon as its parent ends.
 
-    `ends_with_parent`: a pipe whose other end only the parent holds.
+    `ends_with_parent`: a pipe of which only the parent holds the other end.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent says what it means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends SIGINT to all processes; the parent handles it
     signal.signal(signal.SIGTERM, _interrupted)
     configure_libraries()
     Thread(target=_end_with_parent, args=(ends_with_parent,), daemon=True).start()
@@ -79,7 +87,7 @@ def run(serve: str, descriptor: int, ends_with_parent: int) -> None:
 
 
 def _end_with_parent(descriptor: int) -> None:
-    """End this process as soon as the parent has closed the pipe, instead of after the current work."""
+    """Exit as soon as the parent has closed the pipe, without finishing the current work."""
     try:
         os.read(descriptor, 1)
     finally:

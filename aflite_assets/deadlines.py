@@ -1,4 +1,4 @@
-"""Calls of any function with a time limit."""
+"""Function calls with a time limit."""
 
 import threading
 from collections.abc import Callable
@@ -8,24 +8,24 @@ Answer = TypeVar("Answer")
 
 
 class LateError(TimeoutError):
-    """A call took longer than its time limit; a TimeoutError of the call itself is not a LateError."""
+    """Error for a call that exceeded its time limit; a TimeoutError raised by the call itself is not a LateError."""
 
 
 def within(seconds: float, call: Callable[[], Answer]) -> Answer:
-    """Return the result of `call`, or raise its error.
+    """Return the result of `call`, or raise its error, within a time limit.
 
-    The call runs in a separate thread, because a host name lookup cannot be interrupted. A late call continues in its
-    thread, which does not keep the process alive.
+    The call runs in a separate thread, because some calls, such as host name lookups, cannot be interrupted. A late
+    call continues in its thread, which does not prevent the process from exiting.
 
     Raises:
-        LateError: the call took longer than the limit.
+        LateError: the call exceeded the time limit.
     """
     outcome: dict[str, Any] = {}
 
     def work() -> None:
         try:
             outcome["answer"] = call()
-        except BaseException as error:  # whatever it is, it belongs to the calling thread, which raises it
+        except BaseException as error:  # the calling thread raises the error again
             outcome["error"] = error
 
     thread = threading.Thread(target=work, daemon=True)

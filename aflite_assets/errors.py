@@ -1,14 +1,14 @@
-"""The errors this project raises deliberately: one base class, and one subclass per kind of mistake.
+"""The errors that this project raises deliberately: a base class, and one subclass for each kind of problem.
 
-Every message states what was wrong, the value received and what to do.
+Every message states what is wrong, the value received and what to do.
 """
 
 
 class AfliteError(Exception):
-    """Base of every error that this project raises deliberately.
+    """Base class of the errors that this project raises deliberately.
 
-    `may_pass`: whether the same call may succeed later without other input. `refuses`: whether the same inputs will
-    always be refused, so that only other inputs help.
+    `may_pass`: whether the same call may succeed later with the same input. `refuses`: whether the same input always
+    fails, so that the user must change the input.
     """
 
     may_pass: bool = False
@@ -16,130 +16,133 @@ class AfliteError(Exception):
 
 
 class InvalidInputError(AfliteError, ValueError):
-    """Arrays or settings given to a function contradict its contract."""
+    """Error for arrays or settings that violate a function's contract."""
 
     refuses = True
 
 
 class SpecError(AfliteError, ValueError):
-    """A dataset's YAML file is invalid; the message names file, field, value and remedy."""
+    """Error for an invalid YAML file of a dataset; the message names file, field, value and remedy."""
 
     refuses = True
 
 
 class DataError(AfliteError, ValueError):
-    """The data do not match the dataset's spec: a missing column, an unknown label, a value that is not finite."""
+    """Error for data that contradict the dataset's YAML file, such as a missing column or an unknown label."""
 
     refuses = True
 
 
 class MissingDataError(DataError):
-    """The data do not exist: a file or folder is missing, or the hub cannot be reached and its cache is empty."""
+    """Error for missing data: a file does not exist, or the hub cannot be reached and the cache is empty."""
 
     refuses = False
 
 
 class UnsettledDataError(DataError):
-    """The data cannot be judged yet: a file is still being written, or too much of it is not hashed yet."""
+    """Error for data that are not ready: a file is still being written, or is not completely hashed yet."""
 
     refuses = False
 
 
 class ArtefactFoundError(DataError):
-    """The scan found an artefact, and the dataset's YAML file makes a run end in that case (`scan: {stop:
-    artefact}`).
-    """
+    """Error for an artefact found by the scan, if the dataset's YAML file sets `scan: {stop: artefact}`."""
 
 
 class ModelError(AfliteError):
-    """An encoder or evaluator cannot be loaded or does not fit the data."""
+    """Error for an encoder or evaluator that cannot be loaded or does not fit the data."""
 
 
 class StoreError(AfliteError):
-    """The result store cannot read or save a result."""
+    """Error of the result store when it reads or saves a result."""
 
 
 class WorkerLostError(AfliteError):
-    """A process that made a result ended early: it was killed, or ran out of memory."""
+    """Error for a worker process that ended early, because it was killed or ran out of memory."""
 
     may_pass = True
 
 
 class ClusterError(AfliteError):
-    """The cluster cannot be reached, or has no room for the work."""
+    """Error for a cluster that cannot be reached or has too few resources for the work."""
 
     may_pass = True
 
 
 class NodeRefusedError(ClusterError):
-    """A node of the cluster could give other results than this machine: it has other libraries, or does not see its
-    files.
+    """Error for a cluster node that could give other results than this machine.
+
+    The node has other versions of libraries, or the folder `AFLITE_HOME` is not shared with the node.
     """
 
     may_pass = False
 
 
 class MemoryRanOutError(AfliteError):
-    """The machine or the card had too little memory left."""
+    """Error for work that needed more memory than the machine or the GPU had."""
 
     may_pass = True
 
 
 class TimeLimitError(AfliteError):
-    """Making a result took longer than the time limit."""
+    """Error for a result that took longer to compute than the time limit."""
 
 
 class TooManyTriesError(AfliteError):
-    """Refreshes have reached the maximum number of attempts to compute a result."""
+    """Error for a result whose computation failed in the maximum number of refreshes."""
 
 
 class StoreUnreachableError(StoreError):
-    """The server of an object store does not respond, or asks to come back later."""
+    """Error for an object store whose server does not respond, or asks clients to retry later."""
 
     may_pass = True
 
 
 class StoreAccessError(StoreError):
-    """An object store denies access: no credentials, insufficient rights, another region, or no such bucket."""
+    """Error for an object store that denies access.
+
+    Possible reasons are missing credentials, insufficient rights, a wrong region, or a bucket that does not exist.
+    """
 
 
 class UnsupportedStoreError(StoreError):
-    """An object store does not support the operation: it ignores conditions of writes, or the command needs a
-    folder.
+    """Error for an operation that an object store does not support.
+
+    The object store ignores conditions of writes, or the command works only with a folder.
     """
 
 
 class LostObjectsError(StoreError):
-    """An object store no longer holds the files of a result that was published into it."""
+    """Error for a published result whose files are no longer in the object store."""
 
 
 class DamagedManifestError(StoreError):
-    """A result's manifest differs from the one it was published with; `problem` is the reason in a phrase."""
+    """Error for a result whose manifest changed after publication; `problem` is the reason in a phrase."""
 
     problem: str = ""
 
 
 class DatasetBusyError(StoreError):
-    """Another process runs this dataset; waiting helps."""
+    """Error for a dataset that another process is running; a later attempt may succeed."""
 
 
 class TrackingError(AfliteError):
-    """The tracking server or database cannot be reached, or refuses logged values."""
+    """Error for a tracking server or database that cannot be reached or does not accept logged values."""
 
 
 class NotificationError(AfliteError):
-    """An alert cannot be stored or delivered; the message never contains a webhook's address."""
+    """Error for an alert that cannot be stored or delivered; the message never contains a webhook's address."""
 
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed", "unable to allocate")
 
 
 def as_sent(error: Exception, *, what: str, remedy: str) -> Exception:
-    """Return the error in the form for another process: with its own type if it is of this project, or a plain error
-    about a file.
+    """Return the error in a form that can be sent to another process.
 
-    Other errors become a RuntimeError with their type and text, because unpickling them would load their libraries.
-    Exhausted memory becomes a MemoryRanOutError, whose message contains `what` and `remedy`.
+    Errors of this project and plain errors about files keep their type. An error about exhausted memory becomes a
+    MemoryRanOutError whose message contains `what` and `remedy`. Other errors become a RuntimeError with their type and
+    text, because unpickling them would import their libraries.
     """
     if isinstance(error, AfliteError):
         return error

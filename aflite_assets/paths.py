@@ -1,4 +1,4 @@
-"""The one folder that holds all state: results, MLflow's database and files, caches of the libraries used."""
+"""The folder for all state of the project: results, MLflow's database and files, and caches of libraries."""
 
 import os
 from hashlib import sha256
@@ -20,43 +20,44 @@ _TELEMETRY_OFF = {
 
 
 def aflite_home() -> Path:
-    """Return the folder named by `AFLITE_HOME`, by default `.aflite` in the working directory; absolute."""
+    """Return the absolute path of the folder `AFLITE_HOME`, by default `.aflite` in the working directory."""
     return Path(os.environ.get("AFLITE_HOME") or ".aflite").expanduser().absolute()
 
 
 def cache_folder(name: str) -> Path:
-    """Return the folder below `AFLITE_HOME` in which a library stores files that it can recreate."""
+    """Return the folder below `AFLITE_HOME` for the cache of the library `name`."""
     return aflite_home() / "cache" / name
 
 
 def kernels_folder(parent: Path) -> Path:
-    """Return a folder below `parent` for the engine's compiled code; every state of the engine's sources has its own
-    folder.
+    """Return a folder below `parent` for compiled code of the linear engine, named by a hash of its source files.
 
-    The reason is that numba recompiles a file when it changes, but not when an imported file changes.
+    A separate folder per version of the source is needed, because numba does not recompile a file if an imported file
+    changes.
     """
     sources = sorted((Path(__file__).parent / "algorithm" / "linear").rglob("*.py"))
     return parent / sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 
 def old_kernels() -> list[Path]:
-    """Return folders of compiled code below `AFLITE_HOME` that belong to another state of the engine's sources."""
+    """Return the folders of code below `AFLITE_HOME` that was compiled from other versions of the engine's source."""
     folder = cache_folder("numba")
     current = kernels_folder(folder)
     return sorted(place for place in folder.iterdir() if place != current) if folder.is_dir() else []
 
 
 _THREADS = {
-    # Threads that spin while they wait make small models ten times slower as soon as another process wants a core.
+    # If waiting threads spin, small models are ten times slower as soon as another process uses a core.
     "OMP_WAIT_POLICY": "PASSIVE",
 }
 
 
 def configure_libraries() -> None:
-    """Make libraries imported later store caches below `AFLITE_HOME`, use only the step's threads (`processors`), wait
-    without spinning and send no telemetry.
+    """Set the environment variables of libraries that are imported later.
 
-    Variables that the user has set are not changed. Applications call this once, before anything heavy is imported.
+    The libraries store caches below `AFLITE_HOME`, use no more threads than a step may use (`processors`), wait without
+    spinning and send no telemetry. Variables that the user has set are not changed. Applications call this once, before
+    other imports.
     """
     for variable, folder in _LIBRARY_CACHES.items():
         os.environ.setdefault(variable, str(cache_folder(folder)))

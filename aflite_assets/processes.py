@@ -1,4 +1,4 @@
-"""Processes of this machine: their identity, their memory, and termination with the parent process."""
+"""Processes of this machine: identification, memory, and termination together with the parent process."""
 
 import os
 import resource
@@ -15,8 +15,7 @@ _ENDED_WITH_PARENT = 1
 
 @dataclass(frozen=True)
 class ProcessMark:
-    """The identity of a process, which differs from that of a later process with the same number, on another machine or
-    after another boot.
+    """Identification of a process that is unique across machines and reboots, even if process ids are reused.
 
     `started`: start of the process in clock ticks after the boot, or None if the system does not provide it.
     """
@@ -27,16 +26,17 @@ class ProcessMark:
     started: int | None
 
     def as_json(self) -> dict[str, str | int | None]:
-        """Return the fields in JSON types; `ProcessMark(**fields)` reverses this."""
+        """Return the fields as JSON types; `ProcessMark(**fields)` restores the object."""
         return asdict(self)
 
     def is_here(self) -> bool:
-        """Whether the process ran on this machine, in this container; only then can it be looked up."""
+        """Return True if the process was started on this machine, in this container."""
         return self.host == socket.gethostname()
 
     def is_alive(self) -> bool:
-        """Whether the process still runs; valid only if `is_here`. A process that has ended but was not waited for does
-        not count as running.
+        """Return True if the process still runs; the result is valid only if `is_here()` is True.
+
+        A zombie process (ended, but not waited for) is not alive.
         """
         if self.boot != _boot():
             return False
@@ -47,27 +47,27 @@ class ProcessMark:
 
 
 def mark_of(pid: int) -> ProcessMark:
-    """Return the mark of a process that runs on this machine."""
+    """Return the identification of a process that runs on this machine."""
     return ProcessMark(socket.gethostname(), _boot(), pid, _started(pid))
 
 
 def this_process() -> ProcessMark:
-    """Return the mark of the calling process."""
+    """Return the identification of the current process."""
     return mark_of(os.getpid())
 
 
 def end_with_parent() -> None:
-    """Make this process end as soon as its parent has ended, for any reason.
+    """Make this process exit as soon as its parent has ended, for whatever reason.
 
-    The function affects only processes started by `multiprocessing`. Without it, a worker would notice the parent's end
-    only at its next message, or never.
+    The function works only in processes started by `multiprocessing`. Without the function, a worker would notice the
+    end of its parent only at its next message, or never.
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()
 
 
 def resident_memory() -> int:
-    """Return the resident memory of this process in bytes, or its maximum so far if the system reports only that."""
+    """Return the resident memory of this process in bytes, or its peak if the system reports only the peak."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
@@ -76,9 +76,7 @@ def resident_memory() -> int:
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory available to new processes of this machine or container; None if the system does not
-    provide this.
-    """
+    """Return the bytes of memory available to new processes of this machine or container, or None if unknown."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = 1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1])
@@ -107,7 +105,7 @@ def _boot() -> str:
 
 
 def _started(pid: int) -> int | None:
-    """Return when a running process began; None if no process has this number."""
+    """Return the start of a running process in clock ticks after the boot, or None if the process does not exist."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

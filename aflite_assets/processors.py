@@ -1,9 +1,8 @@
-"""The number of processor cores that a step may use, and the corresponding settings of libraries.
+"""The number of CPU threads that a step may use, and environment variables that limit libraries to this number.
 
-One number limits numba, OpenMP, BLAS, torch, the tokenizers and the threads and processes that a step starts itself.
-The number is `AFLITE_THREADS` or, if not set, `OMP_NUM_THREADS`, which these libraries use too. By default, it is the
-number of cores of this process divided by the number of concurrent runs of the Dagster instance, so that the runs do
-not compete for cores.
+The number limits numba, OpenMP, BLAS, torch, the tokenizers and the step's own threads and processes. It is
+`AFLITE_THREADS` or, if that is not set, `OMP_NUM_THREADS`. By default, the cores are divided equally among the runs
+that the Dagster instance allows at once.
 """
 
 import os
@@ -15,9 +14,7 @@ from aflite_assets.errors import InvalidInputError
 THREADS = "AFLITE_THREADS"
 _OPENMP = "OMP_NUM_THREADS"
 _SET_HERE = "AFLITE_SET_OMP_NUM_THREADS"
-"""Set if `bound_libraries` set OpenMP's variable: processes started from here must not take it for the user's
-setting.
-"""
+"""Environment variable that is set if `bound_libraries`, and not the user, has set `OMP_NUM_THREADS`."""
 _LIBRARIES = (
     _OPENMP, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "RAYON_NUM_THREADS",
@@ -25,8 +22,7 @@ _LIBRARIES = (
 
 
 def threads_per_step() -> int:
-    """Return how many threads a step may use, at least 1, given the environment, the instance's settings and the cores
-    of this process.
+    """Return the number of threads that a step may use, at least 1.
 
     Raises:
         InvalidInputError: `AFLITE_THREADS` is not a whole number of at least 1.
@@ -38,18 +34,19 @@ def threads_per_step() -> int:
                 f"`{THREADS}` is {told!r}; give a whole number of at least 1, or unset the variable"
             )
         return int(told)
-    openmp = os.environ.get(_OPENMP, "").split(",")[0].strip()  # one number per nested level
+    openmp = (
+        os.environ.get(_OPENMP, "").split(",")[0].strip()
+    )  # the variable may contain one number per level of nesting
     if openmp.isdecimal() and int(openmp) >= 1:
         return int(openmp)
     return max(1, available_cores() // (runs_at_once() or 1))
 
 
 def processes_at_once() -> int:
-    """Return how many processes of one thread each a step may keep busy, at least 1: its threads, or more if cores are
-    idle.
+    """Return how many single-threaded processes a step may run at once, at least 1.
 
-    A single run can therefore use the whole machine, even if the instance allows several runs. `AFLITE_THREADS` or
-    `OMP_NUM_THREADS` remains the limit if set.
+    The number is that of the step's threads, or larger if cores are idle. A single run can therefore use the whole
+    machine, even if the instance allows several runs. If `AFLITE_THREADS` or `OMP_NUM_THREADS` is set, it is the limit.
     """
     threads = threads_per_step()
     told = os.environ.get(THREADS) or (os.environ.get(_OPENMP) and not os.environ.get(_SET_HERE))
@@ -60,27 +57,33 @@ def processes_at_once() -> int:
 
 
 def threads_in_words() -> str:
-    """Return a log line with the threads per step, the number of cores, and the setting for the threads."""
+    """Return a log line with the number of threads per step, the number of cores and the name of the variable."""
     runs = runs_at_once()
     among = f", up to {runs} runs at once" if runs else ""
     return f"threads per step: {threads_per_step()} (cores: {available_cores()}{among}; {THREADS} sets another number)"
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may use, at least 1, by CPU affinity and control group quota."""
+    """Return the number of cores that this process may use, at least 1.
+
+    CPU affinity and the quota of the control group are taken into account.
+    """
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
     return max(1, min(bound, int(quota) if quota is not None else bound))
 
 
 def _quota(root: Path, memberships: Path) -> float | None:
-    """Return the number of cores that the control groups of this process may use; None if there is no limit."""
+    """Return the number of cores to which the control groups of this process limit it, or None if there is no limit."""
     limits = [limit for folder in _groups(root, memberships) if (limit := _limit(folder)) is not None]
     return min(limits, default=None)
 
 
 def _groups(root: Path, memberships: Path) -> list[Path]:
-    """Return the folders of this process's control group and its parents; in a container, the root is the group."""
+    """Return the folders of this process's control group and of its parents.
+
+    In a container, the root folder itself is that of the control group.
+    """
     try:
         lines = memberships.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -108,7 +111,7 @@ def _limit(folder: Path) -> float | None:
 
 
 def runs_at_once() -> int | None:
-    """Return how many concurrent runs the instance of `DAGSTER_HOME` allows; None if this is not set."""
+    """Return how many runs the Dagster instance in `DAGSTER_HOME` allows at once, or None if this is not set."""
     home = os.environ.get("DAGSTER_HOME")
     return _runs_at_once(Path(home).expanduser() / "dagster.yaml") if home else None
 
@@ -120,7 +123,7 @@ def _runs_at_once(settings: Path) -> int | None:
     try:
         content = yaml.safe_load(settings.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError):
-        return None  # Dagster itself says what is wrong with its file
+        return None  # Dagster itself reports errors in this file
     for path in (("concurrency", "runs", "max_concurrent_runs"), ("run_queue", "max_concurrent_runs")):
         value = content
         for name in path:
@@ -131,9 +134,10 @@ def _runs_at_once(settings: Path) -> int | None:
 
 
 def bound_libraries() -> None:
-    """Make libraries that are imported later, in this process and its children, keep to the limit.
+    """Set the environment variables that limit the threads of libraries imported later.
 
-    A user's setting for a library is kept unless `AFLITE_THREADS` is set to a lower number.
+    The variables apply to this process and its children. A variable that the user has set is kept, unless
+    `AFLITE_THREADS` is lower.
     """
     threads, told = threads_per_step(), bool(os.environ.get(THREADS))
     for variable in _LIBRARIES:

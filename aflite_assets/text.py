@@ -1,4 +1,4 @@
-"""Safe forms of dataset text, and readable forms of numbers and lists of names. No markup is added here."""
+"""Safe forms of dataset text for display, and readable forms of numbers and lists of names, without markup."""
 
 import re
 import unicodedata
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from aflite_assets.wording import truncate
 
 MAX_SHOWN_CHARACTERS = 300
-"""Length above which dataset texts are cut in reports."""
+"""Largest number of characters of a dataset text that reports show."""
 
 DASH = "\N{EN DASH}"
-"""Sign between the ends of a range, or alone if nothing applies."""
+"""Dash between the ends of a range, or in a table cell without a value."""
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MINUS = "\N{MINUS SIGN}"
@@ -19,10 +19,10 @@ _BIDI_CONTROLS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u20
 
 
 def printable(text: str) -> str:
-    """Return the text with visible symbols for all characters that cannot or must not be shown.
+    """Return the text with visible replacements for characters that cannot be displayed or could mislead readers.
 
-    C0 controls except tab and line feed become their pictures (NUL: "␀"), and carriage returns become line feeds. Other
-    controls, direction overrides, lone surrogates and non-characters become U+FFFD.
+    C0 control characters except tab and line feed become symbols ("␀" for NUL), and carriage returns become line feeds.
+    Other control characters, direction overrides, lone surrogates and non-characters become U+FFFD.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() and text.isprintable():
@@ -40,42 +40,43 @@ def _visible(character: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text in safe form on one line, with every run of white space as one space."""
+    """Return the text in printable form on one line; each run of white space becomes one space."""
     return " ".join(printable(text).split())
 
 
 def short(text: str, length: int = 60) -> str:
-    """Return the text as one line of at most `length` characters; the default fits into a heading of a report."""
+    """Return the text as one line of at most `length` characters; the default suits headings of the report."""
     return truncate(one_line(text), length)
 
 
 def percent(share: float) -> str:
-    """Return a share in [0, 1] in per cent with one decimal and without the sign: 0.8125 is "81.2"."""
+    """Return a share in [0, 1] as a percentage with one decimal and without the sign: 0.8125 becomes "81.2"."""
     return f"{100 * share:.1f}"
 
 
 def signed_points(points: float, *, decimals: int = 1) -> str:
-    """Return a difference in points with the given decimals and a true minus sign; a number that rounds to zero has no
-    sign.
-    """
+    """Return a difference in percentage points with a true minus sign; zero after rounding has no sign."""
     rounded = round(points, decimals)
     return f"{_MINUS}{-rounded:.{decimals}f}" if rounded < 0 else f"{abs(rounded):.{decimals}f}"
 
 
 def count(number: int) -> str:
-    """Return a count with thousands separators."""
+    """Return a whole number with thousands separators."""
     return f"{number:,}"
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return the names joined with commas and "and"; names beyond `most` are counted."""
+    """Return the names joined with commas and "and"; if there are more than `most`, the others are only counted."""
     if most is not None and len(names) > most:
         names = [*names[:most], f"{count(len(names) - most)} more"]
     return ", ".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def value_text(value: object) -> str:
-    """Return the text of a value: counts with separators, four significant digits of others, "none" for None."""
+    """Return a value as text: "none" for None and NaN, "yes" or "no" for truth values.
+
+    Large whole numbers have thousands separators, and other numbers have four significant digits.
+    """
     if value is None or (isinstance(value, float) and value != value):
         return "none"
     if isinstance(value, bool):

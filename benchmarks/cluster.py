@@ -47,6 +47,7 @@ from aflite_assets.algorithm.linear.engine.passes import Counts
 from aflite_assets.algorithm.spreading import IterationWork, PartitionScorer, SpreadEngine, shares
 from aflite_assets.cluster import ClusterSettings, Needs, Work, open_cluster
 from aflite_assets.cluster.protocol import Cluster, Log
+from aflite_assets.cluster.ray_worker import WorkHolder
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
 from aflite_assets.stages.filtering.spread_scoring import MEMORY_LIMIT, ScoredRows, cluster_scorers
@@ -55,6 +56,7 @@ from benchmarks.filtering import SEED, gaussian
 
 ROOT = Path(__file__).parents[1]
 OBJECT_STORE = 2**29
+_NAME_LENGTH = 15  # the kernel cuts names of processes to it
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ class Nodes:
         for process in (process for node in self.processes() for process in node):
             try:
                 times = process.cpu_times()
-                if process.name().startswith("ray::Holder"):
+                if process.name().startswith(f"ray::{WorkHolder.__name__}"[:_NAME_LENGTH]):
                     workers[process.pid] = times.user + times.system
                 else:
                     others += times.user + times.system

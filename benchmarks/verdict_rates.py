@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
@@ -64,21 +64,111 @@ from benchmarks.verdict_kinds import KINDS
 from benchmarks.verdict_kinds.records import FOUND, HELPS, Challenge, Draw, Kind, Rows
 
 SEEDS, PARTITIONS, PASSES = 3, 16, 20
-MAKES: tuple[Callable[[], Any], ...] = (SVC, lambda: KNeighborsClassifier(15))
+NEIGHBORS = 15
+
+
+class _Distances:
+    """Squared distances of rows to a draw's train rows, computed once for all models of the draw."""
+
+    def __init__(self, train: Rows) -> None:
+        self.train = train
+        self._of: dict[int, np.ndarray] = {}
+
+    def to(self, rows: Rows) -> np.ndarray:
+        """Return squared distances, rows x train rows, float64."""
+        if id(rows) not in self._of:
+            self._of[id(rows)] = euclidean_distances(rows.features, self.train.features, squared=True)
+        return self._of[id(rows)]
+
+
+class _Machine:
+    """scikit-learn's `SVC()` (RBF kernel, `gamma="scale"`), on kernel values computed from the shared distances."""
+
+    name = "SVC"
+
+    def __init__(self, distances: _Distances, chosen: np.ndarray) -> None:
+        train = distances.train
+        self._distances, self._rows = distances, np.flatnonzero(chosen)
+        features = train.features[self._rows]
+        self._gamma = 1.0 / (features.shape[1] * features.var())
+        self._svc = SVC(kernel="precomputed").fit(self._kernel(train, self._rows)[self._rows], train.labels[self._rows])
+        self.classes_ = self._svc.classes_
+
+    def predict(self, rows: Rows) -> np.ndarray:
+        """Return the predicted labels."""
+        return np.asarray(self._svc.predict(self._on(rows)))
+
+    def scores(self, rows: Rows) -> np.ndarray:
+        """Return the decision function."""
+        return np.asarray(self._svc.decision_function(self._on(rows)))
+
+    def _on(self, rows: Rows) -> np.ndarray:
+        """Return kernel values, rows x train rows of the model; columns that no support vector needs are 0."""
+        values = np.zeros((len(rows), len(self._rows)))
+        support = self._svc.support_
+        values[:, support] = self._kernel(rows, self._rows[support])
+        return values
+
+    def _kernel(self, rows: Rows, columns: np.ndarray) -> np.ndarray:
+        return np.exp(-self._gamma * self._distances.to(rows)[:, columns])
+
+
+class _Neighbors:
+    """scikit-learn's `KNeighborsClassifier(15)`, by the shared distances."""
+
+    name = "KNeighborsClassifier"
+
+    def __init__(self, distances: _Distances, chosen: np.ndarray) -> None:
+        self._distances, self._rows = distances, np.flatnonzero(chosen)
+        self.classes_, self._codes = np.unique(distances.train.labels[self._rows], return_inverse=True)
+
+    def predict(self, rows: Rows) -> np.ndarray:
+        """Return the most frequent label of the nearest train rows."""
+        return np.asarray(self.classes_[self.scores(rows).argmax(axis=1)])
+
+    def scores(self, rows: Rows) -> np.ndarray:
+        """Return the share of each class among the nearest train rows."""
+        near = np.argpartition(self._distances.to(rows)[:, self._rows], NEIGHBORS - 1, axis=1)[:, :NEIGHBORS]
+        votes = self._codes[near]
+        return np.stack([(votes == code).mean(axis=1) for code in range(len(self.classes_))], axis=1)
+
+
+class _Logistic:
+    """A model of the filter's make."""
+
+    name = "LogisticRegression"
+
+    def __init__(self, distances: _Distances, chosen: np.ndarray) -> None:
+        train = distances.train
+        self._fitted = LogisticRegression(max_iter=300).fit(train.features[chosen], train.labels[chosen])
+        self.classes_ = self._fitted.classes_
+
+    def predict(self, rows: Rows) -> np.ndarray:
+        """Return the predicted labels."""
+        return np.asarray(self._fitted.predict(rows.features))
+
+    def scores(self, rows: Rows) -> np.ndarray:
+        """Return the probabilities of the classes."""
+        return np.asarray(self._fitted.predict_proba(rows.features))
 
 
 class _Model:
     """A fitted model, and what it has predicted of the rows of a draw, which are there as long as it is."""
 
-    def __init__(self, model: Any, train: Rows, chosen: np.ndarray) -> None:
-        self.fitted = model.fit(train.features[chosen], train.labels[chosen])
-        self.name = type(model).__name__
+    def __init__(
+        self, make: Callable[[_Distances, np.ndarray], Any], distances: _Distances, chosen: np.ndarray
+    ) -> None:
+        self.fitted = make(distances, chosen)
+        self.name = self.fitted.name
         self._predicted: dict[int, np.ndarray] = {}
 
     def predict(self, rows: Rows) -> np.ndarray:
         if id(rows) not in self._predicted:
-            self._predicted[id(rows)] = self.fitted.predict(rows.features)
+            self._predicted[id(rows)] = self.fitted.predict(rows)
         return self._predicted[id(rows)]
+
+
+MAKES: tuple[Callable[[_Distances, np.ndarray], Any], ...] = (_Machine, _Neighbors)
 
 
 def verdict_code(kind: Kind, seed: int) -> str:
@@ -86,10 +176,13 @@ def verdict_code(kind: Kind, seed: int) -> str:
     rng = np.random.default_rng([seed, *kind.name.encode()])
     draw = kind.draw(rng)
     kept, excess = _filter(kind, draw.train, seed, rng)
-    models = [_Model(make(), draw.train, np.ones(len(draw.train), bool)) for make in MAKES]
-    comparisons = _comparisons(draw, kept, models, rng)
+    distances = _Distances(draw.train)
+    models = [_Model(make, distances, np.ones(len(draw.train), bool)) for make in MAKES]
+    comparisons = _comparisons(draw, kept, models, distances, rng)
     comparisons.sort(key=lambda one: 1.0 if one.verdict.adjusted_p is None else one.verdict.adjusted_p)
-    evidence = VerdictEvidence(excess, tuple(comparisons), _leanings(draw, models, rng), _skill(draw, models))
+    evidence = VerdictEvidence(
+        excess, tuple(comparisons), _leanings(draw, models, distances, rng), _skill(draw, models)
+    )
     return dataset_verdict(evidence).code
 
 
@@ -113,16 +206,18 @@ def _filter(kind: Kind, train: Rows, seed: int, rng: np.random.Generator) -> tup
     return kept, excess
 
 
-def _comparisons(draw: Draw, kept: np.ndarray, models: Sequence[_Model], rng: np.random.Generator) -> list[Comparison]:
+def _comparisons(
+    draw: Draw, kept: np.ndarray, models: Sequence[_Model], distances: _Distances, rng: np.random.Generator
+) -> list[Comparison]:
     train = draw.train
     drawn = [random_rows(train.labels, kept, rng) for _ in range(SEEDS)]
     named, claims = [], []
     # of the filter's make: it may not judge
-    alike = _Model(LogisticRegression(max_iter=300), train, np.ones(len(train), bool))
+    alike = _Model(_Logistic, distances, np.ones(len(train), bool))
     for make, full in zip(MAKES, models, strict=True):
         if not _learnt(full, draw.test):
             continue
-        filtered, *matched = (_Model(make(), train, chosen) for chosen in (kept, *drawn))
+        filtered, *matched = (_Model(make, distances, chosen) for chosen in (kept, *drawn))
         for name, challenge in draw.challenges.items():
             if challenge.collected != "adversarially":
                 claims.append(_claim(challenge, draw.test, (full, alike), [filtered] * SEEDS, matched))
@@ -174,13 +269,9 @@ def _learnt(model: _Model, rows: Rows) -> bool:
 
 def _margins(model: _Model, rows: Rows) -> np.ndarray:
     """Score of the own class less the highest other one."""
-    fitted = model.fitted
-    if not isinstance(fitted, SVC):
-        scores = fitted.predict_proba(rows.features)
-    else:
-        scores = fitted.decision_function(rows.features)
-        scores = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
-    place = np.searchsorted(fitted.classes_, rows.labels)
+    scores = model.fitted.scores(rows)
+    scores = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+    place = np.searchsorted(model.fitted.classes_, rows.labels)
     others = scores.astype(np.float64)
     own = others[np.arange(len(rows)), place]
     others[np.arange(len(rows)), place] = -np.inf
@@ -215,9 +306,11 @@ def _pointed(one: TiedProperty, rows: Rows) -> Pointed:
     return rows.labels, pointed(_values(one.of, rows), one.tie), rows.groups
 
 
-def _leanings(draw: Draw, models: Sequence[_Model], rng: np.random.Generator) -> tuple[PropertyLeaning, ...]:
+def _leanings(
+    draw: Draw, models: Sequence[_Model], distances: _Distances, rng: np.random.Generator
+) -> tuple[PropertyLeaning, ...]:
     found = _candidates(draw)
-    tests = [_leaning(one, draw, rng) for one in found]
+    tests = [_leaning(one, draw, distances, rng) for one in found]
     broken = [_broken(one, draw, models[0]) for one in found]
     judges = [one for one in models if _learnt(one, draw.test)]
     p_values = [
@@ -260,14 +353,14 @@ def _fall(model: _Model, natural: Rows, rows: Rows) -> CrossedInterval:
     return fall_interval(here, there)
 
 
-def _leaning(one: TiedProperty, draw: Draw, rng: np.random.Generator) -> Leaning:
+def _leaning(one: TiedProperty, draw: Draw, distances: _Distances, rng: np.random.Generator) -> Leaning:
     train = draw.train
     models: dict[str, list[_Model]] = {"tied": [], "independent": []}
     for _ in range(TRAININGS):
         independent = independent_rows(one.values, train.labels, one.tie, rng)
         tied = random_rows(train.labels, independent, rng)
         for name, rows in (("independent", independent), ("tied", tied)):
-            models[name].append(_Model(SVC(), train, rows))
+            models[name].append(_Model(_Machine, distances, rows))
     found = Leaning(0)
     others = [each.rows for each in draw.challenges.values() if each.collected != "adversarially" and len(each.rows)]
     for tests in ([draw.test], [draw.test, *others]):

@@ -1,4 +1,4 @@
-"""Dagster resources: thin wrappers of plain code without logic of their own."""
+"""Dagster resources: thin wrappers around plain Python code."""
 
 from resources.compute_cluster import ComputeCluster
 from resources.compute_device import ComputeDevice

@@ -1,4 +1,4 @@
-"""The cluster for work that is too large for one machine."""
+"""Dagster resource for the cluster that does work too large for one machine."""
 
 import os
 from typing import Literal
@@ -9,31 +9,36 @@ from pydantic import Field
 from aflite_assets.cluster import ClusterSettings
 
 CLUSTER = "AFLITE_CLUSTER"
-"""The environment variable with the address of a cluster of Ray."""
+"""Environment variable with the address of a Ray cluster."""
 
 
 class ComputeCluster(dg.ConfigurableResource):
-    """Compute on this machine alone, or on a Ray cluster for extraction, filtering and the grid of evaluators.
+    """Settings for computing on this machine, or on a Ray cluster.
 
-    If no address is configured, the variable `AFLITE_CLUSTER` sets the address of a cluster.
+    A Ray cluster is used for embedding extraction, filtering and the grid of evaluators. If no address is configured,
+    the environment variable `AFLITE_CLUSTER` is used.
     """
 
     kind: Literal["from_environment", "local", "ray"] = Field(
         default="from_environment",
-        description="local: nothing of Ray is imported; from_environment: ray where AFLITE_CLUSTER is set",
+        description="`local`: use this machine without importing Ray; `ray`: use a Ray cluster; `from_environment`: "
+        "`ray` if `AFLITE_CLUSTER` is set, else `local`",
     )
     address: str | None = Field(
         default=None,
-        description="auto (this machine's cluster), local (one is started here), the head's host:port, or ray://host:port",
+        description="`auto` for the Ray cluster to which this machine belongs, `local` to start one on this machine, "
+        "host:port of the head node, or ray://host:port for Ray's client",
     )
-    workers: int | None = Field(default=None, description="workers to ask for; default: as many as there is room for")
+    workers: int | None = Field(
+        default=None, description="number of workers to request; default: as many as the cluster has resources for"
+    )
     cpus: int | None = Field(default=None, description="cores of each worker; default: the threads of a step")
     gpus: float | None = Field(
-        default=None, description="GPUs of each worker of models; default: 1 where there are any"
+        default=None, description="GPUs of each worker that runs models; default: 1 if the nodes have GPUs"
     )
 
     def settings(self) -> ClusterSettings:
-        """Return the settings as a plain record."""
+        """Return the settings as a `ClusterSettings`, which does not depend on Dagster."""
         named = os.environ.get(CLUSTER) or None
         if self.kind == "local" or (self.kind == "from_environment" and not (self.address or named)):
             return ClusterSettings("local", self.address)

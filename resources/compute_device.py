@@ -1,4 +1,4 @@
-"""Devices that models are trained and run on."""
+"""Dagster resource for the devices that train and run models."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,28 +17,31 @@ from aflite_assets.models.devices import DeviceSettings
 
 
 class ComputeDevice(dg.ConfigurableResource):
-    """The processor and precision of training, embedding and filtering.
+    """The processor and floating-point precision for training, embedding and filtering.
 
-    `auto` is the GPU if there is one. The slots of the pool `gpu` limit the number of steps that use GPUs at once; a
-    lease assigns a GPU to each step.
+    The device `auto` is the GPU if there is one. The slots of the Dagster pool `gpu` limit how many steps use GPUs at
+    once; each step leases a GPU.
     """
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["float32", "bfloat16"] = "float32"
 
     def settings(self, lease: DeviceLease = DeviceLease()) -> DeviceSettings:  # noqa: B008 - frozen
-        """Return the settings as a plain record, with the names of the leased devices."""
+        """Return the settings as a `DeviceSettings`, with the names of the leased devices."""
         return DeviceSettings(device=self.device, precision=self.precision, leased=lease.devices)
 
     def cards(self) -> tuple[str, ...]:
-        """Return the GPUs that steps may use, named as in `CUDA_VISIBLE_DEVICES`; empty on the CPU or without a GPU."""
+        """Return the names of the GPUs that steps may use, as in `CUDA_VISIBLE_DEVICES`.
+
+        The result is empty if the device is `cpu` or the machine has no GPU.
+        """
         return () if self.device == "cpu" else tuple(visible_devices())
 
     @contextmanager
     def lease(
         self, purpose: str, *, all_free: bool = False, log: Callable[[str], None] = lambda line: None
     ) -> Iterator[DeviceLease]:
-        """Yield a GPU of this machine for the block (`lease_devices`); on the CPU or without a GPU, an empty lease."""
+        """Lease a GPU of this machine for the block; the lease is empty on the CPU or without a GPU."""
         devices = self.cards()
         listed = listed_devices() if any(name.isdigit() for name in devices) else ()
         with lease_devices(

@@ -1,4 +1,4 @@
-"""The store of results."""
+"""Dagster resource for the store of results."""
 
 from pathlib import Path
 
@@ -10,20 +10,22 @@ from aflite_assets.results.opening import open_store
 
 
 class ResultStoreResource(dg.ConfigurableResource):
-    """The result store below `AFLITE_HOME` or another folder, or an object store, with copies below that folder.
+    """The result store: a folder (by default below `AFLITE_HOME`), or an object store with local copies in the folder.
 
-    Credentials of an object store are not settings; they are read from the same sources as by AWS's tools.
+    Credentials of an object store are not settings; they are read from the same places as by the AWS command line.
     """
 
-    home: str | None = Field(default=None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
+    home: str | None = Field(
+        default=None, description="folder for all state of the project; default: `AFLITE_HOME`, or `.aflite`"
+    )
     address: str | None = Field(
-        default=None, description="s3://bucket/prefix of an object store; default: AFLITE_STORE, or none"
+        default=None, description="s3://bucket/prefix of an object store; default: `AFLITE_STORE`, or no object store"
     )
     endpoint_url: str | None = Field(
-        default=None, description="the object store's server; default: AWS_ENDPOINT_URL_S3, or AWS's own"
+        default=None, description="URL of the object store's server; default: `AWS_ENDPOINT_URL_S3`, or AWS itself"
     )
 
     def open(self) -> ResultStore:
-        """Return the store, which does not depend on Dagster."""
+        """Return a store that does not depend on Dagster."""
         home = Path(self.home).absolute() if self.home else None
         return open_store(home, address=self.address, endpoint_url=self.endpoint_url)

@@ -249,7 +249,7 @@ def test_messages_that_stand_twice_are_dropped(
     monkeypatch.setenv("DATA", str(tmp_path))
     assert main(["check", "--no-timing", str(ROOT / "docs" / "examples" / "my_spam.yaml")]) == 0
     written = capsys.readouterr().out
-    assert "drop_duplicates: 2 rows of train dropped because an earlier row has the same input and label" in written
+    assert "`drop_duplicates` dropped 2 rows of train because an earlier row has the same input and label" in written
     assert re.search(r"^spam +33 +10 +7$", written, re.MULTILINE), written
 
 

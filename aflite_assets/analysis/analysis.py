@@ -1,7 +1,7 @@
-"""All numbers of one report: facts, tidy tables, evidence and verdicts. These numbers are computed once, written to
-files and read back.
+"""The numbers of one report: facts, tidy tables, evidence and verdicts. The numbers are computed once, written to files
+and read back.
 
-Each table has its own module, which computes the table's rows and defines their dataclass.
+Each table has a module of its own, which computes the rows and defines the dataclass of a row.
 """
 
 import json
@@ -81,10 +81,11 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The numbers of one report: `tables` by name, and one verdict per filtering, the most informative verdict first.
+    """The numbers of one report: `tables` by name, and one verdict per filtering, with the most informative verdict
+    first.
 
-    `scan`: the cues that predict the label by themselves; None if the rows were not scanned. `undecided`: why no
-    comparison can decide whether filtering helps, or None if one can.
+    `scan`: the cues that predict the label by themselves; None if the rows were not scanned. `undecided`: the reason
+    why no comparison can decide whether filtering helps, or None if at least one comparison can.
     """
 
     facts: DatasetFacts
@@ -96,9 +97,7 @@ class Analysis:
     scan: ScanFacts | None
 
     def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
-        """Return the records of a table in the table's order, or only the records of one filtering
-        (`representation`).
-        """
+        """Return the records of a table, or only the records of one filtering if `representation` is given."""
         records: tuple[Any, ...] = self.tables.get(table.name, ())
         return records if representation is None else tuple(r for r in records if r.representation == representation)
 
@@ -112,7 +111,7 @@ class Analysis:
 
 
 def analyse(data: BenchmarkData) -> Analysis:
-    """Compute everything that a report states. Raises DataError if predictions do not match the rows of their test
+    """Compute all numbers that a report states. Raises DataError if predictions do not match the rows of their test
     set.
     """
     return Analysis(
@@ -171,8 +170,8 @@ def _read(folder: Path) -> Analysis:
 
 
 def write_evidence(evidence: Sequence[EvidenceTable], folder: Path) -> None:
-    """Write each table of statistics as `evidence/<number>.parquet`, and the titles and captions of all tables as
-    JSON.
+    """Write each table of statistics as `evidence/<number>.parquet`, and the titles and captions of all tables as one
+    JSON file.
     """
     (folder / EVIDENCE_FOLDER).mkdir()
     for number, one in enumerate(evidence):

@@ -20,8 +20,10 @@ from aflite_assets.specs.sample import StopRule
 
 @dataclass(frozen=True)
 class PartFacts:
-    """A part of a challenge set, and whether it is shown in tables of all challenge sets (`side_by_side`) and in tables
-    by train set size (`by_size`).
+    """A part of a challenge set.
+
+    `side_by_side`: whether the part is shown in tables of all challenge sets. `by_size`: whether the part is shown in
+    tables by train set size.
     """
 
     name: PartName
@@ -32,12 +34,12 @@ class PartFacts:
 
 @dataclass(frozen=True)
 class TestSetFacts:
-    """Facts about one `TestSet`: `rows` and `groups` are counts, and the classes of `class_map` are given by name.
+    """Facts about one `TestSet`. `rows` and `groups` are counts; the classes of `class_map` are given by name.
 
     `filtered_rows`: number of rows that the filter kept, by representation. `ranked`: whether top-5 accuracies are
-    known. `own_laws`: representations for which train sets other than `filtered` have filtered test rows of their own.
-    `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without rows, or if `chance`
-    is known.
+    known. `own_laws`: representations with train sets, other than `filtered`, that have filtered test rows of their
+    own. `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without rows, or if
+    `chance` is known.
     """
 
     __test__ = False  # no test class
@@ -63,18 +65,19 @@ class TestSetFacts:
 
     @cached_property
     def part(self) -> Mapping[PartName, PartFacts]:
-        """The parts by their names."""
+        """The parts by name."""
         return {one.name: one for one in self.parts}
 
 
 @dataclass(frozen=True)
 class FilteringFacts(FilterOutcome):
-    """One filtering: its outcome, settings and warnings, and `control`, the train set that `filtered` is compared with.
+    """Facts about one filtering: outcome, settings, warnings, and the train set `control` that `filtered` is compared
+    with.
 
     `train_questions`: the number of questions that the train rows answer, or None. `train_sets`: the train sets that
     the tables show, each with the distinct numbers of rows that evaluators were trained on. `cutoffs`: the cut-off
-    score of each iteration, or None. `rows_left_alone`: number of rows in splits that were not filtered;
-    `suspected_labels`: number of rows whose label may be wrong.
+    score of each iteration, or None. `rows_left_alone`: number of rows in splits that were not filtered.
+    `suspected_labels`: number of rows with a label that may be wrong.
     """
 
     settings: Mapping[str, object]
@@ -90,8 +93,9 @@ class FilteringFacts(FilterOutcome):
 
 @dataclass(frozen=True)
 class WeakTrainingFacts:
-    """One training of a weak model: its name on the report page, and the names of the row sets drawn from the training
-    (`sets`), or None if the sets are not used.
+    """One training run of a weak model: its name on the report page, and the row sets that were drawn from the run.
+
+    `sets`: the names of the row sets, or None if the sets are not used.
     """
 
     name: str
@@ -105,11 +109,11 @@ class DatasetFacts(DatasetRecord):
     """Facts that a report states about a dataset, its test sets, its filterings and its evaluators.
 
     `text_columns`: the source's column name for each text column of the raw table (`text`, `text_pair`). `right_label`:
-    the class of right answers, or None if rows are not answers. `split_questions`: the number of questions by split,
+    the class of correct answers, or None if rows are not answers. `split_questions`: the number of questions by split,
     empty if rows are not answers. `sample_rows`: number of rows in the filtered sample; `sample_stop`: the rule that
     chose this number. `sample_rows` and `sample_stop` are None if all train rows were filtered. `phases`: evaluators
-    that continue training with rows of weak models. `untrained_weak_models`: why each weak model was not trained.
-    `trained_alone`: evaluators that were trained on forgettable rows alone.
+    that continue training with rows of weak models. `untrained_weak_models`: for each weak model that was not trained,
+    the reason. `trained_alone`: evaluators that were trained on forgettable rows alone.
     """
 
     evaluators: tuple[str, ...]
@@ -146,12 +150,12 @@ class DatasetFacts(DatasetRecord):
 
     @cached_property
     def test_set(self) -> Mapping[str, TestSetFacts]:
-        """The test sets by their names."""
+        """The test sets by name."""
         return {one.name: one for one in self.test_sets}
 
     @cached_property
     def filtering(self) -> Mapping[str, FilteringFacts]:
-        """The filterings by their representations."""
+        """The filterings by representation."""
         return {one.representation: one for one in self.filterings}
 
 
@@ -181,8 +185,9 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
 
 
 def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
-    """Return the facts about a test set. `label_names`: the dataset's classes; `ranked`: whether top-5 accuracies are
-    known.
+    """Return the facts about a test set.
+
+    `label_names`: the dataset's classes. `ranked`: whether top-5 accuracies are known.
     """
     asks_class = one.chance is None and len(one.labels) > 0
     mapped = [one.label_names[to] if to >= 0 else None for to in ([] if one.class_map is None else one.class_map)]
@@ -230,7 +235,7 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
 
 
 def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
-    """Name each training after its weak model, followed by the seed if the weak model has several seeds."""
+    """Name each training run after its weak model. The seed is added if the weak model has several seeds."""
     times, found = Counter(one.weak_model for one in learnt), []
     for one in learnt:
         name = one.weak_model if times[one.weak_model] == 1 else f"{one.weak_model}, seed {one.seed}"

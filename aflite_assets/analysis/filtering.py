@@ -16,10 +16,10 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 class IterationRow:
     """One published iteration of filtering.
 
-    `rows_in`, `removed`: numbers of rows of the pool that entered the iteration and that were removed. `train_*`,
+    `rows_in`: number of rows that entered the iteration; `removed`: number of rows that it removed. `train_*`,
     `scored_*`: the same numbers for train rows, and for rows that are scored but never trained on. `cutoff`: lowest
     score of a removed row, or None if no row was removed, as in the last iteration. `representation_bias`: mean
-    predictability of the pool's rows, in [0, 1].
+    predictability of the rows that entered the iteration, in [0, 1].
     """
 
     representation: str
@@ -35,7 +35,7 @@ class IterationRow:
 
     @classmethod
     def of(cls, representation: str, row: Mapping[str, object]) -> Self:
-        """Build the record from a line of the published table of iterations; columns that are not fields of the record
+        """Build the record from one line of the published table of iterations. Columns that are no fields of the record
         are ignored.
         """
         make: Callable[..., Self] = cls
@@ -45,10 +45,11 @@ class IterationRow:
 
 @dataclass(frozen=True)
 class FilterRow(IterationRow):
-    """One iteration of filtering, and the accuracy that guessing the largest class would reach.
+    """One iteration of filtering, and the accuracy of always guessing the largest class.
 
-    `largest_class`: share of the largest class among the pool's rows, in [0, 1]. `guessing_deviation`: standard
-    deviation of the accuracy of random guesses that are right with the probability `largest_class`.
+    `largest_class`: share of the largest class among the rows that entered the iteration, in [0, 1].
+    `guessing_deviation`: standard deviation of the accuracy of random guesses, if each guess is right with probability
+    `largest_class`.
     """
 
     rows_never_held_out: int
@@ -58,7 +59,7 @@ class FilterRow(IterationRow):
 
 def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     """Return the iterations of one filtering, in order."""
-    stored = ITERATIONS.schema.names[1:-2]  # without what is computed here
+    stored = ITERATIONS.schema.names[1:-2]  # without the columns that are computed here
     rows = filtered.iterations.select(stored).sort_by("iteration").to_pylist()
     shares = _class_shares(filtered, [row["iteration"] for row in rows], 1).max(axis=1, initial=0)
     deviations = guessing_deviation(shares, np.array([row["rows_in"] for row in rows]))
@@ -69,15 +70,16 @@ def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
 
 
 def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the standard deviation, in [0, 1], of the accuracy of `rows` guesses that are each right with probability
-    `share`.
+    """Return the standard deviation, in [0, 1], of the accuracy of `rows` guesses.
+
+    Each guess is right with probability `share`.
     """
     return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
 
 
 @dataclass(frozen=True)
 class ClassShare:
-    """Share of a class among the pool's rows that entered an iteration, in [0, 1]; the class is given by number."""
+    """Share of a class, given by number, among the rows that entered an iteration, in [0, 1]."""
 
     representation: str
     iteration: int
@@ -93,31 +95,34 @@ def class_shares(filtered: FilteredSet, classes: int) -> Iterator[ClassShare]:
 
 
 def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) -> np.ndarray:
-    """Return class shares among the pool's rows that entered each iteration: float64, (iterations, at least
-    `classes`).
+    """Return class shares among the rows that entered each iteration: float64, of shape (iterations, `classes` or
+    more).
     """
     pool = filtered.rows.filter(pa.array(filtered.pool))
     labels = pool["label"].to_numpy()
     removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
     counts = np.zeros((len(iterations) + 1, max(classes, int(labels.max(initial=0)) + 1)), np.int64)
-    np.add.at(counts, (np.searchsorted(iterations, removed_in, side="right"), labels), 1)  # of how many it entered
+    np.add.at(
+        counts, (np.searchsorted(iterations, removed_in, side="right"), labels), 1
+    )  # counted up to the iteration of its removal
     entered = counts[::-1].cumsum(axis=0)[::-1][1:]
     return entered / np.maximum(entered.sum(axis=1, keepdims=True), 1)
 
 
 BINS = 20
-"""Bins of width 0.05; the last one includes 1."""
+"""Number of bins of predictability, each of width 0.05; the last bin includes 1."""
 
 
 def bin_edges(bins: int = BINS) -> np.ndarray:
-    """Return the edges of equal bins in [0, 1], float64."""
+    """Return the edges of bins of equal width in [0, 1], float64."""
     return np.linspace(0, 1, bins + 1)
 
 
 def binned(scores: np.ndarray, bins: int = BINS) -> np.ndarray:
     """Count the scores (float32, finite, in [0, 1]) in each bin; the counts are int64.
 
-    Edges are compared in float32, as the filter compares its threshold: 0.7 lies in the bin that begins at 0.7.
+    Scores and edges are compared in float32, because the filter compares its threshold in float32. The score 0.7
+    therefore lies in the bin that begins at 0.7.
     """
     places = np.searchsorted(bin_edges(bins).astype(np.float32), scores.astype(np.float32), side="right") - 1
     return np.bincount(np.minimum(places, bins - 1), minlength=bins)
@@ -128,9 +133,9 @@ def count_scores(
 ) -> Iterator[ScoreBin]:
     """Yield the binned scores of the train rows, iteration by iteration, so that only one table is held in memory.
 
-    `tables`: per iteration, its number and a table of the rows that entered the iteration, with `row_id` and the last
-    known `predictability`. Rows without a predictability are absent. `rows`: the rows of the filtering, with the
-    columns `row_id`, `split` and `removed_in_iteration` (null: kept).
+    `tables`: per iteration, its number and a table of the rows that entered the iteration. The table has the columns
+    `row_id` and `predictability` (last known value), and lacks rows without a predictability. `rows`: the rows of the
+    filtering, with the columns `row_id`, `split` and `removed_in_iteration` (null for kept rows).
     """
     train, edges = rows.filter(pc.equal(rows["split"], "train")), bin_edges(bins).tolist()
     removed_in = pc.fill_null(train["removed_in_iteration"], -1)
@@ -145,7 +150,7 @@ def count_scores(
 
 @dataclass(frozen=True)
 class PredictabilityBin:
-    """Numbers of kept and removed train rows whose last known predictability is from `low` up to `high`; the last bin
+    """Numbers of kept and removed train rows with a last known predictability from `low` up to `high`. The last bin
     includes 1.
     """
 
@@ -157,7 +162,7 @@ class PredictabilityBin:
 
 
 def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[PredictabilityBin, ...]:
-    """Count the train rows that have a predictability, in equal bins over [0, 1]."""
+    """Count the train rows that have a predictability, in bins of equal width over [0, 1]."""
     train = filtered.train
     rows = train.filter(pc.is_finite(train["predictability"]))
     scores, kept = rows["predictability"].to_numpy(), rows["kept"].to_numpy(zero_copy_only=False)
@@ -168,8 +173,9 @@ def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[P
 
 @dataclass(frozen=True)
 class ClassRemoval:
-    """Numbers of train rows of one class that entered the filter and that were removed, and the class's share of all
-    train rows before and after filtering.
+    """Numbers of train rows of one class that entered the filter and that were removed.
+
+    The record also has the class's share of all train rows before and after filtering.
     """
 
     label: int
@@ -191,12 +197,11 @@ def removed_by_class(filtered: FilteredSet, classes: int) -> tuple[ClassRemoval,
 
 @dataclass(frozen=True)
 class FilterOutcome:
-    """Numbers of train rows before and after filtering, the reason why the filter stopped, and the representation bias
-    of the first and last pass.
+    """Numbers of train rows before and after filtering, the reason why the filter stopped, and the representation bias.
 
-    `train_rows` entered the filter, and `kept_rows` of them were kept. `runs`, `kept_jaccard`: as in `FilteredSet`.
-    `bias`: the representation bias of the first and of the last pass. `largest_class`: as in `FilterRow`, for the last
-    pass. `bias` and `largest_class` are None if there are no `passes`.
+    `train_rows`: number of rows that entered the filter; `kept_rows`: number of rows that were kept. `runs`,
+    `kept_jaccard`: as in `FilteredSet`. `bias`: the representation bias of the first and of the last pass.
+    `largest_class`: as in `FilterRow`, for the last pass. `bias` and `largest_class` are None if there are no `passes`.
     """
 
     representation: str
@@ -211,7 +216,7 @@ class FilterOutcome:
 
 
 def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
-    """Count the kept train rows of a filtered set and describe its first and last pass."""
+    """Count the kept train rows of a filtered set and describe the first and the last pass of the filter."""
     train, passes = filtered.train, filter_table(filtered)
     return record_of(
         FilterOutcome,
@@ -228,8 +233,8 @@ def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
 class StillPredicted:
     """Numbers of kept train rows by their predictability in the last pass, which removed no row.
 
-    `every_time`: rows with predictability 1; `over`: rows at or over `threshold`; `unscored`: rows that were never held
-    out.
+    `every_time`: number of rows with predictability 1. `over`: number of rows with a predictability of at least
+    `threshold`. `unscored`: number of rows that were never held out.
     """
 
     rows: int
@@ -243,7 +248,7 @@ class StillPredicted:
 
     @property
     def all_under_threshold(self) -> bool:
-        """Whether every kept row has a predictability under the threshold; False if there are no rows."""
+        """True if every kept row has a predictability under the threshold; False if there are no rows."""
         return self.rows > 0 and self.over == 0 and self.unscored == 0
 
 
@@ -265,8 +270,9 @@ def still_predicted(filtered: FilteredSet) -> StillPredicted:
 
 
 def threshold_of(settings: Mapping[str, object]) -> float | None:
-    """Return the threshold in the settings of a filtering: the lowest predictability that a removed row may have; else
-    None.
+    """Return the threshold from the settings of a filtering, or None if there is none.
+
+    The threshold is the lowest predictability that a removed row may have.
     """
     threshold = settings.get("threshold")
     return threshold if isinstance(threshold, int | float) else None

@@ -1,5 +1,5 @@
-"""Tidy tables about the train rows that weak models forget: counts by class and forgetting events, agreement,
-minorities and thresholds.
+"""Tidy tables about the train rows that weak models forget: counts by class and by forgetting events, agreement of weak
+models, minorities and thresholds.
 """
 
 import math
@@ -19,7 +19,7 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 
 @dataclass(frozen=True)
 class WeakModel:
-    """One weak model's numbers of rows and accuracies, as in `WeakModelFacts`; `share` is the share of forgettable
+    """Numbers of rows and accuracies of one weak model, as in `WeakModelFacts`; `share` is the share of forgettable
     rows.
     """
 
@@ -35,7 +35,7 @@ class WeakModel:
 
 @dataclass(frozen=True)
 class WeakModelAccuracy:
-    """A weak model's accuracy in [0, 1] on a split that it was not trained on."""
+    """Accuracy of a weak model, in [0, 1], on a split that the model was not trained on."""
 
     weak_model: str
     split: str
@@ -44,8 +44,10 @@ class WeakModelAccuracy:
 
 @dataclass(frozen=True)
 class ForgettableClass:
-    """Numbers of rows of one class: rows that a weak model was trained on, rows that the model forgot (`forgettable`),
-    and rows in the model's forgettable set (`taken`).
+    """Numbers of rows of one class, for one weak model.
+
+    `rows`: rows that the weak model was trained on. `forgettable`: rows that the weak model forgot or never learnt.
+    `taken`: rows in the weak model's forgettable set.
     """
 
     weak_model: str
@@ -57,8 +59,9 @@ class ForgettableClass:
 
 @dataclass(frozen=True)
 class ForgettingEvents:
-    """Number and share of the rows that a weak model forgot a certain number of times (`events`, or "never_learnt" for
-    rows that were never predicted right).
+    """Number and share of the rows that a weak model forgot a given number of times.
+
+    `events`: the number of times, or "never_learnt" for rows that were never predicted correctly.
     """
 
     weak_model: str
@@ -69,12 +72,11 @@ class ForgettingEvents:
 
 @dataclass(frozen=True)
 class Minority:
-    """A mean over the rows of one set, with its 95 % interval: the word overlap of a row's two texts, or the share of
-    rows of a group.
+    """A mean over one set of rows, with its 95 % interval.
 
-    `weak_model` is empty for the set of all rows. `set` is "all", "random", "forgettable" or "never learnt". `measure`
-    and `group` name the averaged quantity. `mean` is None if the measure exists for no row; `low` and `high` are None
-    for a single row.
+    The mean is the average word overlap of a row's two texts, or the share of rows that belong to a group. `weak_model`
+    is empty for the set of all rows. `set` is "all", "random", "forgettable" or "never learnt". `measure` and `group`
+    name the averaged quantity. `mean` is None if no row has the measure; `low` and `high` are None for a single row.
     """
 
     weak_model: str
@@ -118,14 +120,14 @@ def weak_model_accuracies(data: BenchmarkData) -> Iterator[WeakModelAccuracy]:
 
 
 def forgettable_classes(data: BenchmarkData) -> Iterator[ForgettableClass]:
-    """Yield one record per weak model and class, in the dataset's order."""
+    """Yield one record per weak model and class, with classes in the dataset's order."""
     for (name, one), label in product(data.forgettables.models.items(), data.label_names):
         if label in one.by_class:
             yield ForgettableClass(name, label, **one.by_class[label])
 
 
 def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
-    """Yield one record per weak model and number of forgetting events; rows that were never learnt come last."""
+    """Yield one record per weak model and number of forgetting events. Rows that were never learnt come last."""
     models = data.forgettables.models
     numbers = dict.fromkeys(name for one in models.values() for name in one.events if name != "never_learnt")
     for model, one in models.items():
@@ -135,8 +137,9 @@ def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
 
 
 def minorities(data: BenchmarkData) -> Iterator[Minority]:
-    """Yield the means over all rows and the means over each set of rows; of random sets, only the set drawn for the
-    first seed is used.
+    """Yield the means over all rows, and then the means over each set of rows.
+
+    Of the random sets, only the set drawn for the first seed is used.
     """
     forgettables = data.forgettables
     sets = {None: "all", "random": "random", "forgettable": "forgettable", "never_learnt": "never learnt"}
@@ -151,8 +154,9 @@ def minorities(data: BenchmarkData) -> Iterator[Minority]:
 
 
 def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
-    """Return Wilson's interval of a share, or the t interval of a mean overlap; both bounds are None for a single
-    row.
+    """Return Wilson's interval of a share, or the t interval of a mean overlap.
+
+    Both bounds are None for a single row.
     """
     rows, mean = line["rows"], line["mean"]
     if rows < 2 or math.isnan(mean):
@@ -164,8 +168,9 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
 
 
 def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
-    """Yield the average accuracy of each second phase and of each evaluator that a second phase starts from. There must
-    be both natural and challenge sets.
+    """Yield the average accuracy of each second phase, and of each evaluator from which a second phase starts.
+
+    Requires at least one natural test set and one challenge set.
     """
     forgettables = data.forgettables
     kinds = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]

@@ -1,8 +1,8 @@
-"""Confidence intervals of accuracies and of their differences, which account for random trainings and random groups of
-test rows. The functions use only arrays.
+"""Confidence intervals of accuracies and of their differences, if training runs and groups of test rows are random. The
+functions use only arrays.
 
-The design is that of multi-reader, multi-case studies in diagnostic imaging. Trainings correspond to readers and groups
-of test rows to cases: every training predicts every row, and both are samples.
+The design is that of multi-reader, multi-case studies in diagnostic imaging. Training runs correspond to readers, and
+groups of test rows to cases: every model predicts every row, and both the models and the groups are samples.
 
 Sources: Obuchowski and Rockette (1995), Communications in Statistics - Simulation and Computation 24:285, and Gallas
 (2006), Academic Radiology 13:353 (the components); Hillis (2007), Statistics in Medicine 26:596 (degrees of freedom);
@@ -21,22 +21,20 @@ import numpy as np
 from aflite_assets.errors import InvalidInputError
 
 LOWER_QUARTILE = 0.25
-"""Quantile at which an estimated variance between trainings is assumed to lie in its distribution, for the degrees of
-freedom.
-
-With few degrees of freedom, the estimates in Satterthwaite's formula are often far too small by chance. At the worst
-ratio of variances, 13 % of null effects are then reported as effects with two trainings per side, and 8 % with three
-(normal data). With the variance at its upper bound, in this formula alone, the rate is 6 %.
+"""Quantile at which an estimated variance between training runs is assumed to lie, for the degrees of freedom. With few
+degrees of freedom, the estimates in Satterthwaite's formula are often far too small by chance. At the worst ratio of
+variances, 13 % of null effects are then reported as effects with two training runs per side, and 8 % with three (normal
+data). If the formula uses the variance's upper bound instead, the rate is 6 %.
 """
 
 CONFIDENCE = 0.95
 _NORMAL_QUANTILE_975 = 1.959963984540054
 LEAST_DEGREES = 1e-3
-"""Least degrees of freedom, used if groups are so unequal that one holds nearly all rows."""
+"""Least degrees of freedom, used if group sizes are so unequal that one group holds nearly all rows."""
 
 Trainings = Sequence[np.ndarray]
-"""One array per training, over the same test rows: bool for right or wrong, or the share of several trainings that were
-right, in [0, 1].
+"""One array per training run, over the same test rows: bool (correct or wrong), or the share of several runs that were
+correct, in [0, 1].
 """
 
 
@@ -70,19 +68,19 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
     centre = accuracy + z2 / (2 * rows)
     half = z * math.sqrt(accuracy * (1 - accuracy) / rows + z2 / (4 * rows**2))
     scale = 1 + z2 / rows
-    # rounding must not push a bound past the share itself at 0 and 1
+    # At 0 and 1, rounding must not move a bound past the share itself.
     return Interval(min(accuracy, max(0.0, (centre - half) / scale)), max(accuracy, min(1.0, (centre + half) / scale)))
 
 
 @dataclass(frozen=True)
 class CrossedInterval:
-    """A difference of two accuracies and its two-sided interval, in points; the confidence is 95 % unless stated
+    """A difference of two accuracies and its two-sided interval, in points. The confidence is 95 % unless stated
     otherwise.
 
     `p_value`, in [0, 1], tests whether the difference is zero, by the same t statistic at `degrees_of_freedom`.
-    `trainings`: number of trainings on each side. `groups`: number of test groups with a row; `effective_groups`:
+    `trainings`: number of training runs on each side. `groups`: number of test groups with a row; `effective_groups`:
     number of equal-sized groups that would carry as much information. `counts_training`: False if a side has only one
-    training, so that the variance between trainings is unknown.
+    training run, so that the variance between training runs is unknown.
     """
 
     difference: float
@@ -96,7 +94,7 @@ class CrossedInterval:
     counts_training: bool
 
     def at_confidence(self, confidence: float) -> tuple[float, float]:
-        """Return the bounds of the interval, in points, at another confidence than the 95 % of `low` and `high`."""
+        """Return the bounds of the interval, in points, at another confidence than 95 %."""
         scale = upper_quantile(self.degrees_of_freedom, confidence) / upper_quantile(self.degrees_of_freedom)
         low, high = (self.difference + scale * (bound - self.difference) for bound in (self.low, self.high))
         return max(-100.0, low), min(100.0, high)
@@ -107,7 +105,8 @@ class Side:
     """One side of a comparison. `accuracies`, in [0, 1], has the shape (..., trainings), with any number of leading
     axes.
 
-    `shifts`, of shape (..., trainings, groups): by how much the accuracy falls if a group is left out.
+    `shifts` has the shape (..., trainings, groups). An entry is the amount by which the accuracy falls if the group is
+    left out.
     """
 
     accuracies: np.ndarray
@@ -116,8 +115,8 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Variance of a difference of two mean accuracies, and the degrees of freedom of the variance; both have the sides'
-    leading axes.
+    """Variance of a difference of two mean accuracies, and its degrees of freedom. Both have the leading axes of the
+    sides.
     """
 
     variance: np.ndarray
@@ -125,11 +124,11 @@ class Spread:
 
 
 def side(right: np.ndarray, sizes: np.ndarray) -> Side:
-    """Compute one side of a comparison from the number of correct rows, of shape (..., trainings, groups), and the
-    number of rows per group.
+    """Compute one side of a comparison from numbers of rows.
 
-    Leaving out group g, with n_g rows of which r_g are right, moves an accuracy a on n rows by (r_g - a n_g) / (n -
-    n_g). The method is the delete-a-group jackknife, which allows groups of different sizes.
+    The number of correct rows has the shape (..., trainings, groups); the number of rows is given per group. The method
+    is the delete-a-group jackknife, which allows groups of different sizes. If group g has n_g rows, r_g of them
+    predicted correctly, leaving out g moves an accuracy a on n rows by (r_g - a n_g) / (n - n_g).
     """
     rows = sizes.sum()
     accuracies = right.sum(axis=-1) / rows
@@ -137,25 +136,25 @@ def side(right: np.ndarray, sizes: np.ndarray) -> Side:
 
 
 def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
-    """Return the variance of the difference between the mean accuracies of `first` and `second`, if both trainings and
-    test groups are random.
+    """Return the variance of the difference between the mean accuracies of `first` and `second`.
 
-    Let s be the number of trainings on a side, G the number of groups, and "mean" the mean over a side's trainings:
+    Both training runs and test groups count as random. Let s be the number of training runs on a side, G the number of
+    groups, and "mean" the mean over the training runs of a side:
 
-        T = sum over sides of var(accuracies) / s                                     between trainings
+        T = sum over sides of var(accuracies) / s                                     between training runs
         B = (G-1)/G sum_g (mean shift of first - mean shift of second)^2              between groups
-        N = sum over sides of (G-1)/G sum_jg (shift_jg - mean shift_g)^2 / (s (s-1))  training by group
+        N = sum over sides of (G-1)/G sum_jg (shift_jg - mean shift_g)^2 / (s (s-1))  training run by group
         V = max(T + B - N, T, B)
 
-    N is part of both T and B, so it is subtracted once. The trainings of the two sides are independent (Welch), so a
-    side without variance contributes zero. The degrees of freedom are Satterthwaite's, computed with upper bounds of
-    the variances between trainings. Let c(d) = d / (lower quartile of chi square with d degrees of freedom), and u =
-    c(s-1) T_side for each side. In c T, c is taken at the degrees of freedom d of T:
+    N is part of both T and B, so it is subtracted once. The training runs of the two sides are independent (Welch), so
+    a side without variance contributes zero. The degrees of freedom are Satterthwaite's, computed with upper bounds of
+    the variances between training runs. Let c(d) = d / (lower quartile of chi square with d degrees of freedom), and u
+    = c(s-1) T_side for each side. In c T, c is taken at the degrees of freedom d of T:
 
         d = (sum u)^2 / sum (u^2 / (s-1))
         max(c T + B - N, c T, B)^2 / ((c T)^2 / d + B^2 / group_degrees)
 
-    If a side has only one training, T cannot be estimated: V is then B, with `group_degrees`.
+    If a side has only one training run, T cannot be estimated: V is then B, with `group_degrees`.
     """
     groups, both_sides = first.shifts.shape[-1], (first, second)
     scale = (groups - 1) / groups
@@ -178,19 +177,19 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
 
 
 def _raise(degrees: np.ndarray | int) -> np.ndarray:
-    """Return the upper bound of a variance divided by its estimate."""
+    """Return the ratio of the upper bound of a variance to its estimate."""
     from scipy.special import gammaincinv
 
     return np.asarray(degrees / (2 * gammaincinv(np.asarray(degrees) / 2, LOWER_QUARTILE)))
 
 
 def _added(trainings: np.ndarray, groups: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Return the sum of both variances minus their common part, but at least the larger of the two."""
+    """Return the sum of both variances minus their common part, but at least the larger variance."""
     return np.asarray(np.maximum(trainings + groups - both, np.maximum(trainings, groups)))
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, without: float) -> np.ndarray:
-    """Return the ratio of two numbers, or `without` if nothing varies."""
+    """Return the ratio of two numbers, or `without` if the ratio is undefined because nothing varies."""
     nothing = np.asarray(below) <= 0
     return np.where(nothing, without, above / np.where(nothing, 1.0, below))
 
@@ -205,23 +204,23 @@ def upper_quantile(degrees_of_freedom: float, confidence: float = CONFIDENCE) ->
 def crossed_interval(
     first: Trainings, second: Trainings | None, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
-    """Return the mean accuracy of `first` minus the mean accuracy of `second` on the same test rows, in points, with an
-    interval.
+    """Return the mean accuracy of `first` minus the mean accuracy of `second` on the same test rows, with an interval.
 
-    If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points to either
-    side for G effective groups. The number 3.7 / G bounds the share of groups on which such models may still differ (no
-    event in G trials, two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If something varies, the interval
-    is computed with t quantiles from `crossed_spread` and clipped to [-100, 100] points. If all rows are one group, the
-    interval is [-100, 100]. `second`: None stands for as many trainings that are always wrong. `groups`: codes, one per
-    row; None if every row is its own group. Raises InvalidInputError if a side has no training, there is no row, or
-    lengths differ.
+    The numbers are in points. The interval is computed with t quantiles from `crossed_spread` and clipped to [-100,
+    100] points. If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points
+    to either side for G effective groups. The number 3.7 / G bounds the share of groups on which such models may still
+    differ (no event in G trials, two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If all rows are one
+    group, the interval is [-100, 100].
+
+    `second`: None means as many models that are always wrong. `groups`: codes, one per row; None if every row is its
+    own group. Raises InvalidInputError if a side has no training run, if there is no row, or if lengths differ.
     """
     second = [np.zeros(len(rows)) for rows in first] if second is None else second
     lengths = _lengths(*first, *second, groups)
     if not first or not second or len(lengths) != 1 or not lengths[0]:
         raise InvalidInputError(
-            f"the two sides have {len(first)} and {len(second)} trainings, tested on {lengths} rows; give each side at "
-            "least one training, and test all trainings on the same rows"
+            f"the two sides have {len(first)} and {len(second)} training runs, tested on {lengths} rows; give each "
+            "side at least one training run, and test all runs on the same rows"
         )
     codes = group_codes(groups, lengths[0])
     sizes = np.bincount(codes)
@@ -233,7 +232,7 @@ def crossed_interval(
 
 
 def label_weights(labels: np.ndarray) -> np.ndarray:
-    """Return float64 row weights with which the mean over rows becomes the mean over gold labels."""
+    """Return float64 row weights that turn a mean over rows into a mean over gold labels."""
     sizes = np.bincount(labels)
     return np.asarray(len(labels) / (np.count_nonzero(sizes) * sizes[labels]))
 
@@ -244,7 +243,7 @@ def label_mean_interval(
     """Return `crossed_interval` for accuracies that are averaged over gold labels.
 
     `labels`: int, one per row. With K labels and N rows, a row of a label with n rows weighs N / (K n). Labels with
-    fewer than `fewest` rows are left out, unless every label has fewer.
+    fewer than `fewest` rows are left out, unless every label has fewer rows.
     """
     often = np.bincount(labels)[labels] >= fewest
     used = often if often.any() else np.ones(len(labels), dtype=bool)
@@ -259,15 +258,15 @@ def chosen_interval(
     """Return the mean accuracy of some models on all test rows minus their mean accuracy on the `chosen` rows (bool per
     row).
 
-    Units and `groups` are as in `crossed_interval`. Leaving a group out moves both accuracies, because their rows
-    overlap. The interval is computed by `crossed_spread` with a constant second side, on the groups with a chosen row.
-    Raises InvalidInputError if there is no training or no chosen row, or if lengths differ.
+    Units and `groups` are as in `crossed_interval`. Leaving a group out moves both accuracies, because all rows include
+    the chosen rows. The interval is computed by `crossed_spread` with a constant second side, on the groups with a
+    chosen row. Raises InvalidInputError if there is no training run or no chosen row, or if lengths differ.
     """
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
         raise InvalidInputError(
-            f"there are {len(trained)} trainings tested on {lengths} rows, and {int(chosen.sum())} rows are chosen; "
-            "give at least one training and one chosen row, and arrays of equal length"
+            f"there are {len(trained)} training runs tested on {lengths} rows, and {int(chosen.sum())} rows are "
+            "chosen; give at least one training run and one chosen row, and arrays of equal length"
         )
     codes = group_codes(groups, len(chosen))
     sizes, chosen_sizes = np.bincount(codes), np.bincount(codes, weights=chosen)
@@ -287,21 +286,21 @@ def chosen_interval(
 def contrast_interval(
     first: Sequence[Trainings], second: Sequence[Trainings], groups: Sequence[np.ndarray | None] = (None, None)
 ) -> CrossedInterval:
-    """Return the difference `first` - `second` in accuracy on one test set minus the same difference on another, in
-    points.
+    """Return the difference `first` - `second` in accuracy on one test set minus the same difference on another test
+    set, in points.
 
-    `first`, `second` and `groups` each have two members, one per test set, of the same trainings. The interval is
-    computed by `crossed_spread` from each training's accuracy on the first set minus its accuracy on the second, with
-    the groups of both sets. The interval's degrees of freedom are those of the set with fewer groups. Raises
-    InvalidInputError if a side has no training, a set has fewer than two groups, or lengths differ.
+    `first`, `second` and `groups` each have two members, one per test set; the training runs are the same for both test
+    sets. The interval is computed by `crossed_spread` from each training run's accuracy on the first set minus its
+    accuracy on the second, with the groups of both sets. The interval has the degrees of freedom of the set with fewer
+    groups. Raises InvalidInputError if a side has no training run, a set has fewer than two groups, or lengths differ.
     """
     lengths = [_lengths(*one, *other, codes) for one, other, codes in zip(first, second, groups, strict=True)]
     counts = [len(trained) for trained in (*first, *second)]
     fits = counts[0] == counts[1] and counts[2] == counts[3] and all(len(each) == 1 and each[0] for each in lengths)
     if not fits or not min(counts):
         raise InvalidInputError(
-            f"the sides have {counts} trainings on the two test sets, tested on {lengths} rows; give each side at "
-            "least one training, and test all trainings on the same rows of both test sets"
+            f"the sides have {counts} training runs on the two test sets, tested on {lengths} rows; give each "
+            "side at least one training run, and test all runs on the same rows of both test sets"
         )
     codes = [group_codes(some, rows) for some, (rows,) in zip(groups, lengths, strict=True)]
     sizes = [np.bincount(some) for some in codes]
@@ -318,12 +317,12 @@ def contrast_interval(
 
 
 def _lengths(*arrays: np.ndarray | None) -> list[int]:
-    """Return each distinct length, ascending."""
+    """Return the distinct lengths, in ascending order."""
     return sorted({len(rows) for rows in arrays if rows is not None})
 
 
 def _right_by_group(trained: Trainings, codes: np.ndarray) -> np.ndarray:
-    """Return the number of correct rows, of shape (trainings, groups)."""
+    """Return the number of correct rows per training run and group, of shape (trainings, groups)."""
     return np.stack([np.bincount(codes, weights=rows) for rows in trained])
 
 
@@ -345,9 +344,9 @@ def _from_spread(
 
     error, degrees = float(np.sqrt(spread.variance)), float(spread.degrees_of_freedom)
     half = upper_quantile(degrees, confidence) * error
-    if error == 0:  # in no group do the sides differ: a share of up to this may still differ (the rule of three)
+    if error == 0:  # the sides agree in all groups, but may differ in up to this share (rule of three)
         half = -math.log((1 - confidence) / 2) / effective
-    # sums over trainings in another order would tell equal differences apart
+    # sums in another order would make equal differences unequal
     difference = round(float(first.accuracies.mean() - second.accuracies.mean()), 12)
     p_value = 2 * float(stdtr(degrees, -abs(difference) / error)) if error > 0 else float(difference == 0)
     low, high = (100 * min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))
@@ -362,11 +361,10 @@ def group_codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
 
 
 def effective_groups(sizes: np.ndarray) -> float:
-    """Return how many equal-sized groups carry as much information as groups of the given sizes (in rows), if the rows
-    of a group are all alike.
+    """Return the number of equal-sized groups that carry as much information as groups of the given sizes (in rows).
 
-    The value is (sum n_g)^2 / sum n_g^2, between 1 and the number of groups. Source: Kish (1965), "Survey Sampling",
-    section 11.7.
+    The rows of a group are assumed to be all alike. The value is (sum n_g)^2 / sum n_g^2, between 1 and the number of
+    groups. Source: Kish (1965), "Survey Sampling", section 11.7.
     """
     counted = sizes.astype(np.float64)
     return float(counted.sum() ** 2 / (counted**2).sum())
@@ -375,12 +373,12 @@ def effective_groups(sizes: np.ndarray) -> float:
 def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
     """Return the effective number of rows behind one accuracy, and the degrees of freedom of its variance.
 
-    `right`: the share of trainings, in [0, 1], that predicted each row right; `groups`: one code per row. The effective
-    number is the number of rows divided by the design effect, which is at least 1. The design effect is the variance of
-    the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g right of n_g rows, divided by the binomial
-    variance a (1-a) / n. At accuracies of 0 and 1, both variances are zero. The design effect is then Kish's 1 + (b-1)
-    rho, with rho = 1 and the size b of the largest group. The degrees of freedom are G - 1, with G from
-    `effective_groups`. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
+    `right`: for each row, the share of training runs, in [0, 1], that predicted the row correctly. `groups`: one code
+    per row. The effective number is the number of rows divided by the design effect, which is at least 1. The design
+    effect is the variance of the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g correct of n_g
+    rows, divided by the binomial variance a (1-a) / n. At accuracies of 0 and 1, both variances are zero. The design
+    effect is then Kish's 1 + (b-1) rho, with rho = 1 and the size b of the largest group. The degrees of freedom are G
+    - 1, with G from `effective_groups`. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
     """
     codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)
@@ -401,12 +399,11 @@ def separate_interval(
     *,
     confidence: float = CONFIDENCE,
 ) -> CrossedInterval:
-    """Return the mean accuracy of `first` minus the mean accuracy of `second` on other test rows, in points, with an
-    interval.
+    """Return the mean accuracy of `first` minus the mean accuracy of `second` on other test rows, with an interval.
 
-    The variance is the sum of the variances of both accuracies (`crossed_spread`). The degrees of freedom are
-    Satterthwaite's. `groups`: codes, one per row of each side; None if every row is its own group. Raises
-    InvalidInputError if a side has no training or fewer than two groups.
+    The numbers are in points. The variance is the sum of the variances of both accuracies (`crossed_spread`). The
+    degrees of freedom are Satterthwaite's. `groups`: codes, one per row of each side; None if every row is its own
+    group. Raises InvalidInputError if a side has no training run or fewer than two groups.
     """
     sides, spreads, worth = [], [], []
     for trained, own in zip((first, second), groups, strict=True):
@@ -415,8 +412,8 @@ def separate_interval(
         sizes = np.bincount(codes)
         if not trained or len(lengths) != 1 or len(sizes) < 2:
             raise InvalidInputError(
-                f"one side has {len(trained)} trainings, tested on {lengths} rows in {len(sizes)} groups; give each "
-                "side at least one training and two groups of rows"
+                f"one side has {len(trained)} training runs, tested on {lengths} rows in {len(sizes)} groups; give "
+                "each side at least one training run and two groups of rows"
             )
         found = side(_right_by_group(trained, codes), sizes)
         still = Side(np.zeros_like(found.accuracies), np.zeros_like(found.shifts))

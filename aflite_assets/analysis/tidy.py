@@ -18,7 +18,7 @@ from pydantic_core import to_jsonable_python
 from aflite_assets.errors import DataError, InvalidInputError
 
 SCHEMA_VERSION = 1
-"""Version that increases when a column changes its meaning or type or is deleted; new columns and tables do not change
+"""Version that increases if a column is deleted or changes its meaning or type. New columns and tables do not change
 it.
 """
 
@@ -31,9 +31,9 @@ _TYPES: Mapping[object, pa.DataType] = {str: pa.string(), int: pa.int64(), float
 
 
 def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
-    """Build a record from `values` and, for its other fields, the attributes of `sources` with the same names.
+    """Build a record from `values` and, for the other fields, from attributes of `sources` with the same names.
 
-    If several sources have an attribute, the last one is used.
+    If several sources have an attribute, the last source is used.
     """
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     copied = {name: getattr(source, name) for source in sources for name in names if hasattr(source, name)}
@@ -42,11 +42,11 @@ def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
 
 @dataclass(frozen=True)
 class TidyTable(Generic[Record_co]):
-    """One table: its name, which is also the name of its file in `tables/`, and the dataclass of its rows.
+    """A tidy table: its name, which is also the name of its file in `tables/`, and the dataclass of its rows.
 
-    Fields of a record are str, int, float, bool, a Literal of texts, or tuples of one of these. Any field may be None,
-    which becomes null in the table. A tuple of pairs becomes a map column. `derived` names properties of the record
-    that become columns after its fields; they are recomputed when the table is read.
+    Fields of the dataclass are str, int, float, bool, a Literal of texts, or tuples of one of these types. Any field
+    may be None, which becomes null in the table. A tuple of pairs becomes a map column. `derived` names properties of
+    the dataclass that become columns after its fields; they are recomputed when the table is read.
     """
 
     name: str
@@ -55,7 +55,7 @@ class TidyTable(Generic[Record_co]):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The Arrow schema, with the schema version in the metadata; raises InvalidInputError if a field has an
+        """The Arrow schema, with the schema version in the metadata. Raises InvalidInputError if a field has an
         unsupported type.
         """
         hints = get_type_hints(self.record)
@@ -69,7 +69,7 @@ class TidyTable(Generic[Record_co]):
         return tuple(field.name for field in fields(self.record))  # type: ignore[arg-type]
 
     def to_arrow(self, records: Iterable[object]) -> pa.Table:
-        """Return an Arrow table with one row per record; without records, the table still has its columns."""
+        """Return an Arrow table with one row per record. If there are no records, the table still has its columns."""
         return pa.Table.from_pylist(list(map(self.as_row, records)), self.schema)
 
     def as_row(self, record: object) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class TidyTable(Generic[Record_co]):
         return {name: getattr(record, name) for name in self.schema.names}
 
     def from_arrow(self, table: pa.Table) -> tuple[Record_co, ...]:
-        """Return the rows as records; columns of a later version are ignored, and missing ones are None.
+        """Return the rows as records. Columns of a later version are ignored, and missing columns are None.
 
         Raises DataError if the table was written with another schema version.
         """
@@ -118,8 +118,9 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 
 
 def to_json(value: object) -> JsonValue:
-    """Convert a value to types that JSON can hold, with NaN and infinity as None. Raises InvalidInputError if this is
-    impossible.
+    """Convert a value to types that JSON can hold, with NaN and infinity as None.
+
+    Raises InvalidInputError if the value has a type that cannot be converted.
     """
     return cast(JsonValue, to_jsonable_python(value, inf_nan_mode="null", fallback=_plain))
 

@@ -1,4 +1,4 @@
-"""Names of the compared train sets, and their order in tables. Rows and results are not handled here."""
+"""Names of the compared train sets, and the order of the names in tables. No rows or results are handled here."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -12,10 +12,10 @@ _EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")
 
 
 def earlier_name(train_set: str) -> str | None:
-    """Return `<name>` for a train set `filtered_<name>`, which holds the rows left at an earlier size, or for its
-    control `random_<name>`.
+    """Return `<name>` for a train set `filtered_<name>` or for its control `random_<name>`.
 
-    Return None for the sets in `TRAIN_SETS`, such as `random_matched`, and for all other names.
+    The train set `filtered_<name>` holds the rows that were left at an earlier size. Return None for the sets in
+    `TRAIN_SETS`, such as `random_matched`, and for all other names.
     """
     found = _EARLIER.fullmatch(train_set)
     return None if found is None or found[2] == "matched" else found[2]
@@ -27,26 +27,30 @@ def is_filtered_set(name: str) -> bool:
 
 
 def is_forgettable_set(name: str) -> bool:
-    """Return True for sets of rows that a weak model forgets, and for random sets of the same size; these sets belong
-    to no filtering.
+    """Return True for sets of rows that a weak model forgets, and for random sets of the same size.
+
+    Sets of both kinds belong to no filtering.
     """
     return name.startswith(("forgettable_", "random_forgettable_"))
 
 
 def leaning_set(name: str, candidate: int) -> str:
-    """Return the name of the train set of the kind `name` ("tied" or "independent") for a property on which models may
-    lean.
+    """Return the name of a train set for testing whether models rely on a property.
+
+    `name` is the kind of the train set: "tied" or "independent".
     """
     return f"{name}_property_{candidate}"
 
 
 def is_leaning_set(name: str) -> bool:
-    """Return True for train sets that test whether models lean on a property; they belong to no filtering."""
+    """Return True for train sets that test whether models rely on a property. Such train sets belong to no
+    filtering.
+    """
     return name.startswith(("tied_property_", "independent_property_"))
 
 
 def control_of(train_set: str, names: Collection[str]) -> str:
-    """Return the control of `train_set`, which is `filtered` or `filtered_<name>`.
+    """Return the name of the control of `train_set`, which is `filtered` or `filtered_<name>`.
 
     The control of `filtered` is `random_matched` (random rows with the same class sizes), or `random` if `names` lacks
     `random_matched`. The control of `filtered_<name>` is a random set of the same size.
@@ -58,10 +62,11 @@ def control_of(train_set: str, names: Collection[str]) -> str:
 
 
 def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
-    """Pair `filtered`, and each of its earlier sizes, with `full` and with its control, and `filtered` with `random`.
+    """Return the pairs of train sets that are compared.
 
-    `weighted` is paired with the set that has the same rows without weights. Only pairs with both sides in `names` are
-    returned.
+    `filtered` and each filtered set of an earlier size are paired with `full` and with their controls. `filtered` is
+    also paired with `random`. `weighted` is paired with the set that has the same rows without weights. Only pairs with
+    both sides in `names` are returned.
     """
     pairs = []
     for name in names:
@@ -75,15 +80,15 @@ def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
 
 
 def unweighted(names: Collection[str]) -> str:
-    """Return the train set that has the same rows as `weighted`, but no weights."""
+    """Return the train set that has the same rows as `weighted` but no weights."""
     return "sampled" if "sampled" in names else "full"
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the given names of train sets, each once, in the tables' order; earlier sizes come right after `filtered`.
+    """Return the given names of train sets, each once, in the order of the tables.
 
-    Earlier sizes are in the order of their first appearance, and a random set comes before the filtered set of the same
-    size.
+    Filtered sets of earlier sizes come right after `filtered`, in the order of their first appearance. A random set
+    comes before the filtered set of the same size.
     """
     given = list(dict.fromkeys(names))
     sizes = [earlier_name(name) for name in given]

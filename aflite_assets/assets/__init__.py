@@ -1,1 +1,1 @@
-"""The Dagster assets, one file per group; each reads its inputs, calls its stage and describes the result."""
+"""The Dagster assets, one file per group; each asset runs its stage and describes the result in metadata."""

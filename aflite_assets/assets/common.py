@@ -1,4 +1,4 @@
-"""Parts that all assets share: options, running a stage, base metadata, checks. No assets are defined here."""
+"""Code that all assets share: decorator options, running a stage, metadata and checks. No assets are defined here."""
 
 import os
 import shlex
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 _SHOWN_NAMES = {"not_at_chance": "not_at_chance_on_challenge_sets"}
-"""Names of asset checks that differ from those in the report, because alerts use them."""
+"""Asset check names that differ from the names in the report; they stay because users' alerts refer to them."""
 
 
 def dataset_spec(name: str) -> DatasetSpec:
     """Return the dataset's spec as it was when this process loaded the definitions.
 
     Raises:
-        SpecError: no dataset has this name, or its file was refused.
+        SpecError: no dataset has this name, or its YAML file is invalid.
     """
     return REGISTRY[name]
 
@@ -46,8 +46,9 @@ def dataset_spec(name: str) -> DatasetSpec:
 def stage_options(
     name: str, *, group: str, kinds: set[str], checks: Iterable[tuple[str, str, bool]] = ()
 ) -> dict[str, Any]:
-    """Return decorator arguments of an asset; `checks` are (name, description, blocking), in addition to the stage's
-    own.
+    """Return the decorator arguments for the asset of a stage.
+
+    `checks`: (name, description, blocking) of asset checks besides the checks of the stage.
     """
     stage = STAGES[name]
     own = [
@@ -77,7 +78,7 @@ def check_by_dataset(
     blocking: bool,
     partitions_def: dg.PartitionsDefinition[str] = DATASETS,
 ) -> dg.AssetCheckSpec:
-    """Return a check with an outcome for each dataset, which Dagster 1.13 calls a preview."""
+    """Return an asset check with an outcome per dataset; Dagster 1.13 marks this feature as a preview."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*partitions_def.* on an AssetCheckSpec")
         return dg.AssetCheckSpec(
@@ -95,15 +96,17 @@ def run_asset(
     on_iteration: Any = lambda report: None,
     cells: CellFilter = ALL_CELLS,
 ) -> StoredResult:
-    """Return the result of the stage that the asset is named after, for the dataset of its partition.
+    """Return the result of the stage that has the asset's name, for the dataset of the asset's partition.
 
-    `cells` has the meaning as in `run_stage`; errors and retries are as in `found_or_made`.
+    `cells` has the same meaning as in `run_stage`. Errors and retries are those of `found_or_made`.
     """
-    name = context.op_def.name  # of a check that is run alone there is no asset key
+    name = context.op_def.name  # a check that runs alone has no asset key
     if _comes_first(context):
         context.log.info(threads_in_words())
         if not os.environ.get("DAGSTER_HOME"):
-            context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
+            context.log.info(
+                "`DAGSTER_HOME` is not set, so Dagster's history of this run is temporary; results are kept."
+            )
     store = result_store.open()
     job = StageJob(
         name,
@@ -117,12 +120,12 @@ def run_asset(
     with dataset_held(context.run.run_id, store, job.spec.name, log=context.log.info) as scope:
         obtained = found_or_made(context, job, progress, compute_device=compute_device, worker=scope.worker)
         scope.obtained[name] = obtained
-    context.log.info(f"{name}: {'found' if obtained.cached else 'made'} {obtained.result.path}")
+    context.log.info(f"{name}: {'reused' if obtained.cached else 'computed'} {obtained.result.path}")
     return obtained
 
 
 def _comes_first(context: dg.AssetExecutionContext) -> bool:
-    """Return True if no input of the asset is computed in the same run."""
+    """Return True if the same run computes no input of the asset."""
     made = context.job_def.asset_layer.executable_asset_keys
     return not any(dg.AssetKey(parent) in made for parent in STAGES[context.op_def.name].input_names)
 
@@ -130,7 +133,7 @@ def _comes_first(context: dg.AssetExecutionContext) -> bool:
 def materialized(
     obtained: StoredResult, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult] = ()
 ) -> dg.MaterializeResult[None]:
-    """Return the record that Dagster stores of a result: data version, location, provenance, and `metadata`."""
+    """Return the record of a result for Dagster: data version, location, provenance, and `metadata`."""
     result = obtained.result
     dataset = dg.MetadataValue.text(result.partition)
     named = [each._replace(metadata={**each.metadata, "dataset": dataset}) for each in checks]
@@ -151,13 +154,16 @@ def materialized(
 
 
 def device_metadata(result: PublishedResult) -> dict[str, Any]:
-    """Return the GPUs that the result was made on; empty if none was leased."""
+    """Return the names of the GPUs that computed the result, or an empty dict if no GPU was leased."""
     devices = result.manifest["provenance"].get("devices")
     return {"gpu": ", ".join(devices)} if devices else {}
 
 
 def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
-    """Return the MLflow run that made the result: a link if a server's address is known, else how to open it."""
+    """Return the MLflow run that computed the result.
+
+    The run is a link if the address of a server is known; otherwise, the metadata contain a command to open MLflow.
+    """
     origin = result.manifest["provenance"].get("tracking")
     if origin is None:
         return {"mlflow_run": "not tracked"}
@@ -173,35 +179,38 @@ def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
 
 
 def open_in_mlflow(reference: "RunReference") -> str:
-    """Return the command and the address that show a run stored in a database; MLflow's default mode shows no run."""
-    # What a reference lacks of an address is in the variable; a file has nothing that it could lack.
+    """Return the command and the address that show a run stored in a database.
+
+    The address selects MLflow's mode for experiments, because the default mode (for language models) shows no runs.
+    """
+    # The stored address lacks passwords, so the command uses the environment variable, except for a file.
     is_file = reference.tracking_uri.startswith("sqlite:////")
     uri = shlex.quote(reference.tracking_uri) if is_file else '"$MLFLOW_TRACKING_URI"'
     return f"mlflow ui --backend-store-uri {uri}\nthen http://127.0.0.1:5000/{reference.fragment}"
 
 
 def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg.AssetCheckResult:
-    """Return a check's outcome; `warn` marks checks that never stop a run."""
+    """Return the outcome of an asset check; with `warn`, a failed check does not stop a run."""
     severity = dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR
     shown = {key: _lines(value) if isinstance(value, Mapping) else value for key, value in metadata.items()}
     return dg.AssetCheckResult(check_name=name, passed=bool(passed), severity=severity, metadata=shown)
 
 
 def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> list[dg.AssetCheckResult]:
-    """Return the outcomes of the stage's checks of its result as asset checks; failures stopping the run are logged."""
+    """Return the outcomes of the stage's checks as asset checks, and log failures of blocking checks."""
     result = obtained.result
     outcomes = result_checks(result, dataset_spec(result.partition), result_store.open())
     for one in outcomes:
-        if one.blocking and one.outcome == "failed":  # Dagster's own line has the check's name alone
+        if one.blocking and one.outcome == "failed":  # Dagster's own log line has only the check's name
             dg.get_dagster_logger().error(f"check FAILED: {one.title}: {printable(one.said)}")
     return asset_checks(outcomes)
 
 
 def asset_checks(outcomes: Iterable[CheckOutcome]) -> list[dg.AssetCheckResult]:
-    """Return one asset check per name; outcomes of the same name for several subjects become one.
+    """Return one asset check per check name; outcomes for several subjects are merged.
 
-    A check that does not apply passes with a remark, because Dagster would show a check without an outcome as not
-    finished.
+    A check that does not apply passes with a remark, because Dagster would show a check without an outcome as
+    unfinished.
     """
     named: dict[str, list[CheckOutcome]] = {}
     for one in outcomes:
@@ -227,7 +236,7 @@ def _asset_check(outcomes: Sequence[CheckOutcome]) -> dg.AssetCheckResult:
 
 
 def _number(by_subject: Mapping[str, int | float | str]) -> int | float | str | Mapping[str, int | float | str]:
-    """Return the value that all subjects share, with four digits after the point, or the values by subject."""
+    """Return the value if all subjects have the same value (floats with four decimals), else the values by subject."""
     first, *others = dict.fromkeys(by_subject.values())
     if others:
         return by_subject
@@ -235,12 +244,12 @@ def _number(by_subject: Mapping[str, int | float | str]) -> int | float | str | 
 
 
 def _lines(values: Mapping[str, Any]) -> str:
-    """Return one line per value, because the UI shows lines directly but hides a JSON object behind a link."""
+    """Return one line per value, because the UI shows text directly but hides a JSON object behind a link."""
     return "\n".join(f"{name}: {_cell(value)}" for name, value in values.items()) or "none"
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
-    """Return rows of plain values as a table for the UI, with four digits of fractions; missing values are empty."""
+    """Return rows of plain values as a table for the UI, with rounded floats; missing values are empty."""
     listed = list(rows)
     names = list(dict.fromkeys(name for row in listed for name in row))
     records = [dg.TableRecord({name: _cell(row.get(name)) for name in names}) for row in listed]
@@ -248,9 +257,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
 
 
 def first_rows(values: pa.Table, most: int = 100) -> dg.MetadataValue:
-    """Return the first rows of an Arrow table as a table for the UI, without columns that have no value in these
-    rows.
-    """
+    """Return the first rows of an Arrow table as a table for the UI; columns without values are left out."""
     shown = values.slice(0, most)
     named = [name for name in shown.column_names if shown[name].null_count < shown.num_rows]
     return table(shown.select(named).to_pylist())

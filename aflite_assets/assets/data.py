@@ -1,4 +1,4 @@
-"""Assets of the group `data`: the known datasets and their content."""
+"""Assets of the group `data`: the registered datasets and their content."""
 
 from dataclasses import asdict
 
@@ -39,11 +39,13 @@ _INTACT = ("files_intact", "Published files have the content of the manifest.", 
     owners=OWNERS,
     tags={"domain": "data"},
     check_specs=[
-        dg.AssetCheckSpec("specs_valid", asset="dataset_registry", description="Every dataset's file was understood.")
+        dg.AssetCheckSpec(
+            "specs_valid", asset="dataset_registry", description="The YAML file of every dataset is valid."
+        )
     ],
 )
 def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-    """Which datasets' YAML files are valid, and why others are not."""
+    """List of the datasets' YAML files: which files are valid, and why other files are not."""
     registry = load_registry()
     for path, reason in registry.failures.items():
         context.log.error(f"{shown_path(path)}: {reason}")
@@ -67,7 +69,10 @@ def raw_dataset(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """The source as one table: ids, labels, groups and one kind of input; rows without a label dropped and counted."""
+    """The source as one table: ids, labels, groups and one kind of input.
+
+    Rows without a label are dropped and counted.
+    """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     checks = _raw_checks(context, obtained, result_store)
@@ -122,8 +127,8 @@ def cue_scan(
 ) -> dg.MaterializeResult:
     """Properties of rows that predict the label by themselves, found without a model, and the rows with each property.
 
-    The check fails if one of these properties cannot be part of any task. How cues are found and tested is described in
-    docs/scan.md.
+    The check fails if one of these properties cannot be part of any task. `docs/scan.md` explains how cues are found
+    and tested.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     metadata = {
@@ -147,10 +152,10 @@ def train_sample(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A random sample of the train rows that is just large enough to learn the task; all train rows by default.
+    """A random sample of the train rows that is just large enough to learn the task; by default, all train rows.
 
-    If the YAML file has `sample`, a model is trained on samples of growing size, and its accuracy on held-back train
-    rows determines the size.
+    If the dataset's YAML file sets `sample`, a model is trained on samples of growing size. The model's accuracy on
+    held-back train rows determines the size.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     curve, summary = read_sample_curve(obtained.result), obtained.result.summary

@@ -1,4 +1,4 @@
-"""Asset of the group `embedding`: features of every row not spent on warm-up."""
+"""Asset of the group `embedding`: features of every row that was not used for warm-up."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def embeddings(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """Features of the rows left after warm-up in all splits, per representation; a killed extraction resumes."""
+    """Features of all rows that were not used for warm-up, in all splits, per representation. A stopped run resumes."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device, compute_cluster)
     summary = obtained.result.summary
     store = result_store.open()

@@ -1,6 +1,4 @@
-"""Assets of the group `evaluation`: models trained and tested before and after filtering, and statistics of the
-rows.
-"""
+"""Assets of the group `evaluation`: models trained before and after filtering, and statistics of the rows."""
 
 import dagster as dg
 import pyarrow.parquet as pq
@@ -16,16 +14,22 @@ from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultSt
 
 
 class CellChoice(dg.Config):
-    """The cells of the grid to train in this run; results of earlier trainings are used, and all other cells are "not
-    run".
+    """Cells of the evaluator grid to train in this run.
+
+    Results of earlier training runs are used. All other cells have the status "not run".
     """
 
-    evaluators: list[str] = Field(default=[], description="names of the spec's evaluators; empty: all")
-    train_sets: list[str] = Field(default=[], description="full, random, filtered, ...; empty: all")
-    representations: list[str] = Field(
-        default=[], description="representations whose filtered sets and controls are used; empty: all"
+    evaluators: list[str] = Field(default=[], description="evaluators to train, by name; empty: all evaluators")
+    train_sets: list[str] = Field(
+        default=[], description="train sets to train on, such as full, random, filtered; empty: all train sets"
     )
-    seeds: list[int] = Field(default=[], description="seeds of the spec; empty: all")
+    representations: list[str] = Field(
+        default=[],
+        description="representations with the filtered and control sets to train on; empty: all representations",
+    )
+    seeds: list[int] = Field(
+        default=[], description="seeds to train with, from the dataset's YAML file; empty: all seeds"
+    )
 
 
 @asset_with_optional_checks(**stage_options("evaluator_models", group="evaluation", kinds={"pytorch", "scikitlearn"}))
@@ -37,10 +41,10 @@ def evaluator_models(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a separate
-    result.
+    """Every evaluator trained on every train set with every seed, with predictions on all test sets.
 
-    Mean accuracies (in [0, 1]) are plotted under Metadata, Plots; `accuracy.of` names their evaluator and test set.
+    Each cell (evaluator, train set, seed) is a separate result. Mean accuracies (in [0, 1]) are plotted under Metadata,
+    Plots; `accuracy.of` names their evaluator and test set.
     """
     chosen = CellFilter(**{name: tuple(values) for name, values in config.model_dump().items()})
     obtained = run_asset(context, result_store, experiment_tracker, compute_device, compute_cluster, cells=chosen)
@@ -65,12 +69,12 @@ def forgettable_sets(
 ) -> dg.MaterializeResult:
     """Train rows that weak models forget or never learn, and other rows for comparison; empty unless requested.
 
-    Evaluators of kind `fine_tuned` may be trained on these rows after full (`forgettables` in a stage).
+    Evaluators of kind `fine_tuned` can be trained on these rows after training on full, by `forgettables` in a stage.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     if summary.get("nothing_asked"):
-        return materialized(obtained, {"why_empty": "the dataset's file has no forgettables"})
+        return materialized(obtained, {"why_empty": "the dataset's YAML file does not set `forgettables`"})
     metadata = {
         "weak_models": table(
             {"weak_model": name, **{field: value for field, value in facts.items() if not isinstance(value, dict)}}
@@ -90,8 +94,8 @@ def leaning_sets(
 ) -> dg.MaterializeResult:
     """At most three properties associated with the label, and train rows that can show whether models use a property.
 
-    `evaluator_models` trains one evaluator on rows among which a property is not associated with any class, and on as
-    many other rows.
+    `evaluator_models` trains an evaluator on rows in which a property is not associated with any class, and on the same
+    number of other rows.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     metadata = {
@@ -111,10 +115,10 @@ def bias_evidence(
 ) -> dg.MaterializeResult:
     """Statistics of kept and removed rows, and of the differences between them.
 
-    The tables cover classes, attributes, scores, text lengths and words over the line, and distances to the nearest
-    train rows and similarities of pairs, both compared with random rows. Further tables cover annotators' agreement,
-    possible label errors, the overlap of representations' removed rows, and a simple model that the filter did not use.
-    Click [Show Markdown] to see pictures.
+    The tables cover classes, attributes, scores, text lengths, and words that are significantly associated with a
+    class. Distances to the nearest train rows and similarities of pairs are compared with random rows. Further tables
+    cover annotators' agreement, possible label errors, the overlap between the removed rows of representations, and a
+    simple model that the filter did not use. Click [Show Markdown] to see pictures.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     from aflite_assets.stages.shared.report_inputs import read_evidence
@@ -130,9 +134,9 @@ def analysis(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Every number of the report, computed once: scores, differences with intervals, verdicts; tidy tables for pandas.
+    """Every number of the report, computed once: scores, differences with intervals, verdicts; tables for pandas.
 
-    `tables` is the folder of Parquet files; their columns, and how to join them, are described in docs/analysis.md.
+    `tables` is the folder of Parquet files. `docs/analysis.md` describes their columns and how to join them.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     tables = sorted((obtained.result.path / "tables").glob("*.parquet"))

@@ -1,4 +1,4 @@
-"""Assets of the group `filtering`: the loop, its iterations, the controls, and the resulting dataset."""
+"""Assets of the group `filtering`: the filter, its iterations, the control sets, and the published dataset."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from aflite_assets.diagnostics.evidence.kept_like_train import KeptShare
 
 _FILTER_CHECKS = (
-    ("target_size_kept", "Never fewer train rows are kept than target_size.", True),
-    ("removed_rows_predictable", "Every removed train row had a predictability of at least the threshold.", True),
-    ("test_kept_like_train", "Filtered test rows were removed at the same rate as train rows.", False),
+    ("target_size_kept", "The number of kept train rows is at least `target_size`.", True),
+    ("removed_rows_predictable", "Every removed train row had a predictability of at least `threshold`.", True),
+    ("test_kept_like_train", "In filtered test splits, rows were removed at the same rate as train rows.", False),
 )
 _LOAD_WITH = """```python
 from datasets import load_dataset
@@ -79,11 +79,11 @@ def filtered_sets(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """AFLite's loop, once per representation: which rows are kept, and which are removed and when. A killed loop
-    resumes.
+    """The result of AFLite per representation: which rows are kept, and in which iteration other rows are removed.
 
-    `filtering_<representation>` is a small version of the curve. Click [Show Markdown] in the metadata to see the full
-    one with axes, and how scores moved. Rows kept and representation bias are plotted under Metadata, Plots.
+    A stopped run resumes. `filtering_<representation>` is a small picture of representation bias and remaining train
+    rows. Click [Show Markdown] in the metadata to see the full picture with axes, and the scores by iteration. Rows
+    kept and representation bias are plotted under Metadata, Plots.
     """
     obtained = run_asset(
         context,
@@ -110,12 +110,12 @@ iteration_sets = dg.AssetSpec(
     partitions_def=ITERATIONS,
     deps=["filtered_sets"],
     description=(
-        "Every iteration of the filter, reported by the loop while it runs, for the plots of the UI. All datasets "
-        "share the axis of the plots, and only the last 120 cells are shown. For a clear curve of one dataset see "
-        "the metadata of `filtered_sets` (`filtering_*` and `curve_*`), the charts by step in MLflow (the nested run "
-        "of the representation, below the run of `filtered_sets`), or the report. A dataset with fewer iterations "
-        "has missing cells. After a shorter second run, the last cells of the first run remain; `run` in a cell's "
-        "metadata names the run that reported it."
+        "Every iteration of the filter, reported while the filter runs, for the plots of the UI. All datasets share "
+        "the axis of the plots, and only the last 120 partitions are shown. Clear curves of one dataset are in the "
+        "metadata of `filtered_sets` (`filtering_*` and `curve_*`), in MLflow (the nested run of the representation, "
+        "below the run of `filtered_sets`), and in the report. A dataset with fewer iterations has missing "
+        "partitions. If a second run has fewer iterations, the last iterations of the first run remain; `run` in an "
+        "iteration's metadata is the id of the run that reported it."
     ),
 )
 
@@ -123,7 +123,8 @@ iteration_sets = dg.AssetSpec(
 def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) -> None:
     """Report one finished iteration to Dagster; reporting it twice does no harm.
 
-    If a dataset has several representations, the number of an iteration follows the representation's name.
+    If a dataset has several representations, the partition's name is the representation's name and the iteration's
+    number.
     """
     several = len(dataset_spec(context.partition_key).filterings) > 1
     iteration = f"{report.representation}.{report.iteration:03d}" if several else f"{report.iteration:03d}"
@@ -145,7 +146,7 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) ->
 
 
 def _report_again(context: dg.AssetExecutionContext, result: PublishedResult) -> None:
-    """Report the iterations of a reused result to an instance in which they may be missing."""
+    """Report the iterations of a reused result, because this Dagster instance may not have them."""
     progress = Progress(log=context.log.info, on_iteration=lambda report: report_iteration(context, report))
     for name, part in result.parts.items():
         report_iterations(name, part, progress)
@@ -158,7 +159,7 @@ def control_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train sets of the filtered set's size that the filter did not choose: random ones, and single passes."""
+    """Train sets of the filtered set's size that the filter did not choose: random draws, and single passes."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     metadata = {
@@ -175,7 +176,7 @@ def published_dataset(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A folder with a dataset card, from which `datasets.load_dataset(folder, "filtered")` loads a configuration."""
+    """A folder with a dataset card, from which `datasets.load_dataset(folder, "filtered")` loads the kept rows."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     rows = obtained.result.summary["rows"]
     folder = str(obtained.result.path)
@@ -237,7 +238,7 @@ def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[
 
 
 def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
-    """Recompute the checks from the published rows, so that a reused result is judged too."""
+    """Compute the outcomes of the checks from the published rows, for new and for reused results."""
     from aflite_assets.diagnostics.evidence.kept_like_train import KeptShare, kept_shares
     from aflite_assets.stages.shared.report_inputs import filtered_set
 

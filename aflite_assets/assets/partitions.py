@@ -1,4 +1,4 @@
-"""Dagster's partitions: one per dataset, listed from the YAML files by the sensor `datasets`."""
+"""Dagster's partitions: one per dataset; the sensor `datasets` lists them from the YAML files."""
 
 import click
 import dagster as dg
@@ -7,30 +7,31 @@ from aflite_assets.errors import SpecError
 from aflite_assets.specs.registry import Registry, load_registry
 
 REGISTRY: Registry = load_registry()
-"""The datasets that were known when this process loaded the definitions. Each run has its own process, and therefore
-reads the files again.
+"""Registry of the datasets that had a YAML file when this process loaded the definitions.
+
+Each run has its own process and therefore reads the files again.
 """
 
 
 class DatasetPartitions(dg.DynamicPartitionsDefinition):
-    """One partition per dataset. Every dataset with a file can be run, whether it is listed in the instance or not.
+    """Partitions of the assets, one per dataset with a YAML file.
 
-    Therefore, a new instance without listed partitions can run any dataset, and a run continues if its dataset file is
-    replaced.
+    A dataset can be run even if its partition is not listed in the Dagster instance. So a new instance can run any
+    dataset, and a run continues while its dataset's file is replaced.
     """
 
     def has_partition_key(self, partition_key: str, *_: object, **__: object) -> bool:
-        """Return True for a dataset that has a file, or had one when the definitions were loaded."""
+        """Return True if the dataset has a file now, or had a file when the definitions were loaded."""
         return _why_unknown(partition_key, REGISTRY) is None or _why_unknown(partition_key, load_registry()) is None
 
     def validate_partition_key(self, partition_key: str, context: object) -> None:
-        """Refuse a name that no dataset has.
+        """Refuse a partition key that is not the name of a dataset.
 
         Raises:
-            DagsterUnknownPartitionError: names the most similar dataset, all datasets, and why a file of that name
-                failed.
-            ClickException: the same message in a command such as `dg launch`. Dagster's own error would make the
-                command print a whole traceback and, with `--assets`, another message.
+            DagsterUnknownPartitionError: the message names the most similar dataset, all datasets, and the error of an
+                invalid file with this name.
+            ClickException: the same message in a command such as `dg launch`, because Dagster's own error would make
+                the command print a traceback or another message.
         """
         why = _why_unknown(partition_key, load_registry())
         if why is not None:
@@ -62,7 +63,9 @@ def _why_unknown(name: str, registry: Registry) -> str | None:
         registry[name]
     except SpecError as error:
         refused = any(path.stem == name for path in registry.failures)
-        return f"the file of dataset {name!r} was refused: {error}" if refused else f"{error}; correct --partition"
+        return (
+            f"the YAML file of dataset {name!r} is invalid: {error}" if refused else f"{error}; correct `--partition`"
+        )
     return None
 
 

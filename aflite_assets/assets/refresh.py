@@ -12,7 +12,7 @@ from aflite_assets.stages.pipeline import STAGES
 from resources import ResultStoreResource
 
 MOST_BYTES = 16 << 30
-"""Most bytes that are hashed; datasets beyond this are planned as waiting."""
+"""Largest number of bytes to hash for one plan; the plan shows further datasets as waiting."""
 _LONGEST_WHY = 400
 
 

@@ -1,4 +1,4 @@
-"""Asset of the group `report`: the page to read."""
+"""Asset of the group `report`: the HTML report."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ from aflite_assets.results import PublishedResult, ResultStore
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 ROWS = "rows"
-"""The section of the page that contains the browser of rows."""
+"""Anchor of the report's section in which rows can be browsed."""
 
 
 @dg.asset(**stage_options("benchmark_report", group="report", kinds={"html"}))
@@ -27,11 +27,11 @@ def benchmark_report(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """One page with accuracy before and after filtering, fair controls, figures and evidence; the same as JSON.
+    """Accuracy before and after filtering, fair controls, figures and evidence on one page, and as JSON.
 
-    If `aflite serve` runs and AFLITE_RESULTS_URL is its address, `report` is a link and pictures are shown directly. If
-    there is no such server, paste `report_link` into the browser, and click [Show Markdown] to see pictures. Accuracies
-    (in [0, 1]) and the difference that the verdict is about (in points) are plotted under Metadata, Plots;
+    If `aflite serve` runs at the address in `AFLITE_RESULTS_URL`, `report` is a link and pictures are shown directly.
+    Without a server, paste `report_link` into the browser, and click [Show Markdown] to see pictures. Accuracies (in
+    [0, 1]) and the difference that decides the verdict (in percentage points) are plotted under Metadata, Plots;
     `accuracy.of` names the comparison.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
@@ -56,7 +56,7 @@ def benchmark_report(
         "dataset_folder": dg.MetadataValue.path(str(folder)),
     }
     materialization = materialized(obtained, metadata)
-    # last, so that they are what a person sees at the end of a run
+    # The verdicts are logged last, so that a person sees them at the end of a run.
     for line in obtained.result.summary["verdicts"]:
         context.log.info(f"Verdict, representation {line}")
     for line in obtained.result.summary["checks"]:
@@ -65,10 +65,9 @@ def benchmark_report(
 
 
 def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue]:
-    """Return the report as a link if AFLITE_RESULTS_URL names the server, else its path with an address that can be
-    pasted.
+    """Return the link to the report if `AFLITE_RESULTS_URL` is set, else the path of its file and an address to paste.
 
-    A link to a file would not work, because browsers do not open files from a server's page.
+    The address of a file is text instead of a link, because browsers do not open files from a server's page.
     """
     page = results_page(report, store.root)
     if page is not None:
@@ -85,13 +84,13 @@ def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue
 
 
 def figures_shown(result: PublishedResult, store: ResultStore) -> dict[str, dg.MetadataValue]:
-    """Return the report's own figures, served if possible, and otherwise inside the metadata."""
+    """Return the report's own figures: served by `aflite serve` if possible, otherwise inside the metadata."""
     inside = report_pictures(result)
     return {**inside, **linked_figures(result, store, list(inside))}
 
 
 def report_tables(result: PublishedResult) -> dict[str, Any]:
-    """Return every table of the report in the papers' layout, with its notes."""
+    """Return every table of the report in the layout of the papers, with its notes."""
     layouts = json.loads(result.file("layouts.json").read_text(encoding="utf-8"))
     named = [
         entry
@@ -111,7 +110,7 @@ def _entries(name: str, layout: Mapping[str, Any]) -> list[tuple[str, dg.Metadat
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Return names in the form of the UI's keys: none is empty, and a repeated one gets a number."""
+    """Return names that the UI accepts as keys: empty names become "row", and repeated names get a number."""
     distinct: dict[str, None] = {}
     for name in names:
         number, own = 2, name or "row"

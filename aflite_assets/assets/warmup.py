@@ -1,4 +1,4 @@
-"""Assets of the group `warmup`: the rows spent on the encoders, and the encoders."""
+"""Assets of the group `warmup`: the rows used to train the encoders, and the trained encoders."""
 
 from dataclasses import asdict
 from typing import Any
@@ -29,9 +29,10 @@ def warmup_split(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows spent on the encoders and never used again, drawn after all sizes and models are checked.
+    """Train rows that are used to train the encoders and then never used again.
 
-    With `warmup.size: auto`, encoders are trained on samples of growing size, and their learning curves choose one.
+    The rows are drawn after all sizes and models are checked. With `warmup.size: auto`, encoders are trained on samples
+    of growing size, and their learning curves choose one sample.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
@@ -65,7 +66,7 @@ def warmup_models(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A trained encoder per representation; a representation of given features has none, which is reported."""
+    """A trained encoder per representation. A representation of given features has no encoder, which is reported."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     metadata = {"encoders": table({"representation": name, **facts} for name, facts in summary.items())}

@@ -1,6 +1,6 @@
 """The external asset `source_files`, which shows in the lineage that a dataset's inputs have changed.
 
-The asset is one node for everything that a dataset's YAML file names. The settings that a stage reads are in the
+The asset stands for all files and commits that a dataset's YAML file names. The settings that a stage reads are in the
 metadata of its materialisations. The sensor `refresh` reports the version of the asset.
 """
 
@@ -25,7 +25,7 @@ source_files = dg.AssetSpec(
     owners=OWNERS,
     tags={"domain": "data"},
     description="The files and commits of a dataset's source, annotations, challenge sets and models. The sensor "
-    "`refresh` reports its version; it is never materialised.",
+    "`refresh` reports the version of this asset; the asset is never materialised.",
 )
 
 __all__ = ["source_files", "watched_parents"]

@@ -1,4 +1,7 @@
-"""Distribution of work over workers: in this process, or on the nodes of a Ray cluster. Stages define the work."""
+"""Distribution of work over workers, either in this process or on the nodes of a Ray cluster.
+
+The pipeline's stages define the work.
+"""
 
 from aflite_assets.cluster.arrays import map_or_share
 from aflite_assets.cluster.opening import open_cluster

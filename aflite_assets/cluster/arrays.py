@@ -1,4 +1,4 @@
-"""Large arrays for workers: mapped from a file, or sent to each node once."""
+"""Sharing of large arrays with workers, either as a memory-mapped file or as one copy per node."""
 
 import mmap
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from aflite_assets.cluster.protocol import Cluster, Shared
 
 @dataclass(frozen=True)
 class MappedArray:
-    """An array in a file that every node sees under the same path."""
+    """A memory-mapped array in a file that has the same path on every node."""
 
     path: Path
     offset: int
@@ -19,13 +19,16 @@ class MappedArray:
     shape: tuple[int, ...]
 
     def get(self) -> np.ndarray:
-        """Return the memory map, which is read-only."""
+        """Return the array as a read-only memory map."""
         return np.memmap(self.path, mode="r", offset=self.offset, dtype=self.dtype, shape=self.shape)
 
 
 def map_or_share(cluster: Cluster, array: np.ndarray) -> Shared:
-    """Return the array's file if the array is a memory map of the whole file in C order, or else the array."""
-    base: object = array.base  # a slice of a map has the offset of the whole, and the map as its base
+    """Return a reference to the array's file if the array is a memory-mapped file; otherwise share the array.
+
+    A reference is returned only for memory maps that are C-contiguous.
+    """
+    base: object = array.base  # of a slice, the base is not an mmap but the whole array, which has another offset
     if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous:
         return MappedArray(Path(str(array.filename)).resolve(), array.offset, array.dtype, array.shape)
     return cluster.share(np.asarray(array))

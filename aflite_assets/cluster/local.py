@@ -1,4 +1,4 @@
-"""Workers in this process with the interface of a cluster's workers; nothing is sent over the network."""
+"""Workers in this process with the same interface as the workers of a cluster."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from aflite_assets.cluster.protocol import Log, Needs, Shared, Work, Workers
 
 @dataclass(frozen=True)
 class _Here:
-    """A value of this process."""
+    """A shared value of this process, which needs no copy."""
 
     value: object
 
@@ -21,7 +21,7 @@ class _Here:
 
 
 class _TakingTurns:
-    """Workers that are created on demand and used in rotation, because models share random generators."""
+    """Workers that are created on demand and run one at a time, because models share random generators."""
 
     def __init__(self, make: Callable[[], Work], count: int) -> None:
         self.count = count
@@ -31,7 +31,7 @@ class _TakingTurns:
             self._free.put(None)
 
     def call(self, item: object, *, common: Shared | None = None, log: Log) -> object:
-        """See `Workers`."""
+        """Return the result of one item, as described in `Workers.call`."""
         work = self._free.get()
         try:
             with self._turn:
@@ -43,8 +43,9 @@ class _TakingTurns:
 
 @dataclass(frozen=True)
 class LocalCluster:
-    """A cluster that consists of this process only. With `spreads`, stages divide their work as on a cluster, for
-    `count` workers.
+    """A cluster that consists of this process only.
+
+    `spreads`: whether stages divide their work into items for `count` workers, as on a cluster of several nodes.
     """
 
     spreads: bool = False
@@ -52,9 +53,9 @@ class LocalCluster:
 
     @contextmanager
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> Iterator[Workers]:
-        """See `Cluster`; the stated needs are ignored, because this process cannot provide more."""
+        """Yield workers of this process; `needs` is ignored, because this process cannot provide more resources."""
         yield _TakingTurns(make, self.count)
 
     def share(self, value: object) -> Shared:
-        """See `Cluster`."""
+        """Return a reference to the value, which is not copied."""
         return _Here(value)

@@ -1,4 +1,4 @@
-"""Opening of a cluster as configured in its settings. Ray is not imported before a Ray cluster is opened."""
+"""Opening of the configured cluster; Ray is imported only for a Ray cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from aflite_assets.cluster.settings import ClusterSettings
 
 @contextmanager
 def open_cluster(settings: ClusterSettings, *, log: Log) -> Iterator[Cluster]:
-    """Yield the cluster for the block.
+    """Yield the configured cluster, and close it after the block.
 
     Raises:
         ClusterError: the cluster cannot be reached, or Ray is not installed.

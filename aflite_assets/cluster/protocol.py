@@ -1,4 +1,4 @@
-"""Interface of a cluster: workers that hold an object and process items one at a time."""
+"""Interface of a cluster: workers that each hold an object and process items one at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,68 +12,75 @@ _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
 
 Log = Callable[[str], None]
-"""A function that takes a line for the log."""
+"""Type of a function that logs one line."""
 
 Work = Callable[[Any, Any, Log], Any]
-"""A function that a worker holds: (item, value shared by all items or None, log) -> result. The function may keep a
-model between items.
+"""Type of a worker's function: (item, value shared by all items or None, log) -> result.
+
+The function may keep a loaded model between items.
 """
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Resources that one worker needs on a node: CPU cores, and a GPU if the work can use a GPU and nodes have GPUs."""
+    """Resources of one worker: the number of CPU cores, and a GPU if `gpu` is True and the nodes have GPUs."""
 
     cpus: int = 1
     gpu: bool = False
 
 
 class Shared(Protocol):
-    """A value that is sent once per node and read by all workers of the node; its arrays are read-only."""
+    """A value that is sent to each node once and is read by all workers on the node; its arrays are read-only."""
 
     def get(self) -> Any:
-        """Return the value, in any worker or in the process that shared it."""
+        """Return the value, in any worker or in the process that shared the value."""
         ...
 
 
 class Workers(Protocol):
-    """Workers that hold the same work; calls from any thread are allowed."""
+    """Workers that all do the same work; their methods may be called from any thread."""
 
     @property
     def count(self) -> int:
-        """Number of workers that work at a time."""
+        """Number of workers that can work at the same time."""
         ...
 
     def call(self, item: object, *, common: Shared | None = None, log: Log) -> Any:
-        """Return the result of one item from the next free worker; if the worker is lost, another worker takes over.
+        """Process one item with the next free worker, and return the result.
+
+        If the worker is lost, another worker processes the item.
 
         Raises:
-            WorkerLostError: the worker was lost each time.
-            MemoryRanOutError: a node's memory did not suffice.
-            ClusterError: no worker is left. AfliteError, OSError: an error of the work; errors of other types from
-            another process become a RuntimeError.
+            WorkerLostError: every worker that processed the item was lost.
+            MemoryRanOutError: a node had too little memory.
+            ClusterError: no worker is left.
+            AfliteError, OSError: an error raised by the work.
+            RuntimeError: an error of any other type, raised by the work in another process.
         """
         ...
 
 
 class Cluster(Protocol):
-    """A cluster for distributed work; everything sent is pickled, so only the project's own processes may listen."""
+    """A cluster for distributed work.
+
+    Values are pickled to send them, so only the project's own processes may be able to connect.
+    """
 
     @property
     def spreads(self) -> bool:
-        """Whether stages should distribute their work; False if all of it is done in this process."""
+        """Whether stages should divide their work into items for several workers."""
         ...
 
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> AbstractContextManager[Workers]:
-        """Provide as many workers as the cluster has room for. Each worker calls `make` once, before its first item.
+        """Start as many workers as the cluster has resources for; each calls `make` once, before its first item.
 
         Raises:
-            ClusterError: the cluster has no room for a worker.
+            ClusterError: the cluster has too few resources for a worker.
         """
         ...
 
     def share(self, value: object) -> Shared:
-        """Send a value to each node when the node first requests the value."""
+        """Return a reference to a value, which is sent to each node when the node first requests it."""
         ...
 
 
@@ -85,12 +92,12 @@ def map_in_order(
     log: Log,
     halves: Callable[[_Item], Sequence[_Item]] = lambda item: (),
 ) -> Iterator[_Answer]:
-    """Yield the results of all items, in order.
+    """Yield the results of all items, in the order of the items.
 
-    If memory does not suffice for an item, the item is divided into its `halves`, if there are any.
+    If memory does not suffice for an item, the item is divided into its `halves`, if it has any.
 
     Raises:
-        AfliteError, OSError, RuntimeError: as in `Workers.call`; items that were not begun are skipped.
+        AfliteError, OSError, RuntimeError: as in `Workers.call`; items that have not started are then skipped.
     """
 
     def answered(item: _Item) -> list[_Answer]:
@@ -100,7 +107,7 @@ def map_in_order(
             parts = halves(item)
             if len(parts) < 2:
                 raise
-            log(f"{error}; tried again in {len(parts)} parts")
+            log(f"{error}; the item is processed again in {len(parts)} parts")
             return [answer for part in parts for answer in answered(part)]
 
     with ThreadPoolExecutor(max(1, workers.count)) as threads:

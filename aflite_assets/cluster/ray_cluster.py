@@ -1,7 +1,7 @@
 """A Ray cluster with the interface `Cluster`: workers are actors, and shared values are in the nodes' object stores.
 
-Ray pickles all values that it sends, so only the project's own processes may be able to reach the cluster. By default,
-the cluster requires a token.
+Ray pickles all values that it sends, so only the project's own processes may be able to connect to the cluster. Ray
+requires a token by default.
 """
 
 import logging
@@ -27,34 +27,36 @@ from aflite_assets.processors import THREADS, threads_per_step
 _log = logging.getLogger(__name__)
 
 _REACHED = 15.0
-"""Seconds to wait for a response at an address."""
+"""Seconds to wait for a response from the cluster's address."""
 
 _TRIES = 4
-"""Most workers that are lost with one item before it is given up, because it may be what ends them."""
+"""Number of workers that may be lost with the same item, because the item itself may be the cause."""
 
 _PATIENCE = 600.0
-"""Seconds to wait for the first worker: a cluster that grows on demand needs minutes for a node."""
+"""Seconds to wait for the first worker, because a cluster that adds nodes on demand needs minutes for a node."""
 
 _LEFT_ALONE = 120.0
-"""Seconds to wait for another worker after all were lost."""
+"""Seconds to wait for a new worker after all workers were lost."""
 
 
 @contextmanager
 def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
-    """Connect to the configured cluster, or start a cluster on this machine, for the block.
+    """Connect to the configured cluster, or start a cluster on this machine, and disconnect after the block.
 
     Raises:
         ClusterError: Ray is not installed, or the cluster cannot be reached.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # before Ray is imported
     if settings.is_client and _has_token():
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # its client sends the token only where this is set
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray's client sends the token only if this is set
     ray = _imported()
     _check_reachable(settings)
     began = time.monotonic()
     given: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if settings.address == "local":
-        os.environ.setdefault("RAY_worker_niceness", str(os.nice(0)))  # its own 15 starves them beside other work
+        os.environ.setdefault(
+            "RAY_worker_niceness", str(os.nice(0))
+        )  # Ray's default, 15, starves workers if other processes run
         cpus = settings.cpus or threads_per_step()
         given |= {"include_dashboard": False, "num_cpus": (settings.workers or 1) * cpus}
     try:
@@ -62,7 +64,7 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         raise ClusterError(
             f"{settings} cannot be reached ({type(error).__name__}: {error}); check that `ray status` works on the "
-            "head node, and that ~/.ray/auth_token on this machine has the same token as on the head node"
+            "head node, and that `~/.ray/auth_token` on this machine has the same token as on the head node"
         ) from error
     try:
         cluster = RayCluster(settings, ray)
@@ -73,7 +75,7 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
 
 
 def _check_reachable(settings: ClusterSettings) -> None:
-    """Check the address before Ray, because Ray would try for minutes without a message."""
+    """Check that the address responds, because Ray would retry for minutes without a message."""
     if settings.address in ("auto", "local", None):
         return
     host, _, port = settings.address.removeprefix("ray://").rpartition(":")
@@ -81,13 +83,13 @@ def _check_reachable(settings: ClusterSettings) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_REACHED).close()
     except (OSError, OverflowError) as error:
         raise ClusterError(
-            f"{settings} cannot be reached, because nothing answers at this address ({error}); correct "
-            "`AFLITE_CLUSTER` or `compute_cluster.address`, or start Ray on the head node"
+            f"{settings} cannot be reached, because the address does not respond ({error}); correct `AFLITE_CLUSTER` "
+            "or `compute_cluster.address`, or start Ray on the head node"
         ) from error
 
 
 def _has_token() -> bool:
-    """Return True if Ray would find a token; without a token, Ray refuses to connect to a cluster that requires one."""
+    """Return True if Ray would find a token; a cluster that requires a token refuses clients without one."""
     named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
     return named or (Path.home() / ".ray" / "auth_token").is_file()
 
@@ -105,17 +107,17 @@ def _imported() -> Any:
 
 @dataclass(frozen=True)
 class _InStore:
-    """A value in the nodes' object stores."""
+    """A value in the object stores of the nodes."""
 
     reference: Any
 
     def get(self) -> Any:
-        """Return the value; its arrays are views of the node's single copy."""
+        """Return the value; its arrays are views of the only copy on the node."""
         return _imported().get(self.reference)
 
 
 class RayCluster:
-    """See `Cluster`."""
+    """A Ray cluster with the interface `Cluster`."""
 
     spreads = True
 
@@ -124,23 +126,23 @@ class RayCluster:
         self._streams = not settings.is_client
 
     def in_words(self) -> str:
-        """Nodes, cores and GPUs of the cluster, in words."""
+        """Return a phrase with the numbers of nodes, cores and GPUs of the cluster."""
         nodes = sum(node["Alive"] for node in self._ray.nodes())
         has = self._ray.cluster_resources()
         cards = f", {has['GPU']:g} GPUs" if has.get("GPU") else ""
         return f"{nodes} {'node' if nodes == 1 else 'nodes'}, {has.get('CPU', 0):g} cores{cards}"
 
     def share(self, value: object) -> Shared:
-        """See `Cluster`."""
+        """Put the value into the object store, and return a reference to it."""
         return _InStore(self._ray.put(value))
 
     @contextmanager
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> Iterator[Workers]:
-        """See `Cluster`. Lost workers are replaced if there is room.
+        """Yield workers of the cluster, as described in `Cluster.workers`; lost workers are replaced if possible.
 
         Raises:
-            ClusterError: no worker has started in ten minutes.
-            NodeRefusedError: a node has other versions of libraries, or does not see the shared folder.
+            ClusterError: no worker has started within ten minutes.
+            NodeRefusedError: a node has other versions of libraries, or the shared folder is not mounted on it.
         """
         takes = self._takes(needs)
         count = self._settings.workers or self._room(takes)
@@ -152,7 +154,7 @@ class RayCluster:
                 started.end()
 
     def _takes(self, needs: Needs) -> dict[str, float]:
-        """Return the resources of one worker."""
+        """Return the resources of one worker as arguments for Ray."""
         cpus = self._settings.cpus or needs.cpus
         if not needs.gpu or not self._ray.cluster_resources().get("GPU"):
             return {"num_cpus": cpus}
@@ -160,7 +162,7 @@ class RayCluster:
         return {"num_cpus": cpus, "num_gpus": gpus} if gpus else {"num_cpus": cpus}
 
     def _room(self, takes: dict[str, float]) -> int:
-        """Return how many workers fit on the nodes; at least 1, because a node may still be added."""
+        """Return how many workers the nodes have resources for; at least 1, because a node may still be added."""
         names = {"num_cpus": "CPU", "num_gpus": "GPU"}
         alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         fit = (min(int(has.get(names[name], 0) // amount) for name, amount in takes.items()) for has in alive)
@@ -169,7 +171,7 @@ class RayCluster:
 
 @dataclass
 class _RayWorkers:
-    """Actors that hold the same work. A lost actor is abandoned, and another actor is started instead."""
+    """Ray actors that all do the same work; a new actor is started in place of a lost one."""
 
     ray: Any
     make: Callable[[], Work]
@@ -190,7 +192,7 @@ class _RayWorkers:
     refused: NodeRefusedError | None = None
 
     def call(self, item: object, *, common: Shared | None = None, log: Log) -> object:
-        """See `Workers`; the first call requests all workers."""
+        """Return the result of one item, as described in `Workers.call`; the first call requests all workers."""
         with self.first:
             if not self.begun:
                 for _ in range(self.count):
@@ -201,11 +203,11 @@ class _RayWorkers:
             try:
                 answer = self._ask(actor, item, common, log)
             except _LostError as error:
-                log(f"a worker was lost: {error}; its work goes to another")
+                log(f"a worker was lost: {error}; another worker processes the item")
                 self._replace(actor)
                 continue
             except MemoryRanOutError:
-                self._replace(actor)  # it may have been ended for it, and keeps what it has taken if not
+                self._replace(actor)  # the worker was killed, or still occupies the memory
                 raise
             except BaseException:
                 self._give_back(actor)
@@ -213,14 +215,14 @@ class _RayWorkers:
             self._give_back(actor)
             return answer
         raise WorkerLostError(
-            f"{_TRIES} workers in turn were lost while working on the same task; run `ray logs` to see why the workers "
+            f"{_TRIES} workers were lost one after another with the same item; run `ray logs` to see why the workers "
             "ended"
         )
 
     def end(self) -> None:
-        """Release all workers.
+        """Stop all workers, and wait for the threads that wait for workers.
 
-        Threads that wait for a worker end first, because any call to Ray after its shutdown would start a new cluster.
+        After Ray's shutdown, a call to Ray in one of these threads would start a new cluster.
         """
         with self.lock:
             self.ended = True
@@ -238,7 +240,7 @@ class _RayWorkers:
                     log(str(value))
                 elif kind == "error":
                     error, where = value
-                    _log.info("in a worker:\n%s", where)
+                    _log.info("error in a worker:\n%s", where)
                     raise error
                 else:
                     return value
@@ -260,7 +262,7 @@ class _RayWorkers:
             yield self.ray.get(message)
 
     def _start(self) -> None:
-        """Request one worker; it becomes free once it has responded."""
+        """Request one worker, which is added to the free workers after its first response."""
         threads = str(max(1, int(self.takes["num_cpus"])))
         environment = {THREADS: threads, "AFLITE_HOME": str(aflite_home()), "RAY_USAGE_STATS_ENABLED": "0"}
         remote = self.ray.remote(**self.takes, max_restarts=0, runtime_env={"env_vars": environment})(WorkHolder)
@@ -278,16 +280,17 @@ class _RayWorkers:
             _check(facts, self.log)
         except NodeRefusedError as error:
             self.refused = error
-        except Exception as error:  # whatever Ray raises of a worker that never came: another may
+        except Exception as error:  # Ray's errors for workers that do not start; another worker may start
             _log.info("a worker did not start: %s", _first_line(error))
             self._drop(actor)
         else:
             self.free.put(actor)
 
     def _next(self) -> Any:
-        """Return a free worker.
+        """Return the next free worker.
 
-        If any worker is busy, wait for it; otherwise, wait for a new worker, longest for the first.
+        If no worker is busy, a ClusterError is raised after a time limit, which is longer before the first worker has
+        started.
         """
         patience = _LEFT_ALONE if self.met else _PATIENCE
         left = patience
@@ -315,7 +318,7 @@ class _RayWorkers:
         self.free.put(actor)
 
     def _replace(self, actor: Any) -> None:
-        """Complete a call whose worker was lost, and start another worker in its place."""
+        """Remove a lost worker, and start another worker in its place."""
         self._drop(actor)
         with self.lock:
             self.working -= 1
@@ -330,12 +333,12 @@ class _RayWorkers:
 
 
 class _LostError(Exception):
-    """A worker or its node ended."""
+    """Error if a worker or its node ended during a call."""
 
 
 @contextmanager
 def _probe() -> Iterator[Path]:
-    """Yield a file that every node must see."""
+    """Yield a temporary file in `AFLITE_HOME`, with which nodes check that they see the same folder."""
     folder = aflite_home()
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / f".cluster-{uuid4().hex}"
@@ -347,10 +350,10 @@ def _probe() -> Iterator[Path]:
 
 
 def _check(facts: NodeFacts, log: Log) -> None:
-    """Refuse a node on which the same work could give other results.
+    """Check that the work gives the same results on a node as on this machine.
 
     Raises:
-        NodeRefusedError: the node's libraries differ, or the node does not see the shared folder.
+        NodeRefusedError: the node has other versions of libraries, or the shared folder is not mounted on it.
     """
     own = node_facts()
     other = [
@@ -360,17 +363,18 @@ def _check(facts: NodeFacts, log: Log) -> None:
     ]
     if other:
         raise NodeRefusedError(
-            f"the node {facts.host} has {', '.join(other)}; install the same versions on every node (constraints.txt)"
+            f"the node {facts.host} has {', '.join(other)}; install the same versions on every node (see "
+            "`constraints.txt`)"
         )
     if not facts.sees_files:
         raise NodeRefusedError(
-            f"the node {facts.host} cannot see {aflite_home()}; put `AFLITE_HOME` on a file system that all nodes "
-            "mount under the same path"
+            f"the folder {aflite_home()} is not shared with the node {facts.host}; set `AFLITE_HOME` to a folder that "
+            "all nodes mount under the same path"
         )
     if facts.processor != own.processor:
         log(
-            f"node {facts.host} has another processor ({facts.processor}; here {own.processor}): results in floating "
-            "point may differ in their last bits"
+            f"the node {facts.host} has a different processor ({facts.processor}) from this machine ({own.processor}); "
+            "floating-point results may differ in the last bits"
         )
 
 

@@ -1,4 +1,7 @@
-"""A worker on a node, which holds the work, processes items, and reports facts about the node. Ray is not imported."""
+"""A worker on a node of a Ray cluster, which processes items and reports facts about the node.
+
+This module does not import Ray.
+"""
 
 import platform
 import socket
@@ -15,16 +18,16 @@ from aflite_assets.errors import as_sent
 from aflite_assets.paths import configure_libraries
 
 _DECIDE = ("aflite-assets", "numpy", "torch", "transformers", "numba", "scikit-learn", "pyarrow")
-"""Packages whose versions affect results, or what can be sent."""
+"""Packages of which the versions affect results, or the pickling of values."""
 
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """Facts that a worker determines on its node.
+    """Facts that a worker collects about its node.
 
-    `versions`: versions of Python and of the packages that affect results. `processor`: processor model and instruction
-    sets, which affect the last bits of floating-point results. `sees_files`: whether the probed file or folder exists
-    on the node.
+    `versions`: versions of Python and of the packages that affect results. `processor`: model and instruction sets of
+    the processor, which affect the last bits of floating-point results. `sees_files`: whether the probe file exists on
+    the node.
     """
 
     host: str
@@ -34,7 +37,7 @@ class NodeFacts:
 
 
 def node_facts(probe: Path | None = None) -> NodeFacts:
-    """Return the facts of this process's machine; `probe`: a file on the shared storage of all nodes."""
+    """Return facts about this machine; `probe`: a file in the folder that all nodes share."""
     versions = (("python", platform.python_version()), *((name, _version(name)) for name in _DECIDE))
     return NodeFacts(socket.gethostname(), versions, _processor(), probe is None or probe.is_file())
 
@@ -60,21 +63,21 @@ def _processor() -> str:
 
 
 class WorkHolder:
-    """A holder of one piece of work that processes items, always in the same thread."""
+    """A worker that processes items, always in the same thread."""
 
     def __init__(self, make: Callable[[], Work]) -> None:
-        """Store `make`, which is called before the first item."""
+        """Store `make`, which creates the work and is called before the first item."""
         configure_libraries()
         self._make = make
         self._work: Work | None = None
         self._thread = ThreadPoolExecutor(1)
 
     def facts(self, probe: Path | None = None) -> NodeFacts:
-        """Return the facts of the node; a result also shows that the worker has started."""
+        """Return facts about the node; any response also shows that the worker has started."""
         return node_facts(probe)
 
     def stream(self, item: object, common: object) -> Iterator[tuple[str, object]]:
-        """Yield ("log", line) for every line that the work logs, then ("done", result) or ("error", exception)."""
+        """Yield ("log", line) for each line that the work logs, then ("done", result) or ("error", exception)."""
         said: SimpleQueue[tuple[str, object] | None] = SimpleQueue()
         answer = self._thread.submit(self._answer, item, common, lambda line: said.put(("log", line)))
         answer.add_done_callback(lambda _: said.put(None))
@@ -83,7 +86,7 @@ class WorkHolder:
         yield _outcome(answer)
 
     def collect(self, item: object, common: object) -> list[tuple[str, object]]:
-        """Return the pairs of `stream` at once, for a connection that supports no streams."""
+        """Return the pairs of `stream` as a list, for connections that do not support streams."""
         return list(self.stream(item, common))
 
     def _answer(self, item: object, common: object, log: Callable[[str], None]) -> object:

@@ -1,4 +1,4 @@
-"""Choice of the cluster: this process, or Ray at an address. The cluster is opened in `opening`."""
+"""Settings of the cluster: this process only, or Ray at an address."""
 
 import re
 from dataclasses import dataclass
@@ -14,13 +14,16 @@ _ADDRESS = re.compile(r"auto|local|(ray://)?[A-Za-z0-9_.\-\[\]:]+:\d+")
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """`local`: all work is done in this process. `ray`: work is done on the nodes of the cluster at `address`.
+    """Settings of the cluster that does the work.
 
-    `address` is "auto" (the cluster that this machine belongs to), "local" (a cluster started on this machine for the
-    duration of the step), the head's "host:port", or "ray://host:port" for Ray's client, whose log lines come with the
-    results. `workers`: number of workers to request; None: as many as the cluster has room for. `cpus`: cores per
-    worker; None: the threads of a step (`processors`). `gpus`: GPUs per worker for work of models; None: 1 if nodes
-    have GPUs.
+    Args:
+        kind: `local` for work in this process only, `ray` for work on the nodes of a Ray cluster.
+        address: "host:port" of the head node, "ray://host:port" for Ray's client, "auto" for the cluster to which this
+            machine belongs, or "local" for a new cluster on this machine that ends with the step. With Ray's client,
+            log lines arrive only with the results.
+        workers: number of workers to request; None for as many as the cluster has resources for.
+        cpus: cores per worker; None for the number of threads of a step (`processors`).
+        gpus: GPUs per worker for work with models; None for 1 if nodes have GPUs.
 
     Raises:
         InvalidInputError: a value is invalid.
@@ -58,12 +61,12 @@ class ClusterSettings:
 
     @property
     def is_ray(self) -> bool:
-        """Whether work goes to a cluster of Ray."""
+        """Whether the work is done on a Ray cluster."""
         return self.kind == "ray"
 
     @property
     def is_client(self) -> bool:
-        """Whether Ray's client reaches the cluster, from a machine that is not one of its nodes."""
+        """Whether the address is for Ray's client, on a machine that is not a node of the cluster."""
         return self.address is not None and self.address.startswith("ray://")
 
     def __str__(self) -> str:

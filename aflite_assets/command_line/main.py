@@ -114,6 +114,7 @@ def _check(options: argparse.Namespace) -> None:
         verdict_section,
     )
     from aflite_assets.command_line.preview.plan_warnings import (
+        chosen_section,
         rates_section,
         sample_section,
         scan_section,
@@ -149,6 +150,7 @@ def _check(options: argparse.Namespace) -> None:
         sample_section(spec, data, plan),
         train_sets_section(spec, plan),
         rates_section(spec),
+        chosen_section(spec, challenges),
     )
     _section([*chain.from_iterable(warnings), *verdict_section(spec, data, plan)])
     _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))

@@ -37,9 +37,10 @@ def truncate_escaped(text: str, length: int) -> str:
     return truncate(escaped(text[: length + 1]), length)
 
 
-def indented(text: str) -> list[str]:
-    """Return the lines of the text, wrapped between words and indented by two spaces."""
-    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+def indented(text: str, *, spaces: int = 2) -> list[str]:
+    """Return the lines of the text, wrapped between words and indented by this number of spaces."""
+    indent = " " * spaces
+    return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 def table(rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list[str]:

@@ -1,3 +1,1 @@
-"""Conversion of a dataset's source to rows: file formats, the hub, synthetic data, the raw table, and the class
-`Examples`.
-"""
+"""Conversion of a dataset's source to rows: file formats, the hub, synthetic data and the raw table."""

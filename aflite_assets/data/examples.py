@@ -1,4 +1,4 @@
-"""Rows of a dataset in the form that models and statistics use: a table with the columns of `raw_dataset`."""
+"""The class `Examples`: rows of a dataset as a table with the columns of `raw_dataset`, for models and statistics."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,12 +17,12 @@ Modality = Literal["features", "text", "image"]
 
 @dataclass(frozen=True)
 class Examples:
-    """Labelled rows of a dataset, whose input is of exactly one kind.
+    """Labelled rows of a dataset with exactly one kind of input.
 
-    `table` has these columns: `row_id` (int64), `source_id` (string), `split` (string), `label` (int64), and the input.
-    The input is `features` (list<float32>), or `text` with an optional `text_pair`, or `image` (struct of bytes, path,
-    sha256). Optional columns are `group` (int64), `question` (int64), `annotator_labels` (list<int64> of class numbers,
-    empty if no annotator labelled the row) and columns named `attribute.*`. `label_names[c]` is the name of class `c`.
+    `table` has these columns: `row_id` (int64), `source_id` (string), `split` (string), `label` (int64), and the input:
+    `features` (list<float32>), or `text` with an optional `text_pair`, or `image` (struct of bytes, path, sha256).
+    Optional columns are `group` (int64), `question` (int64), `annotator_labels` (list<int64> of class numbers, empty if
+    no annotator labelled the row) and columns named `attribute.*`. `label_names[c]` is the name of class `c`.
     """
 
     table: pa.Table
@@ -33,7 +33,7 @@ class Examples:
 
     @property
     def modality(self) -> Modality:
-        """The kind of input that the rows have."""
+        """The kind of input: text, image or features."""
         names = set(self.table.column_names)
         if "features" in names:
             return "features"
@@ -41,12 +41,12 @@ class Examples:
 
     @cached_property
     def row_ids(self) -> np.ndarray:
-        """Positions in the source, int64, one per row."""
+        """Positions of the rows in the source, int64."""
         return self.table["row_id"].to_numpy()
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """Class numbers, int64, one per row."""
+        """Class number of each row, int64."""
         return self.table["label"].to_numpy()
 
     @cached_property
@@ -65,7 +65,7 @@ class Examples:
 
     @property
     def questions(self) -> np.ndarray | None:
-        """Question number of each row, int64; the group number if the dataset has no questions."""
+        """Question number of each row, int64; equal to the group number if the dataset has no questions."""
         return self.table["question"].to_numpy() if "question" in self.table.column_names else self.groups
 
     def with_groups(self, groups: np.ndarray) -> "Examples":

@@ -1,4 +1,4 @@
-"""Reading and decoding of single stored images, and a search for images that cannot be decoded. No models are used."""
+"""Reading and decoding of single stored images, and a search for images that cannot be decoded."""
 
 import hashlib
 import threading
@@ -22,22 +22,25 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
-"""Endings of the files that an image folder is read from, in lower case; other files are ignored."""
+"""Lower-case suffixes of the files in an image folder that are read; other files are ignored."""
 
 IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string()), ("sha256", pa.string())])
-"""Type of an image column: the encoded bytes or, for local image folders, the path and the file's hash ("" if not
+"""Type of an image column.
+
+An image column contains the encoded bytes or, for local image folders, the path and the file's hash ("" if not
 computed).
 """
 
 _FORMATS = (
     "AVIF", "BMP", "DIB", "GIF", "ICO", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "SGI", "TGA", "TIFF", "WEBP",
 )  # fmt: skip
-"""Formats that Pillow may open: it goes by content, not by file name, and passes data that look like PostScript to a
-system program.
+"""Formats that Pillow may open.
+
+Pillow detects formats by content, not by file name, and would pass data that look like PostScript to a system program.
 """
 
 _LARGE_PIXELS = 2**24
-"""Images with more pixels are decoded one at a time, because Pillow accepts up to half a gigabyte decoded."""
+"""Number of pixels above which images are decoded one at a time; a decoded image may have half a gigabyte."""
 
 _CHECKED_AT_ONCE = 10_000
 
@@ -66,10 +69,12 @@ def read_image(image: Mapping[str, Any]) -> bytes:
 
 
 def open_encoded(content: bytes) -> "Image.Image":
-    """Open an encoded image with Pillow, which reads its size but does not decode its pixels yet. If an image has
-    several frames, the first is used.
+    """Open an encoded image with Pillow, which reads its size but does not decode its pixels yet.
 
-    Raises: Exception: the bytes are not an image; Pillow raises errors of many types.
+    If an image has several frames, the first is used.
+
+    Raises:
+        Exception: the bytes are not an image; Pillow raises errors of many types.
     """
     from PIL import Image
 
@@ -79,38 +84,39 @@ def open_encoded(content: bytes) -> "Image.Image":
 def read_encoded(content: bytes, read: "Callable[[Image.Image], Value]") -> Value | None:
     """Open an encoded image with Pillow and return the result of `read`, or None if the bytes are not an image.
 
-    `read` must do nothing but decode, because any error from `read` is taken as a sign of damaged bytes.
+    `read` must do nothing but decode, because any error from `read` is interpreted as damaged bytes.
     """
     try:
         return read(open_encoded(content))
     except MemoryError:
         raise
-    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+    except Exception:  # Pillow raises errors of many types for invalid bytes; each means that this is no image
         return None
 
 
 def as_rgb(image: "Image.Image") -> "Image.Image":
     """Return the decoded pixels as RGB; transparency is dropped, and grey and palette images are converted.
 
-    Raises: Exception: the bytes are damaged; Pillow raises errors of many types.
+    Raises:
+        Exception: the bytes are damaged; Pillow raises errors of many types.
     """
-    # Pillow warns when a palette with transparency goes to RGB directly.
+    # Pillow warns if a palette with transparency is converted to RGB directly.
     return (image.convert("RGBA") if image.mode == "P" else image).convert("RGB")
 
 
 def undecodable(column: pa.ChunkedArray, *, threads: int, log: Callable[[str], None] = lambda line: None) -> np.ndarray:
-    """Return the positions (int64, ascending) of the images that cannot be decoded: empty, truncated, text, or too
-    large.
+    """Return the positions (int64, ascending) of the images that cannot be decoded.
 
-    `column` is of `IMAGE_TYPE`. An image is too large if it has over 179 million pixels, which Pillow treats as a
-    decompression bomb. Progress is logged after every 10,000 images.
+    An undecodable image is empty, truncated, a text, or too large. `column` has the type `IMAGE_TYPE`. An image is too
+    large if it has over 179 million pixels, which Pillow treats as a decompression bomb. Progress is logged after every
+    10,000 images.
 
     Raises:
         DataError: an image file was deleted or changed after `raw_dataset` was materialised.
     """
     large = threading.Lock()
     broken: list[int] = []
-    # Set once for all threads, since the filters are the process's: Pillow warns of odd but readable files.
+    # Pillow warns about unusual but readable files. Filters apply to the whole process, so they are set only once.
     with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")
         for start in range(0, len(column), _CHECKED_AT_ONCE):

@@ -1,6 +1,4 @@
-"""Loading of a source spec as one Arrow table per split, with the source's own columns. `raw_table` determines the
-meaning of the columns.
-"""
+"""Loading of a source as one Arrow table per split, with the source's own columns. `raw_table` interprets them."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -44,15 +42,16 @@ from aflite_assets.specs.sources import (
 
 
 def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
-    """Return an identifier of a source's content, which is empty for generated data. For files, the identifier contains
-    their number and one SHA-256 over their paths and contents. For a hub dataset, the identifier contains the current
-    commit of the revision. `hashes` looks up or computes the hashes of files; by default, hashes are stored in
-    `AFLITE_HOME`.
+    """Return an identifier of a source's content; it is empty for generated data.
+
+    For files, the identifier contains their number and one SHA-256 over their paths and contents. For a hub dataset, it
+    contains the current commit of the revision. `hashes` looks up or computes the hashes of files; by default, hashes
+    are stored in `AFLITE_HOME`.
 
     Raises:
-        MissingDataError: a file or folder is missing, or the hub cannot be reached. DataError: the hub has no such
-        dataset or revision. UnsettledDataError: `hashes` has a time limit or watches for changes, and a file cannot be
-            hashed yet.
+        MissingDataError: a file or folder is missing, or the hub cannot be reached.
+        DataError: the hub has no such dataset or revision.
+        UnsettledDataError: `hashes` has a time limit or watches for changes, and a file cannot be hashed yet.
     """
     hub = hub_of(source)
     if hub is not None:
@@ -103,13 +102,14 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
 
 
 def source_places(source: SourceSpec) -> dict[str, pa.Table]:
-    """Return, by split, the place in the files of each row of `load_source`, with the columns of `places_in_files`.
+    """Return, by split, the file, row and line of each row of `load_source`.
 
-    For multiple choice and preference data, every answer has the place of its table row. The result is empty for
-    sources other than table files.
+    The columns are those of `places_in_files`. For multiple choice and preference data, every answer has the place of
+    its table row. The result is empty for sources other than table files.
 
     Raises:
-        MissingDataError: a file is missing. DataError: a file cannot be read in its format.
+        MissingDataError: a file is missing.
+        DataError: a file cannot be read in its format.
     """
     _require_files(source)
     if isinstance(source, FeatureSource):
@@ -128,7 +128,7 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
 
 @dataclass(frozen=True, eq=False)
 class AnsweredRows:
-    """The table rows of one split of multiple choice or preference data, and the mapping of answers to them.
+    """The table rows of one split of multiple choice or preference data, and the answers in them.
 
     `table`: the rows of the files or the hub dataset. `rows`: for each answer, which is a row of `load_source`, the
     number (from 0) of its row in `table`.
@@ -142,7 +142,8 @@ def answered_rows(source: ChoiceSource) -> dict[str, AnsweredRows]:
     """Return, by split, the original table rows of multiple choice or preference data.
 
     Raises:
-        MissingDataError: a file is missing. DataError: a file cannot be read in its format.
+        MissingDataError: a file is missing.
+        DataError: a file cannot be read in its format.
     """
     _require_files(source)
     tables = _rows_of(source)
@@ -170,9 +171,7 @@ def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
 
 
 def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
-    """Return the source fixed to the content in a key: a hub dataset at the key's commit, or any other source
-    unchanged.
-    """
+    """Return the source at the content in a key: a hub dataset at the key's commit, or any other source unchanged."""
     hub = hub_of(source)
     if hub is None or "commit" not in content:
         return source
@@ -198,10 +197,10 @@ def _require_files(source: SourceSpec) -> None:
 
 
 def _naming_no_files(table: pa.Table) -> pa.Table:
-    """Return the table with images stored as bytes only, without file paths.
+    """Return the table with images as bytes, without file paths.
 
-    Only tables created from image folders may contain paths. In a file or dataset from elsewhere, a row could name any
-    file on this computer, whose content would then be published with the dataset.
+    Only tables from image folders may contain paths. In a file or dataset from elsewhere, a row could name any file on
+    this computer, and its content would then be published with the dataset.
     """
     for number, name in enumerate(table.column_names):
         column = table.column(number)
@@ -255,7 +254,7 @@ def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
             f"split {split!r}: the array in {name!r} has {array.ndim} dimensions and the type {array.dtype}; save "
             f"numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
         )
-    if 0 in array.shape[1:]:  # it could claim any number of rows
+    if 0 in array.shape[1:]:  # the header of an empty array could contain any number of rows
         raise DataError(
             f"split {split!r}: the rows of the array in {name!r} are empty; save an array of the shape (rows, features)"
         )

@@ -1,5 +1,6 @@
-"""Operations on questions whose right and wrong answers are rows, and scoring with credit per question. `formats` reads
-such rows.
+"""Functions for questions with one row per right or wrong answer, including scoring with credit per question.
+
+`formats` reads such rows.
 """
 
 from collections.abc import Sequence
@@ -10,14 +11,14 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.answers import RIGHT
 
 _BLOCK = 4096
-"""Number of answers whose features are compared at once."""
+"""Number of answers whose features are processed together."""
 
 
 def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
-    """Return a boolean mask of the rows whose question can be scored: it has a right and a wrong answer, and all its
-    rows are `chosen`.
+    """Return a bool per row: True if the row's question can be scored.
 
-    `right`: bool (rows,); `groups`: int64 (rows,), a number per question; `chosen`: bool (rows,), or None for all rows.
+    A question can be scored if it has a right and a wrong answer, and all its rows are `chosen`. `right`: bool (rows,).
+    `groups`: int64 (rows,), a number per question. `chosen`: bool (rows,), or None for all rows.
     """
     _, question = np.unique(groups, return_inverse=True)
     answers = np.bincount(question)
@@ -29,14 +30,15 @@ def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | 
 
 
 def right_class(label_names: Sequence[str]) -> int | None:
-    """Return the class number of right answers if the rows have two classes, one of which has the name for right
-    answers; else return None.
+    """Return the class number of right answers, or None if the rows are not right and wrong answers.
+
+    There must be two classes, and one of them must have the name for right answers.
     """
     return label_names.index(RIGHT) if RIGHT in label_names and len(label_names) == 2 else None
 
 
 def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: bool = False) -> bool:
-    """Return True if every group of the rows is a question, with at least one right answer and one wrong answer.
+    """Return True if every group of the rows is a question with at least one right answer and one wrong answer.
 
     With `partly`, one such group is enough, for multiple choice data from which rows have been removed.
     """
@@ -47,16 +49,19 @@ def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: 
 
 
 def separate_questions(examples: Examples) -> np.ndarray | None:
-    """Return the question number of each row, int64, if groups may contain several questions; return None if each group
-    is a question.
+    """Return the question number of each row (int64), or None if each group is a question.
+
+    Question numbers are needed if groups may contain several questions.
     """
     return examples.questions if "question" in examples.table.column_names else None
 
 
 def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the credit of each question, float64 in [0, 1], by ascending group number. The credit is the share of
-    right answers among the answers with the highest score. For example, it is 0.5 if one right and one wrong answer
-    share the highest score. `scores` float64, `right` bool, `groups` int64, all of shape (rows,).
+    """Return the credit of each question, float64 in [0, 1], by ascending group number.
+
+    The credit is the share of right answers among the answers with the highest score. For example, it is 0.5 if one
+    right and one wrong answer share the highest score. `scores` float64, `right` bool, `groups` int64, all of shape
+    (rows,).
     """
     questions, question = np.unique(groups, return_inverse=True)
     highest = np.full(len(questions), -np.inf)
@@ -68,8 +73,8 @@ def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray
 def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarray:
     """Return each answer's features minus the mean of its question's other answers, float32 of the same shape.
 
-    For a question with two answers, the results are the difference of their features and its negative. If a question
-    has a single answer, its features become zeros.
+    If a question has two answers, the two results differ only in their sign. If it has a single answer, its features
+    become zeros.
 
     Args:
         features: float32 of shape (answers, width).
@@ -93,8 +98,9 @@ def guessing_credit(right: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def answer_pairs(examples: Examples) -> np.ndarray:
-    """Return the positions of every pair of a right and a wrong answer to the same question, int64 of shape (pairs, 2),
-    with the right answer first. Returns no pair if the rows are not answers to questions.
+    """Return the positions of every pair of a right and a wrong answer to the same question, int64 (pairs, 2).
+
+    The right answer comes first. Returns no pair if the rows are not answers to questions.
     """
     right, questions = right_class(examples.label_names), examples.questions
     if right is None or questions is None:
@@ -111,7 +117,7 @@ def answer_pairs(examples: Examples) -> np.ndarray:
 
 
 def right_answers(examples: Examples, *, partly: bool = False) -> np.ndarray | None:
-    """Return a boolean mask of right answers, or None if `is_multiple_choice` is false for the rows."""
+    """Return a bool per row, True for right answers, or None if `is_multiple_choice` is false for the rows."""
     number = right_class(examples.label_names)
     if number is None:
         return None

@@ -1,21 +1,24 @@
-"""Selection of table rows by position with little copying, because memory-mapped images may exceed the memory."""
+"""Selection of table rows by position with little copying, because memory-mapped images may be larger than the
+memory.
+"""
 
 import numpy as np
 import pyarrow as pa
 
 _RUN_BYTES = 4096
-"""Cost, in rows, of the records for one more chunk in each column; a shorter run of rows is copied instead."""
+"""Cost, in rows, of one more chunk in each column; runs shorter than this are copied instead."""
 
 _TAKE_BYTES = 2**30
-"""Most bytes for Arrow's `take`, which first gathers a column as one array; an array of text or bytes can hold 2
-GiB.
+"""Largest number of bytes for Arrow's `take`.
+
+`take` first gathers a column as one array, and an array of text or bytes can contain 2 GiB.
 """
 
 
 def rows_at(table: pa.Table, positions: np.ndarray) -> pa.Table:
     """Return the rows at these positions (int64, from 0), in the given order.
 
-    If positions are ascending and form long runs, the result consists of slices of the table, which copy nothing.
+    If positions are ascending and contain long runs, the result consists of slices of the table, which copy nothing.
     """
     if not len(positions):
         return table.slice(0, 0)
@@ -32,7 +35,7 @@ def rows_at(table: pa.Table, positions: np.ndarray) -> pa.Table:
 
 
 def _slices(column: pa.ChunkedArray, starts: np.ndarray, lengths: np.ndarray) -> pa.ChunkedArray:
-    """Return slices for runs of rows; unlike Arrow's own `slice`, this does not search all chunks for every run."""
+    """Return slices for runs of rows; Arrow's own `slice` would search all chunks for every run."""
     begins = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
     slices = []
     for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):

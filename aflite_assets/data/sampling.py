@@ -6,7 +6,9 @@ from aflite_assets.errors import DataError, InvalidInputError
 
 
 def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> int:
-    """Return a count unchanged, or convert a share of `rows` to a whole number; `kind` describes the rows in messages.
+    """Return a count unchanged, or convert a share of `rows` to a whole number.
+
+    `kind` describes the rows in messages.
 
     Raises:
         DataError: the count is larger than `rows`, or the share rounds to 0 rows.
@@ -54,8 +56,8 @@ def stratified_sample(
 def class_quotas(counts: np.ndarray, size: int) -> np.ndarray:
     """Split `size` over classes in proportion to `counts` (int64).
 
-    Rows that remain after rounding down go to the classes with the largest remainders, and among equal remainders to
-    the first classes.
+    Quotas are rounded down. The remaining rows go to the classes with the largest remainders; among equal remainders,
+    the first classes come first.
     """
     quota, remainder = np.divmod(counts * size, max(counts.sum(), 1))
     extra = np.argsort(-remainder, kind="stable")[: size - quota.sum()]
@@ -75,7 +77,7 @@ def _whole_groups(
     labels: np.ndarray, groups: np.ndarray, size: int, quota: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     _, group_of_row = np.unique(groups, return_inverse=True)
-    # Each group's classes with their rows, one group after the other: most groups have few of many classes.
+    # Counts are stored only for the classes in each group, because most groups have few of many classes.
     pairs, rows = np.unique(group_of_row * len(quota) + labels, return_counts=True)
     classes, bounds = (
         pairs % len(quota),

@@ -15,11 +15,11 @@ WORD = re.compile(rf"\w+(?:{_HYPHENS}\w+)*")
 """A run of letters, digits and underscores; runs joined by single hyphens are one word ("xz-17", "well-known")."""
 
 _COUNTED = "[\\p{L}\\p{N}_]+(?:[-\u2010\u2011][\\p{L}\\p{N}_]+)*"
-"""The same pattern for pyarrow, whose own character classes cover only ASCII."""
+"""The same pattern for pyarrow, because the character classes of pyarrow cover only ASCII."""
 
 
 _AT_ONCE = 10_000
-"""Number of rows whose texts are held as Python strings at one time."""
+"""Number of rows with texts in memory as Python strings at one time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +42,13 @@ class DistinctWords:
 
 
 def distinct_words(texts: Sequence[pa.ChunkedArray]) -> DistinctWords:
-    """Return the distinct lower-case words of each row in all columns of `texts`; a null has no words."""
+    """Return the distinct lower-case words of each row over all columns of `texts`; a null has no words."""
     known: dict[str, int] = {}
     numbers, lengths = array("i"), array("q")
     table = pa.table([*texts], names=[str(place) for place in range(len(texts))])
     for batch in table.to_batches(max_chunksize=_AT_ONCE):
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            # No word holds a space, so words of two texts never run together.
+            # Words contain no spaces, so texts joined by a space are still split into the same words.
             present = dict.fromkeys(WORD.findall(" ".join([text or "" for text in row]).lower()))
             numbers.extend([known.setdefault(word, len(known)) for word in present])
             lengths.append(len(present))

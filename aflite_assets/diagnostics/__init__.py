@@ -1,4 +1,4 @@
-"""Statistics about data, before and after filtering, as plain functions on rows. No figures are drawn here."""
+"""Statistics about data before and after filtering, as plain functions on rows. The package draws no figures."""
 
 from aflite_assets.diagnostics.data_checks.all_checks import data_findings
 from aflite_assets.diagnostics.data_checks.annotators import AnnotatorAgreement, annotator_agreement

@@ -1,16 +1,17 @@
-"""Bins of numbers, cut at quantiles, and the names of the bins."""
+"""Bins of numeric values, with edges at quantiles, and the names of the bins."""
 
 from itertools import pairwise
 
 import numpy as np
 
 BINS = 8
-"""Most bins into which a numeric property is cut."""
+"""Largest number of bins for a numeric property."""
 
 
 def bin_edges(values: np.ndarray) -> np.ndarray:
-    """Return the upper edges of at most `BINS` bins, cut at quantiles of the numbers, without the last edge; NaN is
-    ignored.
+    """Return the upper edge of every bin but the last; there are at most `BINS` bins, with edges at quantiles.
+
+    NaN is ignored.
     """
     known = values[~np.isnan(values)]
     if not len(known):
@@ -20,7 +21,10 @@ def bin_edges(values: np.ndarray) -> np.ndarray:
 
 
 def binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Name the bin of each number, as text of dtype object: "at most 4", "over 4 to 9", "over 9", or "none" for NaN."""
+    """Return the name of each number's bin, such as "at most 4", "over 4 to 9" or "over 9"; "none" for NaN.
+
+    The names are texts of dtype object.
+    """
     if not len(edges):
         return np.where(np.isnan(values), "none", "any").astype(object)
     texts = [f"{edge:.6g}" for edge in edges]

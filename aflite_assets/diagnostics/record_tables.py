@@ -1,6 +1,4 @@
-"""Helpers that several statistics share: tables from records, numbers for values, and masks for splits. No statistics
-are computed here.
-"""
+"""Helpers for several statistics: tables from records, numbers for values, and masks for splits."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,14 +10,14 @@ import pyarrow.compute as pc
 
 
 def table_of(records: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
-    """Build a table with one row per record; a record has one value per field, and None becomes null."""
+    """Return a table with one row per record; a record has one value per field, and None becomes null."""
     columns = list(zip(*records, strict=True)) if records else [()] * len(schema)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
-    """Return a number per row (int64, equal for equal values; null counts as a value), and the value of each number.
+    """Return a number per row (int64, equal for equal values), and the value of each number; null counts as a value.
 
     Values are numbered from 0 in order of appearance.
     """
@@ -28,10 +26,10 @@ def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
 
 
 def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> np.ndarray:
-    """Return a number per content: int64 from 0 in order of appearance, equal for equal bytes; -1 for missing content.
+    """Return a number per text or bytes value: int64 from 0, equal for equal bytes; -1 for a missing value.
 
-    Contents are compared by 128 bits of a hash, because Arrow's own numbering fails for more than 2 GiB of different
-    texts.
+    Values are numbered in order of appearance. Values are compared by 128 bits of a hash, because Arrow's own numbering
+    fails for more than 2 GiB of different texts.
     """
     digests = [None if content is None else hashlib.blake2b(content, digest_size=16).digest() for content in contents]
     numbers = pa.array(digests, pa.binary(16)).dictionary_encode().indices

@@ -1,7 +1,8 @@
-"""Score tests of many cues at once: do rows with a cue have a certain label, or get removed, more often than other
-rows? The cues of all rows are given as sparse arrays.
+"""Score tests of many cues at once: whether rows with a cue are removed, or have a certain label, more often than
+others.
 
-The cues themselves are found in `evidence.cues` and `properties.values`.
+All cues of all rows are given as one sparse array. The cues themselves are found in `evidence.cues` and
+`properties.values`.
 """
 
 from dataclasses import dataclass
@@ -12,10 +13,11 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Enrichment:
-    """Per cue: the number of rows with the cue, how many of them were removed, how many are expected in random draws of
-    the same classes, and the one-sided p-value.
+    """Results of `enrichment`, one number per cue.
 
-    With signs, `removed` and `expected` count only rows of classes that the cue is associated with.
+    `rows`: number of rows with the cue. `removed`: number of removed rows with the cue. `expected`: the expected value
+    of `removed` for random rows, same number per class. `p_values`: one-sided p-values. If signs were given, `removed`
+    and `expected` count only rows of the classes that the cue is associated with.
     """
 
     rows: np.ndarray
@@ -34,15 +36,17 @@ def enrichment(
     """Test whether rows with a cue were removed more often than random rows, same number per class.
 
     `signs`, of shape (classes in ascending order, cues): 1 for classes that the cue is associated with, else -1
-    (`class_signs`); None stands for 1 everywhere. If a cue predicts the label by itself, mainly rows with the cue are
-    removed in classes that go with the cue, and rows without the cue in the other classes. Without signs, the
-    differences between classes would cancel.
+    (`class_signs`). None means 1 everywhere. If a cue predicts the label by itself, rows with the cue are removed in
+    the associated classes, and rows without the cue in the other classes. Without signs, these differences would
+    cancel.
 
     The expected number is a sum over classes: the number of rows with the cue times the share of the class that was
     removed. The p-value is the larger of two p-values. The first p-value is from the stratified score test with
-    variances between groups of rows (`score_test`). The second p-value is from z = sum_k s_k (O_k - E_k) / sqrt(sum_k
-    V_k), with hypergeometric variances V_k and the sum in the numerator moved towards zero by 0.5; it is correct if few
-    rows have the cue (Mantel 1963, Journal of the American Statistical Association 58:690).
+    variances between groups of rows (`score_test`).
+
+    The second p-value is correct for few rows with the cue (Mantel 1963, Journal of the American Statistical
+    Association 58:690). Its statistic is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with hypergeometric variances
+    V_k. The sum in the numerator is moved towards zero by 0.5.
     """
     from scipy.stats import norm
 
@@ -81,8 +85,8 @@ def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class LabelTies:
-    """Per cue: the class that the cue is most associated with, the class's share of the rows with the cue, and the
-    p-value (Bonferroni).
+    """The class that each cue is most associated with, its share of the rows with the cue, and the p-value
+    (Bonferroni).
     """
 
     labels: np.ndarray
@@ -91,7 +95,7 @@ class LabelTies:
 
 
 def label_ties(present: Any, labels: np.ndarray, groups: np.ndarray | None) -> LabelTies:
-    """Test whether any label is more frequent among rows with a cue than among all rows."""
+    """Test for each cue whether any label is more frequent among rows with the cue than among all rows."""
     from scipy.stats import norm
 
     classes = np.unique(labels)
@@ -113,14 +117,13 @@ def score_test(
     groups: np.ndarray | None,
     signs: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return z of each cue, and the sum of the outcomes of rows with the cue that is expected if the cue is
-    uninformative within strata.
+    """Return two numbers per cue: z, and the expected sum of outcomes if the cue is uninformative within strata.
 
-    Let e_i be the outcome of row i minus the mean of its stratum, and x_i the indicator of the cue (0 or 1) minus the
-    cue's share in the stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of
-    a stratified comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). If
-    nothing varies, z is 0. With `signs`, (strata in ascending order, cues) of 1 and -1, x_i is multiplied by the sign
-    of its stratum.
+    The sum is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its stratum. Let x_i be the
+    indicator of the cue (0 or 1) minus the cue's share in the stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g
+    (sum_{i in g} e_i x_i)^2). This is the score test of a stratified comparison with variances between groups (Liang
+    and Zeger 1986, Biometrika 73:13, section 3). If nothing varies, z is 0. With `signs`, (strata in ascending order,
+    cues) of 1 and -1, x_i is multiplied by the sign of its stratum.
     """
     from scipy.sparse import csr_array
 

@@ -1,4 +1,4 @@
-"""Cleaned copies of a source in which a cue found by the scan no longer predicts the label.
+"""Cleaned copies of a source, in which a cue found by the scan no longer predicts the label.
 
-Command-line arguments are handled in `command_line.fixing`. `scan.remedies` lists the remedies for each kind of cue.
+Command-line arguments are handled in `command_line.fixing`. The remedies for each kind of cue are in `scan.remedies`.
 """

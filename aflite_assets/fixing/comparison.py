@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from aflite_assets.scan.columns import listed_cues
 from aflite_assets.scan.cues import Cue, ScanFacts, ScanResult
 
 Change = Literal["gone", "weaker", "still there", "new"]
-"""Fate of a cue. Weaker: it tells less than half of what it told, counted from chance."""
+"""Change of a cue in the copy. A cue is "weaker" if less than half of its gain over chance is left."""
 
 
 @dataclass(frozen=True)
 class ComparedCue:
-    """A cue in the original and in the copy; one of the two may be None.
+    """A cue of the original and the same cue of the copy; one of the two may be None.
 
     `is_chosen`: whether the user chose to fix the cue.
     """
@@ -24,7 +25,7 @@ class ComparedCue:
 
     @property
     def named(self) -> Cue:
-        """The cue whose name and class are shown: the original's cue if there is one, or else the copy's cue."""
+        """The cue that provides the shown name and class: the original's cue, or the copy's cue if there is none."""
         found = self.before or self.after
         assert found is not None
         return found
@@ -33,8 +34,8 @@ class ComparedCue:
 def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) -> list[ComparedCue]:
     """Return the chosen cues, then the other cues of the original, then the new cues of the copy.
 
-    Cues are the same if they have the same class and the same properties (or a property with nearly the same rows),
-    regardless of ranges. With two classes, a range and its negation are one cue.
+    Two cues are the same if they have the same class and the same properties, or a property with nearly the same rows.
+    Ranges are ignored. With two classes, a range and its negation are one cue.
     """
     numbers = {cue.number for cue in chosen}
     ordered = [*chosen, *(cue for cue in before.cues if cue.number not in numbers)]
@@ -47,19 +48,22 @@ def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) 
 
 
 def is_mended(compared: Sequence[ComparedCue], after: ScanFacts) -> bool:
-    """Return True if no chosen cue is left, and the scan of the copy (`after`) has no artefact."""
+    """Return True if no chosen cue is left in the copy, and the scan of the copy (`after`) finds no artefact."""
     is_gone = all(one.change == "gone" for one in compared if one.is_chosen)
     return is_gone and not left_artefacts(after) and not after.is_spread
 
 
 def left_artefacts(after: ScanFacts) -> list[Cue]:
-    """Return the artefacts of the copy that no stronger cue explains."""
-    return [cue for cue in after.artefacts if cue.explained_by is None]
+    """Return the artefacts that remain in the copy, one per column and class.
+
+    Artefacts that a stronger cue explains are left out.
+    """
+    return [cue for cue in listed_cues(after) if cue.is_artefact]
 
 
 def _same(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
     matches = [other for other in others if (any_class or other.label == cue.label) and _shares_properties(cue, other)]
-    return max(matches, key=lambda other: other.balanced, default=None)
+    return max(matches, key=lambda other: (other.label == cue.label, other.balanced), default=None)
 
 
 def _shares_properties(cue: Cue, other: Cue) -> bool:

@@ -1,4 +1,4 @@
-"""Cleaned copies of a source in a new folder, with all splits changed alike and a YAML file beside the data files."""
+"""Cleaned copies of a source in a new folder: all splits get the same changes, and a YAML file is added."""
 
 import shutil
 import tempfile
@@ -22,14 +22,17 @@ from aflite_assets.wording import counted, quoted_list
 
 @dataclass(frozen=True)
 class Copied:
-    """A written copy. `source`: new keys of `source` in the YAML file. `phrases`: sentences on what was left out."""
+    """A copy that was written.
+
+    `source`: new keys of `source` in the YAML file. `phrases`: sentences on what was left out.
+    """
 
     source: Mapping[str, object]
     phrases: tuple[str, ...]
 
 
 def require_free(to: Path) -> None:
-    """Refuse a folder that already exists and is not empty.
+    """Check that the folder `to` does not exist or is empty.
 
     Raises:
         DataError: `to` exists and is not an empty folder.
@@ -39,7 +42,9 @@ def require_free(to: Path) -> None:
 
 
 def require_outside(to: Path, origin: Origin) -> None:
-    """Refuse a folder inside an image folder of the source, because the copies would become images of the original.
+    """Check that the folder `to` lies outside of the source's image folders.
+
+    A copy inside an image folder would become part of the original.
 
     Raises:
         DataError: `to` lies below a folder of the source.
@@ -61,7 +66,7 @@ def require_outside(to: Path, origin: Origin) -> None:
 
 @contextmanager
 def new_folder(to: Path) -> Iterator[Path]:
-    """Yield a temporary folder that is renamed to `to` at the end, or deleted if an exception is raised.
+    """Yield a temporary folder; rename it to `to` at the end, or delete it if an exception is raised.
 
     Raises:
         DataError: `to` exists and is not an empty folder, or its parent folder is not writable.
@@ -77,7 +82,7 @@ def new_folder(to: Path) -> Iterator[Path]:
     try:
         yield aside
         flush_folder(aside)
-        aside.chmod(0o755)  # temporary folders are the owner's alone
+        aside.chmod(0o755)  # temporary folders are readable only by the owner
         aside.replace(to)
     except OSError as error:
         where = error.filename or str(to)
@@ -92,11 +97,10 @@ def new_folder(to: Path) -> Iterator[Path]:
 def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copied:
     """Write the changed source into the existing folder `to`.
 
-    `seed`: seed for new names of images, if images are renamed.
+    `seed`: seed for random new file names of images.
 
     Raises:
-        DataError: the original does not match its declared format, or the changed rows cannot be written in this
-            format.
+        DataError: the original does not match its declared format, or the format cannot represent the changed rows.
     """
     match origin.source:
         case TableSource():
@@ -115,7 +119,7 @@ def _copy_tables(source: TableSource, changes: Changes, to: Path) -> Copied:
     for split, names in source.splits.items():
         paths = [Path(name) for name in as_tuple(names)]
         change = _table_change(changes, split)
-        # A new order goes over all files of a split, and so do weights, so that they become one.
+        # Shuffled or weighted rows span all files of a split, so these files are joined into one file.
         is_one = change.rows is not None or change.weights is not None
         parts = [paths] if is_one else [[path] for path in paths]
         written = [_free_name(part[0], split, taken) for part in parts]
@@ -135,7 +139,7 @@ def _table_change(changes: Changes, split: str) -> TableChange:
 
 
 def _free_name(path: Path, split: str, taken: set[str]) -> str:
-    """Return the file's name, with its split and a number added if another file has the same name."""
+    """Return the name of the file; if another file has the same name, add the split and a number."""
     name, number = path.name, 1
     while name in taken:
         number += 1

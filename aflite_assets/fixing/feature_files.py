@@ -1,4 +1,4 @@
-"""Cleaned copies of `.npy` files of features, labels and groups, with columns or rows removed."""
+"""Cleaned copies of `.npy` files of features, labels and groups, without some columns or rows."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ _COLUMN = "column "
 
 
 def column_name(place: int) -> str:
-    """Return the scan's name for an unnamed feature; `place` counts from 0."""
+    """Return the scan's name for an unnamed feature column; `place` counts from 0."""
     return f"{_COLUMN}{place}"
 
 
@@ -29,15 +29,15 @@ def copy_features(
 ) -> dict[str, str]:
     """Write the arrays of a split into the folder `to`, and return the file names by field of `FeatureFiles`.
 
-    Weights are written to a separate file, which is not a field of `FeatureFiles`.
+    Weights are written to a separate file that is not a field of `FeatureFiles`.
 
     Args:
-        split: the name of the split, which the file names begin with.
+        split: the name of the split; file names begin with it.
         files: the files of the original.
         to: an existing folder.
         dropped: features to leave out, named as by `column_name`.
         rows: positions of the kept rows, int64, in their new order; None for all rows.
-        weights: per row, float64; None if rows have none.
+        weights: one weight per row, float64; None if rows have no weights.
 
     Raises:
         DataError: a file is not a plain array.

@@ -1,4 +1,4 @@
-"""Cleaned copies of image folders: one folder per class, or a flat folder with a label file or a metadata file."""
+"""Cleaned copies of image folders: a folder per class, or a flat folder with a label or metadata file."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,14 +17,14 @@ from aflite_assets.processors import available_cores
 from aflite_assets.specs.sources import LabelledFolder, TableFormat
 
 FILE_NAME = "file_name"
-"""The column of a metadata file that names the images, relative to its folder."""
+"""The column of a metadata file with the image paths, relative to the folder of the metadata file."""
 
 LABELS = "labels.txt"
 
 
 @dataclass(frozen=True)
 class MetadataFolder:
-    """A folder of images whose `metadata` file, written in `form`, has one row per image."""
+    """A folder of images with a `metadata` file in the format `form` that has one row per image."""
 
     folder: Path
     metadata: Path
@@ -33,7 +33,7 @@ class MetadataFolder:
 
 @dataclass(frozen=True)
 class CopiedImages:
-    """Copied images of a split: the number written, and the paths of images left out because they cannot be decoded."""
+    """Copied images of a split: the number of images written, and the paths of images that cannot be decoded."""
 
     written: int
     undecodable: tuple[str, ...]
@@ -48,15 +48,15 @@ def copy_folder(
     rows: np.ndarray | None,
     rng: np.random.Generator,
 ) -> CopiedImages:
-    """Copy the images of a split into the folder `to`; a flat folder gets a label file `LABELS` beside its images.
+    """Copy the images of a split into the folder `to`; a flat folder gets a label file (`LABELS`) with its images.
 
     Args:
         split: the name of the split.
         place: the original folder, with a folder per class or a label file.
         to: a folder that does not exist yet.
-        changes: the changes of each image.
+        changes: the changes to every image.
         rows: positions of the kept images, in the order of their paths; None for all images.
-        rng: random generator for new names.
+        rng: random generator for new file names.
 
     Raises:
         DataError: the folder does not have the declared layout.
@@ -84,7 +84,7 @@ def copy_metadata_folder(
 ) -> CopiedImages:
     """Copy the images listed in the metadata file, and write a metadata file with the new names.
 
-    Other images are left out.
+    Images that are not listed are left out.
 
     Raises:
         DataError: the metadata file does not match its declared format, or cannot be written in this format.
@@ -105,7 +105,10 @@ def copy_metadata_folder(
 def _new_names(
     paths: Sequence[str], parents: Mapping[str, str], changes: ImageChanges, rng: np.random.Generator
 ) -> dict[str, str]:
-    """Return a distinct new path for each image; `parents` are the folders of renamed images."""
+    """Return a distinct new path for each image.
+
+    `parents`: for each image, the folder to use if the image is renamed.
+    """
     names: dict[str, str] = {}
     taken: set[str] = set()
     digits = len(str(max(len(paths) - 1, 0)))
@@ -114,7 +117,7 @@ def _new_names(
         suffix = changes.extension or old.suffix
         new = PurePosixPath(parents[path], f"{number:0{digits}}{suffix}") if changes.is_renamed else old
         new = new.with_suffix(suffix)
-        if str(new) in taken:  # 1.png and 1.jpg get one ending
+        if str(new) in taken:  # 1.png and 1.jpg would get the same name
             new = new.with_name(f"{new.stem}_{old.suffix.removeprefix('.')}{suffix}")
         taken.add(str(new))
         names[path] = str(new)
@@ -122,11 +125,11 @@ def _new_names(
 
 
 def _write_images(folder: Path, to: Path, names: Mapping[str, str], changes: ImageChanges) -> list[str]:
-    """Write the images under their new names; return the images left out because they cannot be decoded."""
+    """Write the images under their new names; return the images that cannot be decoded and are left out."""
     for parent in {str(PurePosixPath(name).parent) for name in names.values()} | {"."}:
         (to / parent).mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(), ThreadPoolExecutor(available_cores()) as pool:
-        warnings.simplefilter("ignore")  # Pillow warns of odd but readable files
+        warnings.simplefilter("ignore")  # Pillow warns about unusual but readable files
         written = pool.map(partial(_write_image, folder, to, changes), names.items(), chunksize=16)
         return [path for path, is_written in zip(names, written, strict=True) if not is_written]
 

@@ -20,16 +20,16 @@ _LOWEST_QUALITY, _USUAL_QUALITY, _HIGHEST_QUALITY = 50, 90, 95
 _SIZES = frozenset({"width in pixels", "height in pixels", "width : height"})
 _NAMES = ("file name is written like ", "folder = ", NUMBER_IN_NAME)
 _FLAT = 6.0
-"""Standard deviation, in levels, up to which an area is of one colour, as in the scan."""
+"""Maximum standard deviation of an area that has one colour, in levels from 0 to 255, as in the scan."""
 
 _MOST_MEASURED = 1_000
-"""Images of which patches and borders are measured."""
+"""Maximum number of images in which patches and borders are measured."""
 
 _ORIENTATION, _ON_ITS_SIDE = 274, (5, 6, 7, 8)
-"""EXIF's tag of how a camera was held, and its values by which width and height change places."""
+"""The EXIF tag for the orientation of an image, and the values that swap width and height."""
 
 _MARGIN = 8
-"""Pixels around a patch that are covered too: JPEG spreads it over blocks of 8 x 8."""
+"""Width, in pixels, of a margin covered around a patch, because JPEG spreads the patch over blocks of 8 x 8."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +37,8 @@ class ImageChanges:
     """Changes that are applied to every image.
 
     `extension`: ".jpg" or ".png", the new format, or "" if files stay unchanged. `quality`: the JPEG quality, 1 to 95.
-    `size`: width and height in pixels, or None. `corners`: names and sides in pixels of the squares that are covered.
-    `border`: width in pixels of the frame that is covered. `is_renamed`: whether files get new names.
+    `size`: width and height in pixels, or None. `corners`: names of the corners that are covered, and the side of each
+    covered square in pixels. `border`: width in pixels of the covered frame. `is_renamed`: whether files get new names.
     """
 
     extension: str = ""
@@ -68,10 +68,10 @@ class ImageChanges:
 
 
 def plan_images(names: Sequence[str], images: pa.ChunkedArray, carriers: np.ndarray) -> ImageChanges:
-    """Return the changes that remove these properties of the scan.
+    """Return the changes that remove the given properties from images.
 
-    `images`: a column of `IMAGE_TYPE` with the scanned rows. `carriers`: which images have the cue, bool of shape
-    (images,).
+    `images`: a column of `IMAGE_TYPE` with the scanned rows. `carriers`: bool of shape (images,), True if the image has
+    the cue.
 
     Raises:
         MissingDataError: a file is missing.
@@ -95,7 +95,7 @@ def plan_images(names: Sequence[str], images: pa.ChunkedArray, carriers: np.ndar
 
 
 def changed_image(content: bytes, changes: ImageChanges) -> bytes | None:
-    """Return the encoded image after the changes, or None if the image cannot be decoded."""
+    """Return the changed image as encoded bytes, or None if the image cannot be decoded."""
     if not changes.extension:
         return content
     image = read_encoded(content, _upright)
@@ -103,7 +103,7 @@ def changed_image(content: bytes, changes: ImageChanges) -> bytes | None:
 
 
 def _edited(image: "Image.Image", changes: ImageChanges) -> "Image.Image":
-    """Return a new image with the changed pixels and no metadata of the original file."""
+    """Return a new image with the changes, and without the metadata of the original file."""
     from PIL import Image, ImageOps
 
     if changes.size:
@@ -126,7 +126,7 @@ def _encoded(image: "Image.Image", changes: ImageChanges) -> bytes:
 
 
 def _upright(opened: "Image.Image") -> "Image.Image":
-    """Return the first frame as RGB, rotated according to its metadata."""
+    """Return the first frame as RGB, rotated as stated in the metadata."""
     from PIL import ImageOps
 
     return as_rgb(ImageOps.exif_transpose(opened))
@@ -154,7 +154,7 @@ def _header(opened: "Image.Image") -> _Stored:
 
 
 def _common_format(stored: Sequence[_Stored]) -> tuple[str, int]:
-    """Return (extension, quality): PNG if all images are lossless, or else JPEG with the quality of most images."""
+    """Return (extension, quality): PNG if all images are lossless, otherwise JPEG with the most common quality."""
     if {one.form for one in stored} <= _LOSSLESS:
         return ".png", _USUAL_QUALITY
     qualities = [one.quality for one in stored if one.quality is not None]
@@ -163,7 +163,7 @@ def _common_format(stored: Sequence[_Stored]) -> tuple[str, int]:
 
 
 def _common_size(stored: Sequence[_Stored]) -> tuple[int, int]:
-    """Return a width and a height that 95 % of the images reach, so that few images are enlarged."""
+    """Return a width and a height that 95 % of the images reach or exceed, so that few images are enlarged."""
     width, height = np.quantile(np.array([one.size for one in stored]), 0.05, axis=0, method="lower").tolist()
     return int(width), int(height)
 
@@ -177,7 +177,7 @@ def _decoded(images: pa.ChunkedArray) -> Iterator[np.ndarray]:
 
 
 def _turned(pixels: np.ndarray, corner: str) -> np.ndarray:
-    """Return a view of the pixels in which the corner is at the start of both axes."""
+    """Return a view of the pixels with the corner at the start of both axes."""
     pixels = pixels[::-1] if corner.startswith("bottom") else pixels
     return pixels[:, ::-1] if corner.endswith("right") else pixels
 

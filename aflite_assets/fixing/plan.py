@@ -1,6 +1,6 @@
-"""Plan of the changes that remove cues of a scan from a source: texts, columns, images, rows.
+"""Plan of the changes that remove cues from a source: changes to texts, columns, images and rows.
 
-No file is written here.
+This module does not write files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,9 @@ from aflite_assets.fixing.images import ImageChanges, plan_images
 from aflite_assets.fixing.rebalancing import rebalanced_rows
 from aflite_assets.fixing.texts import TextChange, text_change
 from aflite_assets.fixing.weighting import WEIGHT_COLUMN, balancing_weights, effective_rows
+from aflite_assets.scan.columns import columns_of
 from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
+from aflite_assets.scan.cut_off import cut_off, ends, is_end, scanned_texts
 from aflite_assets.scan.remedies import Remedy, Way, is_editable, remedies_of
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource
@@ -27,20 +29,19 @@ _TEXT_KINDS = ("typography", "blanks")
 _LONGEST, _SHORT = 80, 30
 _MOST_CLASSES = 8
 ID = "id"
-"""The name by which a scan calls the ids of a dataset's rows."""
+"""Name of the row ids in a scan."""
 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
     """Origin of the scanned rows.
 
-    `names`: the source's name of each text and column of the scan, including `ID` if the ids are a column. `needed`:
-    columns of the source that cannot be left out, with a phrase for the role of each. `source_rows`: number of rows of
-    each split of the source. `inputs`: input columns of the source, of which at least one must stay. `row_ids`:
-    position of each scanned row in the source, counted over all splits, int64; -1 for rows of challenge sets. `unread`:
-    the reason why most rows may not have been read, or "" if all rows were read. `answers`: the answer columns of the
-    source if rows are answers to questions. `right`: the column with the right answer, if it may repeat an answer's
-    text.
+    `names`: the source's name of each text and column of the scan; `ID` is included if the ids are a column. `needed`:
+    columns of the source that cannot be left out, with the role of each column. `source_rows`: number of rows of each
+    split of the source. `inputs`: input columns of the source; at least one input must stay. `row_ids`: position of
+    each scanned row in the source, counted over all splits, int64; -1 for rows of challenge sets. `unread`: the reason
+    why most rows may not have been read, or "" if all rows were read. `answers`: the answer columns of the source, if
+    rows are answers to questions. `right`: the column with the right answer, if the column may repeat an answer's text.
     """
 
     source: TableSource | ImageFolderSource | FeatureSource | MetadataFolder
@@ -87,9 +88,9 @@ def plan_changes(
         result: the scan of `rows`.
         rows: the scanned rows.
         origin: the origin of the rows.
-        cues: the cues to remove.
+        cues: the cues to remove; all cues of a column get the remedy of the column's first cue in this list.
         by: the remedy, or `weights` instead of a subset of the rows; None for the default of each cue.
-        seed: seed for the kept rows and their order.
+        seed: seed for the random choice of kept rows and for their order.
 
     Raises:
         DataError: the remedy does not apply to a cue, a column is needed, or no subset of the rows is left.
@@ -97,12 +98,12 @@ def plan_changes(
     if origin.answers:
         for cue in cues:
             _require_editable(cue, by)
-        return _answers_alike(result, rows, origin, cues)
+        return _answers_alike(result, rows, origin, cues, by=by)
     if by == "weights":
         return _weighting(result, rows, origin, [cue.number for cue in cues])
-    chosen = {cue.number: _remedy(cue, by) for cue in cues}
+    chosen = _remedies(cues, by)
     normalised = _with_followers(result, [cue for cue in cues if chosen[cue.number] == "normalise"])
-    texts = _texts(normalised, result, rows, origin)
+    texts = _texts(normalised, result, rows, origin, by=by)
     images, image_phrases = _images(normalised, result, rows, origin)
     dropped = _dropped([cue for cue in cues if chosen[cue.number] == "drop"], origin)
     is_shuffled = "shuffle" in chosen.values()
@@ -115,7 +116,7 @@ def plan_changes(
 
 
 def _require_editable(cue: Cue, by: Way | None) -> None:
-    """Refuse all remedies except rewriting, because single answers to a question cannot be removed or weighted."""
+    """Check that the remedy is rewriting, because single answers to a question cannot be removed or weighted."""
     if not is_editable(cue) or by not in (None, "normalise"):
         raise DataError(
             f"cue {cue.number + 1} ({cue.name}) is a property of answers to questions, and in answers `aflite fix` can "
@@ -124,9 +125,11 @@ def _require_editable(cue: Cue, by: Way | None) -> None:
         )
 
 
-def _answers_alike(result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[Cue]) -> Changes:
+def _answers_alike(
+    result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[Cue], *, by: Way | None
+) -> Changes:
     """Return one change for all answer columns, and for the column that repeats the text of the right answer."""
-    (change,) = _texts(_with_followers(result, cues), result, rows, origin).values()
+    (change,) = _texts(_with_followers(result, cues), result, rows, origin, by=by).values()
     texts: dict[str, TextChange] = dict.fromkeys(origin.answers, change)
     if origin.right is not None and origin.right not in texts:
         answers = frozenset(text for text in [*rows.texts.values()][1] if text)
@@ -136,7 +139,7 @@ def _answers_alike(result: ScanResult, rows: ScanRows, origin: Origin, cues: Seq
 
 
 def weights_of_scan(weights: Mapping[str, np.ndarray], origin: Origin) -> np.ndarray:
-    """Return the weight of each scanned row, float64; 0 for rows of challenge sets.
+    """Return the weight of each scanned row, float64; the weight is 0 for rows of challenge sets.
 
     `weights`: weights by split, as in `Changes`.
     """
@@ -158,8 +161,23 @@ def _remedy(cue: Cue, by: Remedy | None) -> Remedy:
     return possible[0] if by is None else by
 
 
+def _remedies(cues: Sequence[Cue], by: Remedy | None) -> dict[int, Remedy]:
+    """Return the remedy of each cue, by cue number; all cues of one column have the same remedy."""
+    chosen: dict[int, Remedy] = {}
+    of_columns: dict[tuple[str, ...], Remedy] = {}
+    for cue in cues:
+        columns = columns_of(cue)
+        chosen[cue.number] = of_columns[columns] if columns in of_columns else _remedy(cue, by)
+        if columns:
+            of_columns[columns] = chosen[cue.number]
+    return chosen
+
+
 def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues, and the cues explained by them with the same remedy, which would otherwise take their place."""
+    """Return the cues, and the artefacts that these cues explain if rewriting is the default remedy.
+
+    Explained artefacts would otherwise become the new cues of the copy.
+    """
     numbers = {cue.number for cue in cues}
     followers = [cue for cue in result.artefacts if cue.explained_by in numbers and cue.number not in numbers]
     return [*cues, *(cue for cue in followers if remedies_of(cue)[0] == "normalise")]
@@ -173,7 +191,9 @@ def _properties(cue: Cue) -> list[CueProperty]:
     return [*cue.properties, *cue.same_properties]
 
 
-def _texts(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin) -> dict[str, TextChange]:
+def _texts(
+    cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin, *, by: Way | None
+) -> dict[str, TextChange]:
     names: dict[str, list[str]] = {}
     for one in chain.from_iterable(map(_properties, cues)):
         if _of_text(one):
@@ -186,9 +206,28 @@ def _texts(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Orig
                 f"the text {source!r} is not a single column of the source, so `aflite fix` cannot normalise the text; "
                 "change the text in the source, or use `--by rebalance`"
             )
+        cut = cut_off(scanned_texts(rows, source)) if any(map(is_end, properties)) else []
+        if cut and by is None:
+            raise DataError(_cut_off_text(cut, source, of_answers=bool(origin.answers)))
         change = text_change(properties, rows.texts[source], labels, classes=len(result.classes))
-        changes[origin.names[source]] = change
+        warning = f"WARNING: {_cut_off_shown(cut, source)}; each of these has a full stop now"
+        changes[origin.names[source]] = replace(change, phrases=(*change.phrases, warning)) if cut else change
     return changes
+
+
+def _cut_off_text(cut: Sequence[str], source: str, *, of_answers: bool) -> str:
+    subset = "" if of_answers else ", keep a subset of the rows with `--by rebalance`"
+    return (
+        f"{_cut_off_shown(cut, source)}. A full stop would hide that their ends are missing; repair the export and "
+        f"scan again{subset}, or, if the texts are whole, end all of them with one full stop with `--by normalise`"
+    )
+
+
+def _cut_off_shown(cut: Sequence[str], source: str) -> str:
+    return (
+        f"{counted(len(cut), 'text')} of {_shown(source)} may be cut off, because they end in the middle of a sentence "
+        f"({', '.join(ends(cut))})"
+    )
 
 
 def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin) -> tuple[ImageChanges, list[str]]:
@@ -228,7 +267,7 @@ def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
 
 
 def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
-    """Return the source's column of a property, or "" if there is no column and `must` is False."""
+    """Return the source's column of a property, or "" if there is none and `must` is False."""
     name = origin.names.get(one.source or ID)
     if name is None:
         if not must:
@@ -255,7 +294,7 @@ def _require_all_scanned(result: ScanResult, rows: ScanRows) -> None:
 def _rows(
     result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int], *, shuffle: bool, seed: int
 ) -> tuple[dict[str, np.ndarray] | None, list[str]]:
-    """Return the kept rows of each split of the source, and sentences on the change."""
+    """Return the kept rows of each split of the source, and sentences that describe the subset."""
     if not cues and not shuffle:
         return None, []
     if cues:
@@ -278,7 +317,7 @@ def _rows(
 
 
 def _require_known(result: ScanResult, rows: ScanRows, origin: Origin) -> None:
-    """Refuse to select or weight rows if the scan did not read all rows."""
+    """Raise an error if rows are to be selected or weighted but the scan did not read all rows."""
     _require_all_scanned(result, rows)
     if origin.unread:
         raise DataError(f"{origin.unread}, so it is not known which of those rows have the cue; choose another `--by`")
@@ -286,7 +325,10 @@ def _require_known(result: ScanResult, rows: ScanRows, origin: Origin) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """A split of the source: `own` are the positions of its labelled rows in the scan, `start` is its first row id."""
+    """A split of the source.
+
+    `own`: the positions of the split's labelled rows in the scan. `start`: the row id of the split's first row.
+    """
 
     number: int
     name: str
@@ -314,7 +356,7 @@ def _naming(split: str) -> Iterator[None]:
 
 
 def _weighting(result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int]) -> Changes:
-    """Return weights of all rows with which the cues no longer predict the label."""
+    """Return weights for all rows that make the cues useless for predicting the label."""
     _require_known(result, rows, origin)
     if isinstance(origin.source, ImageFolderSource):
         raise DataError(
@@ -357,7 +399,7 @@ def _rows_phrase(kept: int, scanned: int, count: int) -> str:
 
 
 def _classes_phrase(before: np.ndarray, after: np.ndarray, names: Sequence[str]) -> str:
-    """Return a phrase with the number of kept rows per class, because the class shares change."""
+    """Return a phrase with the number of kept rows per class, because the shares of the classes change."""
     sizes = [(name, int((before == number).sum()), int((after == number).sum())) for number, name in enumerate(names)]
     shown = [f"{quoted(name, _SHORT)} {kept:,} of {own:,}" for name, own, kept in sizes[:_MOST_CLASSES]]
     more = f" and {len(sizes) - _MOST_CLASSES} more classes" if len(sizes) > _MOST_CLASSES else ""

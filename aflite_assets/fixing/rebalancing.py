@@ -1,4 +1,4 @@
-"""Subsets of rows in which a cue predicts nothing: class shares are equal among rows with and without the cue."""
+"""Subsets of rows in which a cue predicts nothing: the class shares are equal with and without the cue."""
 
 import numpy as np
 
@@ -11,17 +11,17 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     """Draw the largest subset in which rows with and without the cue have the same class shares.
 
     Args:
-        carriers: which rows have each cue, bool of shape (rows, cues). Every combination of cues is balanced.
+        carriers: bool of shape (rows, cues), True if the row has the cue. Every combination of cues is balanced.
         labels: class of each row, int64 from 0.
-        rng: random generator that draws the kept rows.
+        rng: random generator that chooses the kept rows.
 
     Returns:
         Positions of the kept rows, int64, ascending. Every class keeps rows.
 
-    A cell c is a combination of cues, with a factor a_c. If cell c has n_ck rows of class k, x_k a_c of these rows are
-    kept, where x_k is the minimum of n_ck / a_c over all cells. The number of kept rows is a convex function of each
-    a_c between the points n_ck / x_k, so the maximum is at one of these points. For one cue, the result is the exact
-    optimum; for several cues, it is found by coordinate ascent.
+    A cell c is a combination of cues. Cell c has a factor a_c and n_ck rows of class k. The subset keeps x_k a_c of
+    these rows, and x_k is the minimum of n_ck / a_c over all cells. The number of kept rows is a convex function of
+    each a_c between the points n_ck / x_k, so the maximum is at one of these points. For one cue, the result is the
+    exact optimum; for several cues, the result is found by coordinate ascent.
 
     Raises:
         DataError: neither the rows with the cue nor the rows without it contain all classes.
@@ -41,9 +41,9 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
 
 
 def count_cells(carriers: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the cell of each row, the index of its class among the occurring classes, and counts per cell and class.
+    """Return the cell of each row, the index of the row's class among the occurring classes, and the row counts.
 
-    A cell is a combination of cues; `carriers` is a bool array of shape (rows, cues).
+    A cell is a combination of cues. `carriers`: bool of shape (rows, cues). The row counts have shape (cells, classes).
 
     Raises:
         DataError: there are no rows.
@@ -58,7 +58,7 @@ def count_cells(carriers: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _kept_counts(counts: np.ndarray) -> np.ndarray | None:
-    """Return the number of rows to keep per cell and class, whole numbers as float64 with the shape of `counts`."""
+    """Return the number of rows to keep per cell and class: whole numbers, float64, with the shape of `counts`."""
     usable = (counts > 0).all(axis=1)
     if not usable.any():
         return None
@@ -76,7 +76,7 @@ def _kept_counts(counts: np.ndarray) -> np.ndarray | None:
 
 
 def _shared(counts: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Return x_k, the largest number of rows of class k such that every cell can supply its factor times x_k rows."""
+    """Return x_k: the largest number such that every cell has at least its factor times x_k rows of class k."""
     with np.errstate(divide="ignore"):
         shared: np.ndarray = (counts / factors[:, None]).min(axis=0)
     return shared
@@ -87,7 +87,7 @@ def _total(counts: np.ndarray, factors: np.ndarray) -> float:
 
 
 def _best_factor(counts: np.ndarray, factors: np.ndarray, cell: int) -> np.ndarray:
-    """Return the factors after replacing one cell's factor with the factor that keeps the most rows."""
+    """Return the factors with one cell's factor replaced by the value that keeps the most rows."""
     others = np.arange(len(counts)) != cell
     if not others.any():
         return factors

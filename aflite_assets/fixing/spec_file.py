@@ -1,4 +1,4 @@
-"""YAML files of cleaned copies: the original file with another source, or a new file if there was none."""
+"""YAML dataset files of cleaned copies: the original file with another source, or a new file if there was none."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from aflite_assets.specs.yaml.paths import absolute_paths
 from aflite_assets.specs.yaml.reading import read_yaml
 
 FIXED = "_fixed"
-"""End of a cleaned dataset's name, after the name of the original."""
+"""Suffix of the name of a cleaned dataset."""
 
 _WIDTH = 110
 _NO_NAME = re.compile(r"[^a-z0-9_]+")
@@ -36,10 +36,10 @@ def fixed_content(
     """Return the content of a dataset file with another source and without the dropped columns.
 
     Args:
-        path: the original dataset file; its other paths become absolute, to be valid in another folder.
+        path: the original dataset file; its relative paths become absolute, to be valid in another folder.
         source: new keys of `source`.
         dropped: columns that are not in the new source.
-        of_questions: whether the keys belong to the table below `source`.
+        of_questions: whether the new keys belong to the `table` below `source`.
 
     Raises:
         DataError: the file contains a secret, or requires a dropped column.
@@ -68,7 +68,7 @@ def _refuse_secrets(value: object, path: Path) -> None:
 
 
 def _without(content: dict[str, object], dropped: Sequence[str]) -> dict[str, object]:
-    """Return the content without the dropped columns, which are also removed from the features of challenge sets."""
+    """Return the content without the dropped columns; features of challenge sets lose these columns too."""
     columns = content.get("columns")
     features = columns.get("features") if isinstance(columns, dict) else None
     places = {place for place, name in enumerate(features) if name in dropped} if isinstance(features, list) else set()
@@ -148,7 +148,7 @@ def first_content(
 QUESTION_FILTER: Mapping[str, object] = {
     "rank": "label_probability", "target_size": 0.5, "train_size": 0.3, "slice_size": 0.04
 }  # fmt: skip
-"""The filter that is advised for preferences and questions; its threshold depends on the number of answers."""
+"""Default filter for preferences and questions; the threshold depends on the number of answers."""
 
 
 def question_content(
@@ -157,6 +157,7 @@ def question_content(
     *,
     place: Path,
     by_words: bool,
+    answers_alone: bool,
     balanced_by: Sequence[str],
     guessed: float,
 ) -> dict[str, object]:
@@ -167,6 +168,7 @@ def question_content(
         source: a source of format `preference` or `multiple_choice` with one file.
         place: the folder of the dataset file; paths inside this folder become relative.
         by_words: whether the filter also reads the words of the answers.
+        answers_alone: whether the filter does not read which words an answer has in common with its question.
         balanced_by: measures of the answers to balance a test set by.
         guessed: accuracy of always predicting the same answer.
     """
@@ -178,13 +180,14 @@ def question_content(
     model = {"kind": "small_transformer", "max_length": 128, "epochs": 5} | (
         {"loss": "bradley_terry"} if paired else {}
     )
+    surface = {"kind": "surface"} | ({"inputs": ["text_pair"]} if answers_alone else {})
     words = {"words": {"kind": "siamese_bag", "inputs": ["text_pair"], "epochs": 8}}
     return {
         "title": title,
         "source": given,
         "holdout": {"test": 0.3},
         **({} if paired else {"answers": "compared"}),
-        "representations": {"surface": {"kind": "surface"}, **(words if by_words else {})},
+        "representations": {"surface": surface, **(words if by_words else {})},
         "filter": {**QUESTION_FILTER, "threshold": advised_threshold(guessed), "evaluation_rows": "kept"},
         "evaluators": {"with_question": model, "answers_only": {"kind": "linear", "inputs": ["text_pair"]}},
         "challenge_sets": {
@@ -200,7 +203,7 @@ def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str
     """Write a dataset file with comments at the top.
 
     Raises:
-        DataError: reading the file back gives other content.
+        DataError: the written file does not have the same content when it is read back.
     """
     body = yaml.safe_dump(_escaped(content), sort_keys=False, allow_unicode=True, width=_WIDTH)
     head = "".join(f"# {' '.join(line.split())}\n" for line in comments)
@@ -212,7 +215,7 @@ def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str
 
 
 def _escaped(value: object) -> object:
-    """Return the value in plain types, with variables escaped so that they are read as text."""
+    """Return the value in plain types; text that looks like a variable is escaped to stay text."""
     if isinstance(value, str):
         return value.replace("$", "$$") if "${" in value or "$$" in value else value
     if isinstance(value, Mapping):

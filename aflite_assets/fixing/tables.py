@@ -22,11 +22,11 @@ _BLOCK = 2**16
 
 @dataclass(frozen=True, eq=False)
 class TableChange:
-    """Changes of a table; everything not named here stays unchanged.
+    """Changes of a table; every column that is not named here stays unchanged.
 
     `texts`: the change of every text in these columns, including texts in lists. `dropped`: columns to leave out.
     `rows`: positions of the kept rows, int64, in the new order; None for all rows. `weights`: the new column
-    `WEIGHT_COLUMN`, float64 of shape (rows of all files,), or None.
+    `WEIGHT_COLUMN`, float64 with one value per row of all files, or None.
     """
 
     texts: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
@@ -36,15 +36,15 @@ class TableChange:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether the file can be copied unchanged."""
+        """Whether the table can be copied without changes."""
         return not self.texts and not self.dropped and self.rows is None and self.weights is None
 
 
 def write_table(form: TableFormat, sources: Sequence[Path], to: Path, change: TableChange) -> None:
     """Write the rows of one or more files into one file of the same format.
 
-    Values of other columns stay equal. CSV and TSV files keep delimiter, encoding, line ends and byte order mark, with
-    quotes where needed; JSON lines without a change stay identical.
+    Values of unchanged columns stay equal. CSV and TSV files keep the delimiter, encoding, line ends and byte order
+    mark; values are quoted if necessary. JSON lines without a change stay identical.
 
     Raises:
         DataError: a file does not match its declared format, or the changed rows cannot be written in this format.
@@ -52,7 +52,7 @@ def write_table(form: TableFormat, sources: Sequence[Path], to: Path, change: Ta
     if len(sources) == 1 and change.changes_nothing:
         to.write_bytes(sources[0].read_bytes())
         return
-    tables = [read_table_file(form, source) for source in sources]  # checks the files, also those of JSON lines
+    tables = [read_table_file(form, source) for source in sources]  # also checks files of JSON lines
     if change.weights is not None:
         _require_no_weights(tables, sources)
     match form.format:
@@ -97,14 +97,14 @@ def _changed(table: pa.Table, change: TableChange) -> pa.Table:
 
 
 def _edited(value: Any, edit: Callable[[str], str]) -> Any:
-    """Return the changed text, or list of changed texts; other values are returned unchanged."""
+    """Return the changed text or list of changed texts; return other values unchanged."""
     if isinstance(value, list):
         return [_edited(one, edit) for one in value]
     return edit(value) if isinstance(value, str) else value
 
 
 def _as_written(table: pa.Table, change: TableChange) -> pa.Table:
-    """Return the table with weights as texts, like all columns of CSV."""
+    """Return the table with weights as texts, because all columns of a CSV file are texts."""
     if change.weights is None:
         return table
     texts = pa.chunked_array([[f"{weight:g}" for weight in table[WEIGHT_COLUMN].to_pylist()]], pa.string())
@@ -116,7 +116,7 @@ def _write_parquet(sources: Sequence[Path], to: Path, change: TableChange) -> No
 
     table = _changed(_joined([pq.read_table(source) for source in sources], sources), change)
     if (change.dropped or change.weights is not None) and table.schema.metadata:
-        # Notes of pandas about its columns do not fit a file that has others.
+        # The pandas metadata describes other columns than the file now has.
         kept = {key: value for key, value in table.schema.metadata.items() if key != b"pandas"}
         table = table.replace_schema_metadata(kept)
     first = pq.ParquetFile(sources[0]).metadata
@@ -185,6 +185,6 @@ def _line_end(source: Path, form: TableFormat) -> str:
 
 
 def _written_encoding(form: TableFormat, source: Path) -> str:
-    """Return the encoding of the copy, with a byte order mark if the original has one."""
+    """Return the encoding of the copy, with a byte order mark if the original file has one."""
     with source.open("rb") as stream:
         return "utf-8-sig" if stream.read(3) == _UTF_8_MARK else form.encoding

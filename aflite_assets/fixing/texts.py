@@ -1,7 +1,7 @@
-"""Normalisation of texts: quotes, dashes, ellipses, blanks, markup, encoding damage, case, final punctuation.
+"""Normalisation of texts: quotes, dashes, ellipses, blanks, markup, encoding damage, case and final punctuation.
 
-`STEP_OF` maps properties of the scan to steps. A step has two strengths. The first writes all characters of a family in
-one way; the second deletes the family, if it still predicts the label after the first.
+`STEP_OF` maps properties of the scan to steps. A step has two strengths. The weak form unifies a family of characters.
+If the family still predicts the label, the strong form deletes it.
 """
 
 import html
@@ -36,7 +36,7 @@ def _final_stop(text: str) -> str:
 
 
 def _spaces(text: str) -> str:
-    """Return the text with single blanks: none at the ends or before punctuation, one after punctuation in words."""
+    """Return the text with single blanks: no blanks at the ends or before punctuation, one blank after punctuation."""
     joined = " ".join(_INVISIBLE.sub("", text).split())
     return _NO_SPACE_AFTER_SIGN.sub(lambda sign: f"{sign[0]} ", _SPACE_BEFORE_SIGN.sub(r"\1", joined))
 
@@ -46,7 +46,7 @@ def _without_markup(text: str) -> str:
 
 
 def _repaired(text: str) -> str:
-    """Repair UTF-8 text that was decoded as Windows-1252; delete what cannot be repaired."""
+    """Repair UTF-8 text that was decoded as Windows-1252, and delete characters that cannot be repaired."""
     return _DAMAGE.sub(lambda part: _as_utf8(part[0]), text).replace("\ufffd", "")
 
 
@@ -90,8 +90,9 @@ def _without_exclamations(text: str) -> str:
 class Step:
     """One normalisation step.
 
-    `unify` writes a family of characters in one way. `has` detects remaining characters of the family, and `remove`
-    deletes them. `unified` and `removed` are phrases for reports. Steps without `remove` have one strength.
+    `unify` writes all characters of a family in one way. `has` detects characters of the family that remain, and
+    `remove` deletes them. `unified` and `removed` are the phrases for reports. A step without `remove` has only the
+    weak form.
     """
 
     unified: str
@@ -147,7 +148,7 @@ STEPS: Mapping[str, Step] = {
     "final sign": Step("one full stop as the last sign of every text", _final_stop),
     "blanks": Step("single blanks, none at the ends; no breaks, tabs or invisible characters", _spaces),
 }
-"""The steps in the order in which they are done."""
+"""The normalisation steps, in the order in which they are applied."""
 
 STEP_OF: Mapping[str, str] = {
     "ends without a full stop": "final sign",
@@ -184,10 +185,10 @@ STEP_OF: Mapping[str, str] = {
     **dict.fromkeys(("non-breaking blank", "invisible character"), "blanks"),
     **dict.fromkeys(("blank before a punctuation sign", "no blank after a punctuation sign"), "blanks"),
 }
-"""The step for each property of kind typography and blanks, by the property's name without its text."""
+"""The step for each property of kind typography or blanks; keys are names of properties without the text's name."""
 
 _FOLLOWED_BY: Mapping[str, tuple[str, ...]] = {
-    "damage": ("quotes", "apostrophes", "dashes", "ellipses"),  # which the repaired characters mostly are
+    "damage": ("quotes", "apostrophes", "dashes", "ellipses"),  # most repaired characters are of these families
     "markup": ("blanks",),
     "bullets": ("blanks",),
     "underscores": ("blanks",),
@@ -195,15 +196,15 @@ _FOLLOWED_BY: Mapping[str, tuple[str, ...]] = {
     "backslashes": ("blanks",),
     "back quotes": ("apostrophes",),
 }
-"""Steps that tidy up after another one."""
+"""Steps that are also applied, after a given step."""
 
 LEAST_APART = 0.08
-"""Difference between the shares of a class and of all others from which a unified family of signs still tells."""
+"""A unified family of characters is deleted if its shares in a class and in the rest differ by at least this much."""
 
 
 @dataclass(frozen=True)
 class TextChange:
-    """A change of every text of a column, and phrases that describe it."""
+    """A change that applies to every text of a column, and phrases that describe the change."""
 
     phrases: tuple[str, ...]
     changes: tuple[Change, ...]
@@ -214,15 +215,15 @@ class TextChange:
 
 
 def text_change(names: Sequence[str], texts: Sequence[str | None], labels: np.ndarray, *, classes: int) -> TextChange:
-    """Return the change of a column that removes these properties.
+    """Return the change that removes these properties from a column.
 
     Args:
         names: names of properties, keys of `STEP_OF`.
-        texts: texts of the scanned rows, used to choose the strength of each step.
-        labels: class of each text, int64 in [0, classes); rows with other labels do not count.
+        texts: texts of the scanned rows, from which the strength of each step is chosen.
+        labels: class of each text, int64 in [0, classes); rows with other labels are ignored.
         classes: number of classes.
 
-    The change is the same for all rows: labels affect only the strength of each step.
+    All rows get the same change: labels affect only the strength of each step.
     """
     asked = [STEP_OF[name] for name in names]
     steps = {step for one in asked for step in (one, *_FOLLOWED_BY.get(one, ()))}

@@ -1,4 +1,4 @@
-"""Weights of rows that make a cue useless for predicting the label, and the strength of cues with weights.
+"""Row weights that make a cue useless for predicting the label, and the strength of cues in weighted rows.
 
 No row is removed.
 """
@@ -15,21 +15,21 @@ from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.scan import LEAST_BALANCED
 
 WEIGHT_COLUMN = "cue_weight"
-"""The column of weights in a cleaned copy."""
+"""Name of the weight column in a cleaned copy."""
 
 _DIGITS = 6
 
 
 def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return weights that give the rows with and without the cue the class shares of all rows.
+    """Return row weights that give rows with and without the cue the same class shares as all rows.
 
     Args:
-        carriers: which rows have each cue, bool of shape (rows, cues). Every combination of cues is balanced.
+        carriers: bool of shape (rows, cues), True if the row has the cue. Every combination of cues is balanced.
         labels: class of each row, int64 from 0.
 
     Returns:
-        Weights of shape (rows,), float64 with six significant digits and a mean of about 1 over the positive weights.
-        Rows of a combination without rows of some class get weight 0.
+        Weights of shape (rows,), float64 with six significant digits. The mean of the positive weights is about 1.
+        If a combination of cues has no rows of a class, all rows of the combination get weight 0.
 
     The method is reweighing (Kamiran and Calders 2012). The weight is the number of rows of the combination times the
     number of rows of the class, divided by the number of all rows times the number of rows with both.
@@ -63,10 +63,10 @@ def weighted_result(result: ScanResult, rows: ScanRows, weights: np.ndarray) -> 
     Args:
         result: the scan of all `rows`.
         rows: the scanned rows.
-        weights: weight of each row, float64; weights of other sets are ignored.
+        weights: weight of each row, float64; weights of rows in other sets are ignored.
 
     A cue stays if the lower bound of its weighted balanced accuracy reaches the scan's threshold, for or against its
-    class. No other cues are searched for, and the artefacts are not tested together.
+    class. The function does not search for other cues, and does not test the artefacts together.
     """
     own = np.flatnonzero(rows.scanned)
     classes = {name: number for number, name in enumerate(rows.label_names)}
@@ -80,7 +80,7 @@ def weighted_result(result: ScanResult, rows: ScanRows, weights: np.ndarray) -> 
 
 
 def _weighted_cue(cue: Cue, carried: np.ndarray, is_class: np.ndarray, weights: np.ndarray, units: np.ndarray) -> Cue:
-    """Return the cue with its weighted balanced accuracy, or its negation if the negation is stronger."""
+    """Return the cue with its weighted balanced accuracy, or the negated cue if it is stronger."""
     found = [_balanced(one, is_class, weights, units) for one in (carried, ~carried)]
     balanced, low, high = max(found)
     return replace(cue, balanced=balanced, low=low, high=high)

@@ -1,3 +1,4 @@
-"""Conversion of stored predictions to tables, figures, the HTML report, its JSON and the dataset card; no store, no
-Dagster.
+"""Conversion of stored predictions to tables, figures, the HTML report, its JSON and the dataset card.
+
+This package does not access the store and does not import Dagster.
 """

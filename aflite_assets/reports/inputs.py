@@ -21,7 +21,7 @@ class ReportInputs:
 
     `cue_rows`: ids of a few train rows with each cue and its class, by cue number. `counterexamples`: ids of a few rows
     with each cue but another class. `carriers`: ids of all rows with each cue, int64. `versions`: comparisons with
-    earlier results and, for a cleaned copy, with the original.
+    earlier results and, for a cleaned copy of a dataset, with the original dataset.
     """
 
     examples: Examples
@@ -37,14 +37,16 @@ class ReportInputs:
 
     @property
     def from_files(self) -> bool:
-        """Whether the rows are in the user's own files, so that `aflite fix` can write a cleaned copy."""
+        """True if the rows are in the user's own files, so that `aflite fix` can write a cleaned copy."""
         if self.examples.modality != "image":
             return self.source.from_files
         return pc.count(pc.struct_field(self.examples.table["image"], "path")).as_py() > 0
 
     def rows_of(self, representation: str) -> pa.Table:
-        """Return the rows of one filtering: row_id, split, label (a class number), kept, removed_in_iteration and
-        predictability.
+        """Return the rows of one filtering.
+
+        The columns are `row_id`, `split`, `label` (a class number), `kept`, `removed_in_iteration` and
+        `predictability`.
         """
         rows = self.rows.read(representation)
         labels = pc.index_in(rows["label"], value_set=pa.array(self.examples.label_names, pa.string()))

@@ -1,4 +1,6 @@
-"""Sentences about sizes that learning curves chose: warm-up rows for encoders, and a sample of the train rows."""
+"""Sentences about sizes that were chosen from learning curves: warm-up rows for encoders, and a sample of the train
+rows.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -11,7 +13,7 @@ from aflite_assets.wording import counted
 
 
 def choice_text(points: Sequence[CurvePoint]) -> str:
-    """Return one sentence on the chosen warm-up size and the total number of rows spent."""
+    """Return one sentence on the chosen warm-up size and the total number of warm-up rows."""
     chosen, held_back = next(point.rows for point in points if point.chosen), points[0].held_back_rows
     spent = counted(chosen + held_back, "train row")
     return (
@@ -21,7 +23,7 @@ def choice_text(points: Sequence[CurvePoint]) -> str:
 
 
 def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """Yield cautions about the elbows of learning curves; nothing for a curve that rises and flattens."""
+    """Yield cautions about the elbows of learning curves. Nothing is yielded for a curve that rises and flattens."""
     for name, each in groupby(points, attrgetter("representation")):
         curve = list(each)
         texts: dict[Flaw | None, str] = {
@@ -36,7 +38,9 @@ def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
 
 
 def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
-    """Return sentences on the chosen sample, the rule of the choice, the number of rows, and the limits."""
+    """Return sentences on the chosen sample, the rule that chose it, the number of rows, and the limits of the
+    choice.
+    """
     chosen = next(point for point in points if point.chosen)
     reason = "the next larger one is not better"
     if chosen is points[-1]:
@@ -52,7 +56,7 @@ def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
 
 
 def sample_cautions(points: Sequence[SamplePoint]) -> tuple[str, ...]:
-    """Return cautions about the sample; nothing if the curve rises and then stops."""
+    """Return cautions about the sample. The result is empty if the curve rises and then stops rising."""
     first, flaw = points[0], curve_flaw(points)
     texts: dict[Flaw, str] = {
         "no better than guessing": "no sample gave the model a higher accuracy than predicting only the most "

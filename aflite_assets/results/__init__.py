@@ -1,5 +1,6 @@
-"""The result store: keys, atomic publishing, manifests, locks and the current version of each asset. It knows nothing
-about AFLite.
+"""The result store: keys, atomic publishing, manifests, locks, and the current version of each asset.
+
+The result store contains no code about AFLite.
 """
 
 from aflite_assets.results.keys import ResultKey

@@ -1,7 +1,7 @@
-"""Operations that a `ResultStore` asks of the place where results lie: a folder, or a bucket with copies here.
+"""Operations that a `ResultStore` needs from the location of the results: a folder, or a bucket with local copies.
 
-Names are relative to the store and have slashes: `embeddings/digits/current.json`. Results keep their places below
-`root` on this machine, whether their files are there or are fetched when a path is asked for.
+Names are relative to the store and contain slashes: `embeddings/digits/current.json`. On this machine, a result has the
+same path below `root` whether its files exist already or are only fetched when the path is requested.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,10 @@ Log = Callable[[str], None]
 
 
 class Look(Enum):
-    """Reason for looking at a result. It decides how many requests an object store gets; a folder needs one look for
-    everything.
+    """Reason for checking a result.
+
+    The reason decides how many requests are sent to an object store; a folder is checked in the same way for each
+    reason.
     """
 
     LISTED = "to name it to readers, who look for themselves"
@@ -28,27 +30,29 @@ class Look(Enum):
 
 
 class Backend(Protocol):
-    """Operations on the place that holds the results. Any number of threads may use a backend.
+    """Operations on the location that holds the results. Any number of threads may use a backend.
 
     A backend of a folder raises `OSError`. A backend of a server raises `StoreError`, or one of its subclasses if the
     server does not answer or refuses.
     """
 
     keeps_copies: ClassVar[bool]
-    """Whether files on this machine are copies of what lies elsewhere."""
+    """True if files on this machine are copies of objects in another location."""
     format_seconds: ClassVar[float]
-    """So long a format that was right is not looked at again."""
+    """Seconds for which a store's format is not checked again after it was found correct."""
 
     @property
     def root(self) -> Path:
-        """The folder of this machine."""
+        """The store's folder on this machine."""
 
     @property
     def place(self) -> str:
-        """The place of the results, in words."""
+        """The location of the results, in words."""
 
     def now(self) -> datetime | None:
-        """Return the time by the clock that all writers share (UTC), or None if a lock keeps writers apart."""
+        """Return the time by a clock that all writers share (UTC), or None if a lock allows only one writer at a
+        time.
+        """
 
     def read(self, name: str) -> bytes | None:
         """Return a small object's content, or None if there is no such object.
@@ -58,54 +62,57 @@ class Backend(Protocol):
         """
 
     def exists(self, name: str) -> bool:
-        """Whether there is an object of this name."""
+        """Return True if there is an object of this name."""
 
     def size(self, prefix: str) -> int:
-        """Bytes of all objects whose name begins with `prefix`, which ends with a slash."""
+        """Return the size in bytes of all objects with names that begin with `prefix`, which ends with a slash."""
 
     def folders(self, prefix: str) -> list[str]:
-        """Return the names between `prefix` and the next slash, in order. `prefix` is empty or ends with a slash."""
+        """Return the parts of names between `prefix` and the next slash, in order.
+
+        `prefix` is empty or ends with a slash.
+        """
 
     def put(self, name: str, body: bytes) -> None:
         """Write a small object in one step and replace the previous one."""
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a small object, unless `unless` says that the present object should stay. Return the object that
-        stayed, or None if `body` was written.
+        """Write a small object, unless the function `unless` returns True for the content of the present object.
 
-        If another writer replaces the object meanwhile, `unless` is asked about the new object as well, so nothing is
-        lost.
+        Return the content that was kept, or None if `body` was written. If another writer replaces the object
+        meanwhile, `unless` is called again with the new content, so no change is lost.
         """
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Make the store ready for writing, by writing an object whose content is always `body`.
+        """Make the store ready for writing, by writing an object with content that is always `body`.
 
         Raises:
             UnsupportedStoreError: writers would overwrite each other's results.
         """
 
     def published(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
-        """Return the result at a place, whole or damaged, or None if there is none."""
+        """Return the result in a folder, whether intact or damaged, or None if there is no result."""
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
-        """Return the damage of a result, as far as `look` needs to know it, or None if there is none.
+        """Return the damage of a result, or None if no damage was found. `look` decides how much is checked.
 
         Raises:
-            LostObjectsError: the result should be `REUSED`, but its place holds something that only the doctor may
-                remove.
+            LostObjectsError: the result should be `REUSED`, but its location holds an object that only `aflite doctor`
+                may remove.
         """
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
-        """Return a function that examines results and their parts one by one. `deep`: read every byte."""
+        """Return a function that checks one result or part and returns its damage. `deep`: read every byte."""
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Remove a damaged result in one step, without its parts, and return in words how it was removed.
+        """Remove a damaged result in one step, without its parts, and describe in words how it was removed.
 
-        Return None if the result is whole by now, or if another result was published meanwhile.
+        Return None if the result is no longer damaged, or if another result was published meanwhile.
         """
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
-        """Publish a complete folder in one step. If another machine published first, return the other machine's result.
+        """Publish a complete folder in one step.
 
-        The folder `ready` no longer exists afterwards. If publishing fails, `ready` stays.
+        If another machine published first, return the other machine's result. The folder `ready` no longer exists
+        afterwards; if publishing fails, `ready` remains.
         """

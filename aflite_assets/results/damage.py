@@ -1,15 +1,15 @@
 """Check whether a published folder still has its published content.
 
-A manifest is compared with its own hash (`manifests`), and files with the manifest. `.seen/<key>.json` stores each
-file's size, times and inode at the time of the last successful check. A file with the same size, times and inode counts
-as unchanged; any other file is hashed. So a store that was copied or restored is hashed once, file by file, when a
-result is first looked up. Later checks cost one `stat` per file. If the note cannot be written, because the store is
-read-only, it is kept in memory until the process ends.
+A manifest is compared with its own hash (`manifests`), and files are compared with the manifest. `.seen/<key>.json`
+stores each file's size, times and inode at the time of the last successful check. A file with the same size, times and
+inode counts as unchanged; any other file is hashed. A store that was copied or restored is therefore hashed once, file
+by file, when a result is first used. Later checks cost one `stat` call per file. If `.seen/<key>.json` cannot be
+written because the store is read-only, its content is kept in memory until the process ends.
 
-Two kinds of damage are not found: a fault of the disk that changes bytes but neither size, times nor inode, and a write
-within a few milliseconds after publication, because file systems store times coarsely. `find_damage(...,
-ignore_cache=True)` (`aflite doctor --deep`) finds both. Nothing here stops a person who can write to the store and also
-changes the hashes.
+Two kinds of damage are not found. The first is a disk fault that changes bytes but neither size, times nor inode. The
+second is a write within a few milliseconds after publication, because file systems store times coarsely.
+`find_damage(..., ignore_cache=True)` (`aflite doctor --deep`) finds both. A person who can write to the store and also
+changes the hashes is not detected.
 """
 
 import logging
@@ -28,20 +28,24 @@ from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _SEEN = ".seen"
 _WRONG = "other content"
-"""Stands at the end of a note of a file that was hashed and is damaged, so that it is not hashed at every look."""
+"""Last value in the `.seen` record of a file that was hashed and found damaged, so that the file is not hashed in every
+check.
+"""
 _READ_SUFFIXES = frozenset({".csv", ".json", ".npy", ".parquet", ".safetensors"})
-"""Kinds of files that stages read; hidden files are none, such as those that other systems put beside each file."""
+"""Suffixes of files that stages read. Hidden files are excluded, such as those that other systems put next to each
+file.
+"""
 _LARGE = 1 << 30
-"""Hashing a file of so many bytes takes seconds, so it is logged."""
+"""Size in bytes from which hashing a file takes seconds and is therefore logged."""
 _unwritten: dict[Path, dict[str, Any]] = {}
-"""Notes that could not be written, by their paths."""
+"""Contents of `.seen` files that could not be written, by path."""
 _log = logging.getLogger(__name__)
 Own = Callable[[PublishedResult], tuple[str, ...] | None]
 
 
 @dataclass(frozen=True)
 class Damage:
-    """Damage of a published result: a phrase for each damaged file, and the damaged parts."""
+    """Damage of a published result: one phrase per problem, and the damaged parts."""
 
     result: PublishedResult
     reasons: tuple[str, ...]
@@ -49,31 +53,34 @@ class Damage:
 
     @property
     def files(self) -> str:
-        """All reasons in one line: first those of the result, then those of its parts."""
+        """All reasons in one line: first the reasons of the result itself, then the reasons of its parts."""
         return "; ".join(self.reasons)
 
 
 def find_damage(result: PublishedResult, *, ignore_cache: bool = False) -> Damage | None:
-    """Return the damage of a result or of a part that it names, or None if there is none.
+    """Return the damage of a result or of any part that its manifest names, or None if there is no damage.
 
-    Files that look as they did at the last successful check are hashed only with `ignore_cache`. A missing folder does
-    not count as damage.
+    A file with unchanged size, times and inode since the last successful check is hashed only with `ignore_cache`. A
+    missing folder does not count as damage.
     """
     return damage_with_parts(result, partial(_own, ignore_cache=ignore_cache))
 
 
 def damage_with_parts(result: PublishedResult, own: Own) -> Damage | None:
-    """Return the damage of a result or of a part that it names; None if there is none or the result is missing.
+    """Return the damage of a result and of the parts that its manifest names.
 
-    `own`: a function that returns a phrase for each problem of a result's own manifest and files, or None if there is
-    no result.
+    Return None if there is no damage or if the result is missing. `own`: a function that returns a phrase for each
+    problem of a result's own manifest and files, or None if there is no result.
     """
     found = own(result)
     return None if found is None else _joined(result, found, own)
 
 
 def _joined(result: PublishedResult, found: tuple[str, ...], own: Own) -> Damage | None:
-    """Return the damage of a result and its parts. The damage of the result's own files is given."""
+    """Return the damage of a result together with the damage of its parts.
+
+    `found`: the damage of the result's own files.
+    """
     try:
         named = result.parts
     except (DamagedManifestError, LostObjectsError):  # its parts are unknown too
@@ -93,7 +100,7 @@ def _joined(result: PublishedResult, found: tuple[str, ...], own: Own) -> Damage
 
 
 def own_damage(result: PublishedResult, *, ignore_cache: bool = False) -> tuple[str, ...]:
-    """Return the damage of a result's own files, without its parts; empty if there is no folder."""
+    """Return the damage of a result's own files, without its parts. The result is empty if there is no folder."""
     return _own(result, ignore_cache=ignore_cache) or ()
 
 
@@ -105,7 +112,7 @@ def _own(result: PublishedResult, *, ignore_cache: bool) -> tuple[str, ...] | No
 
 
 def manifest_damage(result: PublishedResult) -> str | None:
-    """Return the damage of a result's manifest, or None. Files and parts are not examined."""
+    """Return the damage of a result's manifest, or None. Files and parts are not checked."""
     try:
         _ = result.manifest
     except DamagedManifestError as error:
@@ -119,24 +126,24 @@ def record_verified(result: PublishedResult) -> None:
 
 
 def forget(result: PublishedResult) -> None:
-    """Remove the note of a folder that no longer exists."""
+    """Remove the record of the last check of a folder that no longer exists."""
     path = _seen_file(result)
     _unwritten.pop(path, None)
-    with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):  # one that is no file counts as none
+    with suppress(
+        FileNotFoundError, NotADirectoryError, IsADirectoryError
+    ):  # a folder at this path counts as no record
         path.unlink()
 
 
 def size_problem(name: str, now: int | None, size: int) -> str | None:
-    """Return the problem of a file that has `size` bytes now (None if the file is missing), or None if the size is
-    right.
-    """
+    """Return the problem of a file with the size `now` (None for a missing file), or None if the size is right."""
     if now is None:
-        return f"{name} is gone"
+        return f"{name} is missing"
     return None if now == size else f"{name} has {now:,} bytes instead of {size:,}"
 
 
 def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
-    """Return the damage of the files beside a sound manifest, and record the undamaged files."""
+    """Return the damage of the files of a result with an intact manifest, and record the undamaged files."""
     manifest, seen = result.manifest, _read_seen(result)
     known = {} if ignore_cache else seen
     folder, sizes = str(result.path), manifest["sizes"]
@@ -154,7 +161,10 @@ def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
 
 
 def _examined(folder: str, name: str, digest: str, size: int, known: Any) -> tuple[list[Any], str | None]:
-    """Return the new note of a file, and its damage. `known`: the note of the last check."""
+    """Return the new `.seen` record of a file, and the file's damage.
+
+    `known`: the record from the last check.
+    """
     path = os.path.join(folder, name)
     try:
         status = os.stat(path)
@@ -169,13 +179,16 @@ def _examined(folder: str, name: str, digest: str, size: int, known: Any) -> tup
             _log.info("hashing %s (%.1f GB), which is new or has a new modification time", path, status.st_size / 1e9)
         return (mark, None) if file_sha256(Path(path)) == digest else (wrong, other_content)
     except (FileNotFoundError, NotADirectoryError):
-        return [], f"{name} is gone"
+        return [], f"{name} is missing"
     except OSError as error:
         return [], f"{name} cannot be read ({error.strerror})"
 
 
 def _unpublished(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
-    """Yield files of kinds that stages read and that the manifest does not name. Some stages read a whole folder."""
+    """Yield files that the manifest does not name, if stages read files with their suffix.
+
+    Some stages read all files of a folder, so an additional file would change their input.
+    """
     for place, _, names in os.walk(folder):
         inner = os.path.relpath(place, folder)
         for last in sorted(names):
@@ -199,7 +212,7 @@ def _read_seen(result: PublishedResult) -> dict[str, Any]:
         return _unwritten[path]
     try:
         seen = read_json(path)
-    except (OSError, ValueError):  # an unreadable note counts as none: the files are hashed
+    except (OSError, ValueError):  # an unreadable record counts as missing, so the files are hashed
         return {}
     return seen if isinstance(seen, dict) else {}
 
@@ -210,6 +223,6 @@ def _write_seen(result: PublishedResult, marks: dict[str, Any]) -> None:
         path.parent.mkdir(exist_ok=True)
         write_json(path, marks)
         _unwritten.pop(path, None)
-    except OSError as error:  # a full disk or a store that may only be read
+    except OSError as error:  # a full disk or a read-only store
         _unwritten[path] = marks
         _log.debug("%s was not written: %s", path, error)

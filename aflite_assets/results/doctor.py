@@ -1,4 +1,4 @@
-"""Problems of a result store, advice for each, and repairs that lose nothing."""
+"""Problems of a result store, advice for each problem, and repairs that lose no data."""
 
 import shutil
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from aflite_assets.results.store import ResultStore
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem: its kind, what was found, what to do, and whether it was repaired just now."""
+    """One problem: its kind, what was found, what to do, and whether it was just repaired."""
 
     kind: str
     what: str
@@ -32,10 +32,11 @@ class Problem:
 
 
 def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) -> Iterator[Problem]:
-    """Return all problems of a store, asset by asset. `deep`: hash all files, including those that look unchanged.
+    """Return all problems of a store, asset by asset.
 
-    With `fix`, damaged results and folders without a manifest are set aside. Drafts and lock notes of writers that died
-    are removed, and so is the trash of an unfinished prune. Files of a running writer are left alone.
+    `deep`: hash all files, including files that look unchanged. `fix`: set aside damaged results and folders without a
+    manifest. Also remove drafts and lock files of writers that died, and the trash of an unfinished prune. Files of a
+    running writer are never changed.
     """
     try:
         store.check_format()
@@ -57,7 +58,7 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
             else:
                 busy.add(home)
         yield from _half_fetched(home, fix)
-    # What is damaged in an object store is found by every run until it is withdrawn.
+    # In an object store, every run finds a damaged result until the doctor removes it.
     first = f"run `aflite doctor{' --deep' if deep else ''} --fix`, then " if store.keeps_copies and not fix else ""
     for asset, partition, home in store.partitions():
         if home in busy:
@@ -77,7 +78,7 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
 
 
 def _unread(store: ResultStore, backend: ObjectBackend, fix: bool) -> Iterator[Problem]:
-    """Yield the objects that nothing reads, if nothing was added to the object store for a day."""
+    """Yield the objects in an object store that nothing reads, if no object was added for a day."""
     now = backend.now()
 
     def found() -> Iterator[Leftover]:
@@ -102,7 +103,7 @@ def _half_fetched(home: Path, fix: bool) -> Iterator[Problem]:
 
 
 def _copies(store: ResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
-    """Yield the problems of this machine's copies of an object store."""
+    """Yield the problems of this machine's local copies of results in an object store."""
     here = ResultStore(store.root)
     copies = [here.results(*of, parts=parts) for *of, _ in here.partitions() for parts in (False, True)]
     for copy in chain.from_iterable(copies):
@@ -131,8 +132,9 @@ def _half_written(home: Path, fix: bool) -> Iterator[Problem]:
 
 
 def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iterator[Damage]:
-    """Yield damaged results with their parts, and then damaged parts that no result names. A folder without a manifest
-    counts as damaged.
+    """Yield damaged results with their parts, and then damaged parts that no result names.
+
+    A folder without a manifest counts as damaged.
     """
     examine, reported, home = store.backend.examiner(deep=deep), set(), store.root / asset / partition
     for place, prefix in ((home, f"{asset}/{partition}/"), (home / "parts", f"{asset}/{partition}/parts/")):

@@ -1,6 +1,6 @@
 """Content hashes of source files, cached while a file's directory entry (inode, size, times) is unchanged.
 
-`FileHashes` returns sha256 hashes by path. `Watch` tells which files did not change since the last check. Both store
+`FileHashes` returns sha256 hashes by path. `Watch` finds files that did not change since the last check. Both store
 their data in one small database, which any number of processes share. The database may be deleted at any time.
 """
 
@@ -20,27 +20,29 @@ from aflite_assets.paths import cache_folder
 
 _BLOCK = 1 << 20
 _RACY_NS = 2_000_000_000
-"""A file changed this shortly before it was looked at may change again and show the same times."""
+"""Nanoseconds. A file that changed less than this before a check may change again and have the same times."""
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS hashes (path BLOB PRIMARY KEY, mark TEXT NOT NULL, sha256 TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS looks (path BLOB PRIMARY KEY, mark TEXT NOT NULL, since REAL NOT NULL)",
 )
 _AT_ONCE = 500
-"""SQLite takes so many values in one statement whatever its version."""
+"""Number of values in one statement that every version of SQLite accepts."""
 
 _Answer = TypeVar("_Answer")
 _log = logging.getLogger(__name__)
 _unusable: set[Path] = set()
-"""Databases that were complained about."""
+"""Databases for which a warning was already logged."""
 
 _begun: dict[tuple[Path, "FileMark"], tuple[Any, int]] = {}
-"""Progress of hashing files larger than a budget: the hash and how many bytes are in it."""
+"""Progress of hashing files that are larger than `most_bytes`: the hash object, and the number of bytes hashed so
+far.
+"""
 
 
 @dataclass(frozen=True)
 class FileMark:
-    """A file's inode, size and times: a file whose mark is unchanged has the same content."""
+    """A file's inode, size and times. A file with the same mark as before counts as unchanged."""
 
     inode: int
     size: int
@@ -49,7 +51,7 @@ class FileMark:
 
     @classmethod
     def of(cls, path: Path) -> "FileMark":
-        """Return the mark of a file; for a link, return the mark of its target.
+        """Return the mark of a file or, for a link, the mark of its target.
 
         Raises:
             MissingDataError: the file does not exist.
@@ -65,7 +67,7 @@ class FileMark:
 
 @dataclass(frozen=True)
 class HashedFile:
-    """A file with the mark that it had when it was hashed; `sha256`: 64 hexadecimal digits."""
+    """A file, the mark that it had when it was hashed, and its hash (`sha256`, 64 hexadecimal digits)."""
 
     path: Path
     mark: FileMark
@@ -73,15 +75,15 @@ class HashedFile:
 
 
 def default_database() -> Path:
-    """Return the database below `AFLITE_HOME`."""
+    """Return the path of the database below `AFLITE_HOME`."""
     return cache_folder("file_hashes.sqlite")
 
 
 class FileHashes:
-    """Hashes of files, found in the database or computed. `noted` lists every file in the order of the calls.
+    """Hashes of files, read from the database or computed. `noted` lists every file in the order of the calls.
 
-    `most_bytes`: the most bytes to read. Later objects of this process continue from there, even within a file.
-    `watch`: hash only files that did not change between two looks.
+    `most_bytes`: the largest number of bytes to read. Later objects in the same process continue from there, even
+    within a file. `watch`: hash only files that did not change between two checks.
     """
 
     def __init__(
@@ -98,7 +100,7 @@ class FileHashes:
         Raises:
             MissingDataError: a file does not exist.
             DataError: a file cannot be read.
-            UnsettledDataError: a file is being written, or `most_bytes` are read; call again later.
+            UnsettledDataError: a file is being written, or `most_bytes` bytes have been read; call again later.
         """
         marks = {Path(os.path.abspath(path)): None for path in paths}
         current = {path: FileMark.of(path) for path in marks}
@@ -157,7 +159,9 @@ class FileHashes:
 
 
 def check_unchanged(files: Iterable[HashedFile]) -> None:
-    """Refuse files whose content changed since it was hashed. Files with a changed mark are hashed again.
+    """Raise an error if the content of a file changed since the file was hashed.
+
+    Files with a changed mark are hashed again.
 
     Raises:
         MissingDataError: a file no longer exists.
@@ -177,7 +181,7 @@ def check_unchanged(files: Iterable[HashedFile]) -> None:
 
 
 class Watch:
-    """Files that did not change: their mark was the same at two looks in a row, at least `apart` seconds apart.
+    """Detector of files that did not change: their mark was the same in two checks, at least `apart` seconds apart.
 
     `clock` returns seconds since 1970.
     """
@@ -190,7 +194,7 @@ class Watch:
         self._clock = clock
 
     def look(self, paths: Iterable[Path]) -> tuple[Path, ...]:
-        """Look at the files again, and return those that may still be changing.
+        """Check the files again, and return the files that may still be changing.
 
         Raises:
             MissingDataError: a file does not exist.
@@ -214,7 +218,7 @@ class _Database:
         return self._matching("sha256", "hashes", marks)
 
     def looks(self, marks: dict[Path, FileMark]) -> dict[Path, float]:
-        """Return the time since when each file has had its mark."""
+        """Return, for each file, the time since which it has had its present mark."""
         return self._matching("since", "looks", marks)
 
     def remember(self, hashes: dict[Path, tuple[FileMark, str]]) -> None:
@@ -270,7 +274,7 @@ class _OutOfBudgetError(Exception):
 
 
 def _begin(path: Path, mark: FileMark, digest: Any, offset: int) -> None:
-    """Keep a partly hashed file for the next call; only the 16 newest are kept."""
+    """Keep the state of a partly hashed file for the next call. Only the 16 newest states are kept."""
     while len(_begun) >= 16:
         _begun.pop(next(iter(_begun)))
     _begun[path, mark] = digest, offset

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 MOST_JSON = 64 << 20
-"""Bytes of the largest JSON file of a store that is read or written."""
+"""Largest size in bytes of a store's JSON file that is read or written."""
 _BLOCK = 1 << 20
 
 
 def file_sha256(path: Path) -> str:
-    """Hash of a file's content, 64 hexadecimal digits."""
+    """Return the hash of a file's content, 64 hexadecimal digits."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(_BLOCK):
@@ -25,19 +25,19 @@ def file_sha256(path: Path) -> str:
 
 
 def folder_hashes(folder: Path) -> dict[str, str]:
-    """Hash of every file below a folder by its relative path, in the order of the paths."""
+    """Return the hash of every file below a folder by relative path, in the order of the paths."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
 
 
 def folder_sizes(folder: Path) -> dict[str, int]:
-    """Bytes of every file below a folder by its relative path, in the order of the paths."""
+    """Return the size in bytes of every file below a folder by relative path, in the order of the paths."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of all files below a folder; files that disappear meanwhile are left out."""
+    """Return the size in bytes of all files below a folder. Files that disappear meanwhile are left out."""
     total = 0
     waiting = [str(folder)]
     while waiting:
@@ -54,7 +54,7 @@ def folder_size(folder: Path) -> int:
 
 
 def flush_folder(folder: Path) -> None:
-    """Force everything below a folder onto the disk."""
+    """Write everything below a folder to the disk (`fsync`)."""
     for path in [*folder.rglob("*"), folder]:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -64,7 +64,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Replace a JSON file in one step. A reader sees the old content or the new content, never a part."""
+    """Replace a JSON file in one step. A reader sees either the old content or the new content, never a part of it."""
     write_bytes(path, json_bytes(value))
 
 
@@ -138,7 +138,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice[:100]!r} stands twice in one JSON object")
+        raise ValueError(f"the name {twice[:100]!r} occurs twice in one JSON object")
     return fields
 
 
@@ -147,7 +147,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def flush_entry(folder: Path) -> None:
-    """Force a folder's list of names onto the disk, so that a rename in it survives a power cut."""
+    """Write a folder's list of names to the disk (`fsync`), so that a rename in the folder survives a power failure."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -156,9 +156,9 @@ def flush_entry(folder: Path) -> None:
 
 
 def reserve(path: Path) -> None:
-    """Allocate the disk space of a file's whole size.
+    """Allocate disk space for the whole size of a file.
 
-    If the disk is full, writing to a memory map ends the process without a message.
+    Without this, a full disk would end a process without a message when it writes to a memory map.
 
     Raises:
         OSError: the disk has too little space.
@@ -168,7 +168,10 @@ def reserve(path: Path) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Put a file into a draft and keep it in scratch, so that a writer killed before publishing can repeat it."""
+    """Put a file into a draft and keep it in the scratch folder.
+
+    If the writer is killed before publishing, the next writer can use the file again.
+    """
     try:
         os.link(source, target)
     except OSError:

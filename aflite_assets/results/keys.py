@@ -1,4 +1,4 @@
-"""Keys: the inputs of a result, and their short hash, which names the result's folder."""
+"""Keys of results. A key contains the inputs of a result; the key's short hash is the name of the result's folder."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DIGEST = re.compile(r"[0-9a-f]{20}")
-"""Digest that names a result's folder."""
+"""Pattern of the digest that is the name of a result's folder."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,21 @@ class ResultKey:
 
     @property
     def digest(self) -> str:
-        """20 hexadecimal digits. The order of mappings counts, since rows follow the order of splits."""
+        """Hash of the key, 20 hexadecimal digits. The order of mappings changes it, because rows follow the order of
+        splits.
+        """
         material = json.dumps(self.as_json(), separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(material.encode()).hexdigest()[:20]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the key as it stands in a manifest."""
+        """Return the key in the form in which a manifest contains it."""
         return {"code_version": self.code_version, "fields": dict(self.fields), "inputs": dict(self.inputs)}
 
 
 def is_digest(value: object) -> bool:
-    """Whether a value is a key's digest, so that it may name a folder. The value may come from a file that anyone
-    wrote.
+    """Return True if a value is a key's digest, so that it may be used as the name of a folder.
+
+    The value may come from a file that anyone wrote.
     """
     return isinstance(value, str) and DIGEST.fullmatch(value) is not None
 

@@ -1,4 +1,6 @@
-"""Locks: one writer per asset and partition, one run per dataset, and readers, which keep results from being pruned."""
+"""Locks: one writer per asset and partition, one run per dataset, and marks of readers, which protect results from
+prune.
+"""
 
 import fcntl
 import json
@@ -24,7 +26,7 @@ _HELD: ContextVar[frozenset[Path]] = ContextVar("held dataset locks", default=fr
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that runs a dataset: its id, host name, start (ISO 8601, UTC) and purpose."""
+    """The process that runs a dataset: process id, host name, start (ISO 8601, UTC) and purpose."""
 
     pid: int
     host: str
@@ -37,7 +39,7 @@ class Holder:
 
 @contextmanager
 def writing(home: Path) -> Iterator[None]:
-    """Hold the lock of the only writer of one asset's partition, and wait for it if another writer has it.
+    """Hold the lock for writing one asset's partition, and wait if another writer has the lock.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -48,14 +50,16 @@ def writing(home: Path) -> Iterator[None]:
 
 @contextmanager
 def writing_now(home: Path) -> Iterator[bool]:
-    """Try to take the lock of `writing` without waiting; yield whether this process has it."""
+    """Try to take the lock of `writing` without waiting, and yield whether this process has the lock."""
     with alone_now(home / ".lock") as held:
         yield held
 
 
 @contextmanager
 def alone(path: Path, *, results: Path) -> Iterator[None]:
-    """Hold a lock's file, which only one process of this machine can hold. `results`: the folder that will be written.
+    """Hold the lock on a file, which only one process of this machine can hold.
+
+    `results`: the folder that will be written.
 
     Raises:
         StoreError: the file cannot be written.
@@ -80,7 +84,9 @@ def alone(path: Path, *, results: Path) -> Iterator[None]:
 
 @contextmanager
 def alone_now(path: Path) -> Iterator[bool]:
-    """Try to take the lock of `alone` without waiting; yield whether it is held. The lock's folder must exist.
+    """Try to take the lock of `alone` without waiting, and yield whether this process has the lock.
+
+    The folder of the lock file must exist.
 
     Raises:
         StoreError: the file cannot be written.
@@ -104,7 +110,7 @@ def alone_now(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def running(folder: Path, partition: str, *, what: str, wait: float) -> Iterator[None]:
-    """Hold the lock of the only run of one dataset; see `ResultStore.dataset_lock`."""
+    """Hold the lock for running one dataset; see `ResultStore.dataset_lock`."""
     path = folder / f"{partition}.lock"
     if path in _HELD.get():
         yield
@@ -147,8 +153,9 @@ def _acquire(lock: FileLock, partition: str, wait: float) -> None:
 
 
 def read_holder(lock: Path) -> Holder | None:
-    """Return the process that last recorded that it holds a dataset's lock. It may have ended without removing the
-    record.
+    """Return the process that last recorded that it holds a dataset's lock.
+
+    The process may have ended without removing the record.
     """
     try:
         return Holder(**json.loads(lock.with_suffix(".json").read_text(encoding="utf-8")))
@@ -157,7 +164,10 @@ def read_holder(lock: Path) -> Holder | None:
 
 
 def occupant(locks: Path, partition: str) -> str | None:
-    """Return the process that runs a dataset now, or None. `locks`: the folder of the datasets' locks."""
+    """Return the process that runs a dataset now, or None.
+
+    `locks`: the folder with the locks of datasets.
+    """
     lock = locks / f"{partition}.lock"
     if not lock.exists() or is_free(lock):
         return None
@@ -165,7 +175,7 @@ def occupant(locks: Path, partition: str) -> str | None:
 
 
 def is_free(lock: Path) -> bool:
-    """Whether no process holds a lock file.
+    """Return True if no process holds the lock on a file.
 
     Raises:
         StoreError: the file cannot be written.
@@ -176,7 +186,8 @@ def is_free(lock: Path) -> bool:
 
 @contextmanager
 def reading(results: Iterable[PublishedResult]) -> Iterator[None]:
-    """Mark results as being read, so that prune leaves them and their parts alone. The mark ends with the process.
+    """Mark results as being read, so that prune does not remove the results or their parts. The mark ends with the
+    process.
 
     Raises:
         StoreError: a result's folder does not exist.
@@ -196,7 +207,7 @@ def _shared(result: PublishedResult) -> Iterator[None]:
         raise StoreError(gone) from None
     try:
         fcntl.flock(opened, fcntl.LOCK_SH)
-        # Prune may have moved it away after it was opened and before it was marked.
+        # Prune may have moved the folder away between opening and marking it.
         if not result.path.is_dir() or os.fstat(opened).st_ino != result.path.stat().st_ino:
             raise StoreError(gone)
         yield
@@ -206,7 +217,7 @@ def _shared(result: PublishedResult) -> Iterator[None]:
 
 @contextmanager
 def unread(folder: Path) -> Iterator[bool]:
-    """Whether no reader has marked a result's folder. No reader can mark it while the block runs."""
+    """Yield True if no reader has marked a result's folder. No reader can mark the folder while the block runs."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:

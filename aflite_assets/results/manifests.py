@@ -1,8 +1,8 @@
-"""Manifests: the hash that each carries of itself, and checks whether a manifest belongs to its folder.
+"""Manifests: the hash that a manifest contains of itself, and checks whether a manifest belongs to its folder.
 
 The hash covers everything in a manifest, in order: key, inputs, files, parts, summary, provenance, environment and
-time. It finds damage, edits by hand and manifests copied over others. It does not stop a person who can write to the
-store and computes the hash again. A manifest without a hash counts as damaged.
+time. The hash reveals damage, edits by hand and manifests copied over other manifests. The hash does not stop a person
+who can write to the store and computes the hash again. A manifest without a hash counts as damaged.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from aflite_assets.results.keys import ResultKey, is_digest
 HASH = "manifest_sha256"
 """Field of a manifest with the hash of all its other fields."""
 _HASH_BYTES = 200
-"""At least what the hash and its name add to a manifest."""
+"""Upper limit of the bytes that the hash and its name add to a manifest."""
 _CONTRADICTION = "contradicts itself"
 _LIBRARIES = (
     "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
@@ -33,7 +33,7 @@ _LIBRARIES = (
 
 
 def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a manifest with the format and the hash of all fields, as JSON would return them.
+    """Return the fields of a manifest as JSON would return them, with the format and the hash of all fields added.
 
     Raises:
         ValueError: a number is not finite, or the manifest would be larger than a reader accepts.
@@ -47,8 +47,9 @@ def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def manifest_hash(manifest: Mapping[str, Any]) -> str:
-    """Return the hash of everything in a manifest except its own hash, 64 hexadecimal digits. The order of names
-    counts.
+    """Return the hash of everything in a manifest except the hash itself, 64 hexadecimal digits.
+
+    The order of names changes the hash.
 
     Raises:
         ValueError: a number is not finite.
@@ -62,12 +63,13 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
     """Read the manifest of a result and check it; see `manifest_problem`.
 
     Raises:
-        ValueError: the manifest is missing, cannot be read, or was not published here. The message has no subject.
+        ValueError: the manifest is missing, cannot be read, or was not published here. The message begins with a verb,
+            so the caller must add a subject.
     """
     try:
         manifest: dict[str, Any] = read_json(path)
     except FileNotFoundError:
-        raise ValueError("is gone") from None
+        raise ValueError("is missing") from None
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror})") from error
     except ValueError as error:
@@ -81,9 +83,9 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
 def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str | None:
     """Return the problem of a manifest, which anyone may have written, as a phrase, or None.
 
-    A sound manifest has the right hash, and belongs to the asset, partition and key. Its data version is that of its
-    files and parts, and its key is that of its inputs. Keys are digests, sizes are bytes, and names of files are
-    relative paths that stay below the folder.
+    A manifest without a problem has the right hash, and belongs to the asset, partition and key. Its data version is
+    computed from its files and parts, and its key from its inputs. Keys are digests, sizes are numbers of bytes, and
+    names of files are relative paths that stay below the folder.
     """
     try:
         problem = _seal_problem(manifest) or _place_problem(manifest, asset, partition, key)
@@ -93,7 +95,7 @@ def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str
 
 
 def content_version(files: Mapping[str, str], parts: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the data version of files by their hashes and of parts by their data versions."""
+    """Compute the data version from the hashes of files and the data versions of parts."""
     return ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()}).digest
 
 
@@ -104,7 +106,7 @@ def _seal_problem(manifest: Any) -> str | None:
         return "has no hash"
     try:
         own_hash = manifest_hash(manifest)
-    except (ValueError, RecursionError):  # an infinite number, which no manifest that was published holds
+    except (ValueError, RecursionError):  # an infinite number, which no published manifest contains
         return "was changed after it was published"
     return None if manifest[HASH] == own_hash else "was changed after it was published"
 
@@ -138,7 +140,7 @@ def _is_consistent(manifest: Mapping[str, Any]) -> bool:
 
 
 def _is_below(name: str) -> bool:
-    """Whether a file's name can name a file, and stays below the folder that it is joined to."""
+    """Return True if a text can be the name of a file and, joined to a folder, stays below the folder."""
     return not any(step in ("", ".", "..") for step in name.split("/")) and b"\0" not in name.encode()
 
 
@@ -152,7 +154,10 @@ def without_nan(value: Any) -> Any:
 
 
 def environment() -> dict[str, str | int | None]:
-    """Versions of this project, Python and the libraries that compute; system, kind, cores, threads per step."""
+    """Return the versions of this project, Python and the libraries that compute, and facts about the machine.
+
+    The facts are system, kind, cores and threads per step.
+    """
     return {
         "aflite_assets": __version__,
         "python": platform.python_version(),

@@ -1,6 +1,4 @@
-"""Choice of the store that holds the results: a folder below `AFLITE_HOME`, or the object store that `AFLITE_STORE`
-names.
-"""
+"""Choice of the store with the results: a folder below `AFLITE_HOME`, or the object store that `AFLITE_STORE` names."""
 
 import os
 from pathlib import Path
@@ -16,8 +14,8 @@ STORE = "AFLITE_STORE"
 def open_store(home: Path | None = None, *, address: str | None = None, endpoint_url: str | None = None) -> ResultStore:
     """Return the store at `address` (default: the value of `AFLITE_STORE`), or in the folder `results` of the home.
 
-    `home`: default `aflite_home()`; with an object store it holds this machine's copies. `endpoint_url`: the object
-    store's server (default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or AWS's own). No request is made yet.
+    `home`: default `aflite_home()`; with an object store, it holds this machine's copies. `endpoint_url`: the object
+    store's server (default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or AWS's own server). No request is made yet.
 
     Raises:
         InvalidInputError: the address of the store or of the server is not valid.

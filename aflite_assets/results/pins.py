@@ -18,7 +18,7 @@ _NO_PINS = "nothing is pruned there, so pins are not needed"
 
 @dataclass(frozen=True)
 class Pin:
-    """A result that prune keeps. `note`: why it is kept; `pinned`: since when (ISO 8601, UTC)."""
+    """A result that prune keeps. `note`: why the result is kept; `pinned`: when it was pinned (ISO 8601, UTC)."""
 
     asset: str
     partition: str
@@ -29,7 +29,7 @@ class Pin:
 
 
 def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -> list[Pin]:
-    """Keep results until they are unpinned. A result that is pinned already gets the new note.
+    """Keep results until they are unpinned. If a result is already pinned, its note is replaced.
 
     Raises:
         StoreError: the pin cannot be written.
@@ -78,10 +78,12 @@ def _read(path: Path) -> Pin:
     try:
         found = Pin(**read_json(path))
         if not all(isinstance(value, str) for value in asdict(found).values()):
-            raise ValueError("a value in it is not a text")
+            raise ValueError("a value in the file is not a text")
         # Unpinning removes the file that the content names, so it must be this one.
         if (path.parent.name, path.name) != (found.partition, f"{found.asset}-{found.key}.json"):
-            raise ValueError(f"the file pins {found.asset[:100]!r} of {found.partition[:100]!r}")
+            raise ValueError(
+                f"the content names {found.asset[:100]!r} of {found.partition[:100]!r}, but the file name does not"
+            )
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"the pin {path} cannot be read ({error}); delete it and pin the result again") from error
     return found

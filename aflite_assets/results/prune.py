@@ -1,7 +1,7 @@
-"""Removal of results, parts and leftovers that nothing needs any more.
+"""Removal of results, parts and leftovers that are no longer needed.
 
 A folder is renamed into the store's trash and deleted there, and results are removed before the parts that they name.
-So a store in which a prune was killed is whole, but larger.
+If a prune is killed, the store is therefore intact, but larger than necessary.
 """
 
 import os
@@ -25,20 +25,22 @@ from aflite_assets.results.refresh_records import newest_distinct, read_refreshe
 from aflite_assets.results.store import ResultStore
 
 KEEP = 3
-"""Refreshes of a dataset that are kept by default."""
+"""Number of refreshes of a dataset that are kept by default."""
 LEFTOVERS = timedelta(days=7)
-"""So long an unfinished writer may come back, and a damaged folder is kept to be looked at."""
+"""Time for which unfinished work is kept because its writer may resume, and for which a damaged folder is kept for
+examination.
+"""
 TRASH = ".trash"
 CURRENT, REFRESHED, MADE_FROM = "current", "used by refreshes that are kept", "needed by these"
 PINNED, READ, WRITTEN = "pinned", "being read", "being written"
 YOUNG, PARTS = "newer than the given age", "parts of these"
 REASONS = (CURRENT, REFRESHED, MADE_FROM, PINNED, READ, WRITTEN, YOUNG, PARTS)
-"""Why results stay, in words, most important first."""
+"""Reasons why results are kept, in words, the most important reason first."""
 
 
 @dataclass(frozen=True)
 class Removal:
-    """A folder or file that is removed: its kind in words, its place and its bytes."""
+    """A folder or file that is removed: its kind in words, its path and its size in bytes."""
 
     kind: str
     path: Path
@@ -47,11 +49,11 @@ class Removal:
 
 @dataclass
 class Pruned:
-    """Results that were removed or would be removed, results in use by a process (one line each), and kept results by
-    reason.
+    """Results that were removed (or would be removed), results that a process uses, and kept results by reason.
 
-    `damaged`: results that were left alone because a damaged result may need them, one line each. `kept`: for each
-    reason, most important first, the number of results and their bytes; parts are counted separately.
+    `in_use`: one line per result. `damaged`: one line per result that was not removed because a damaged result may need
+    it. `kept`: for each reason, the most important first, the number of results and their bytes; parts are counted
+    separately.
     """
 
     removed: list[Removal] = field(default_factory=list)
@@ -60,12 +62,12 @@ class Pruned:
     kept: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
 
     def keep(self, reason: str, size: int) -> None:
-        """Count one kept result."""
+        """Add one result to the counts of kept results."""
         count, total = self.kept.get(reason, (0, 0))
         self.kept[reason] = (count + 1, total + size)
 
     def by_kind(self) -> Mapping[str, tuple[int, int]]:
-        """Return the number and the bytes of the removals of each kind."""
+        """Return the number and the bytes of the removed folders and files, by kind."""
         kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for folder in self.removed:
             kinds[folder.kind][0] += 1
@@ -82,16 +84,16 @@ def prune(
     caches: Iterable[Path] = (),
     deleted: Collection[str] = (),
 ) -> Pruned:
-    """Remove the results that nothing needs.
+    """Remove the results that are no longer needed.
 
-    The needed results of a dataset are: the current results; those that the `keep` newest refreshes used, where
-    refreshes that used the same results count once; pinned results; results that a process reads, and all results of an
-    asset that a process writes; results published within `older_than`; and the inputs of all these. A pin protects only
-    its own folder and parts, not the inputs.
+    Current results and pinned results are needed. The results of the `keep` newest refreshes are needed; refreshes that
+    used the same results count once. Results that a process reads are needed, and all results of an asset that a
+    process writes. Results published within `older_than` are needed. The inputs of needed results are needed too,
+    except that a pin protects only the pinned folder and its parts.
 
-    `caches`: folders outside the store that can be computed again; those that were not used for `older_than` are
-    removed too. `deleted`: datasets whose file was deleted; of these only results stay that are pinned, in use or
-    younger than `older_than`.
+    `caches`: folders outside the store that can be computed again. Caches that were not used for `older_than` are
+    removed too. `deleted`: datasets with a deleted dataset file. A result of a deleted dataset is kept only if it is
+    pinned, in use or younger than `older_than`.
 
     Raises:
         StoreError: a refresh or a pin cannot be read, or the store has another format. Nothing was removed.
@@ -142,7 +144,7 @@ def _exclusive(store: ResultStore) -> Iterator[None]:
 
 @dataclass
 class _Rules:
-    """Rules for what is kept of every dataset, and how the rest is removed."""
+    """Rules that decide what is kept of every dataset, and the removal of everything else."""
 
     store: ResultStore
     keep: int
@@ -175,7 +177,10 @@ class _Rules:
         return age >= (least if self.older_than is None else self.older_than)
 
     def remove(self, kind: str, path: Path, pruned: Pruned, *, aside: bool = True) -> None:
-        """Move a folder into the trash in one step, or delete it directly if nothing depends on it being whole."""
+        """Move a folder into the trash in one step or, unless `aside` is set, delete it directly.
+
+        Only a folder that may exist in part, such as a cache, is deleted directly.
+        """
         removal = Removal(kind, path, _size(path))
         if not self.dry_run:
             if aside and path.is_dir():
@@ -221,7 +226,9 @@ class _Dataset:
     def _removed_whole(
         self, asset: str, results: Mapping[str, PublishedResult], needed: Mapping[str, str], pruned: Pruned
     ) -> bool:
-        """Remove the asset's folder of a deleted dataset if nothing in it is needed; return whether it was removed."""
+        """Remove the asset's folder of a deleted dataset if no result in it is needed. Return whether it was
+        removed.
+        """
         rules = self.rules
         is_unneeded = not needed and all(rules.is_old(_published(result)) for result in results.values())
         if self.partition not in rules.deleted or not is_unneeded:
@@ -236,14 +243,17 @@ class _Dataset:
         return True
 
     def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
-        """Return results or parts by key. Those with a damaged manifest are left to `aflite doctor`."""
+        """Return results or parts by key. Results with a damaged manifest are left out; `aflite doctor` repairs
+        them.
+        """
         found = self.rules.store.results(asset, self.partition, parts=parts)
         return {result.key: result for result in found if manifest_damage(result) is None}
 
     def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
-        """Return why each key is needed, by asset.
+        """Return the reason why each key is needed, by asset.
 
-        Needed keys are those that are current, refreshed or read, with all their inputs, and those that are pinned.
+        The keys of current results, of results that refreshes used and of results that are being read are needed, with
+        the keys of all their inputs. The keys of pinned results are needed without their inputs.
         """
         needed: dict[str, dict[str, str]] = {asset: {} for asset in results}
         versions: dict[tuple[str, str], list[PublishedResult]] = defaultdict(list)
@@ -251,7 +261,7 @@ class _Dataset:
             for result in each.values():
                 versions[asset, result.data_version].append(result)
         waiting = []
-        # Refreshes and current results first: an input that is one of them needs no second result with its content.
+        # Refreshes and current results come first: an input among them needs no second result with the same content.
         for asset, key, reason in self._roots(results):
             if key in results.get(asset, {}):
                 waiting.append(results[asset][key])
@@ -260,7 +270,7 @@ class _Dataset:
             for asset, version in waiting.pop().manifest["made_from"]["inputs"].items():
                 made = versions.get((asset, version), [])
                 if made and not any(result.key in needed[asset] for result in made):
-                    # Of several with this content, the one whose own inputs add least.
+                    # Of several results with this content, keep the one that needs the fewest further inputs.
                     chosen = min(made, key=lambda result: len(_missing(result, needed, versions)))
                     needed[asset][chosen.key] = MADE_FROM
                     waiting.append(chosen)
@@ -270,7 +280,7 @@ class _Dataset:
         return needed
 
     def _roots(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> Iterator[tuple[str, str, str]]:
-        """Return assets and keys that are kept for their own sake, with the reason."""
+        """Yield assets and keys that are needed for their own sake and not as inputs, with the reason."""
         for asset in results if self.partition not in self.rules.deleted else ():
             current = self.rules.store.current_key(asset, self.partition)
             if current is not None:
@@ -300,7 +310,10 @@ class _Dataset:
                 forget(result)
 
     def _lost(self, asset: str) -> str | None:
-        """Return the result whose parts are unknown: a damaged one, or the current one that was set aside."""
+        """Describe a result with unknown parts, or return None.
+
+        The parts of a damaged result are unknown, and so are the parts of a current result that was set aside.
+        """
         store = self.rules.store
         for result in store.results(asset, self.partition):
             if manifest_damage(result) is not None:
@@ -311,13 +324,13 @@ class _Dataset:
 
     def _prune_parts(self, asset: str, pruned: Pruned) -> None:
         lost = self._lost(asset)
-        if lost is not None:  # made again, it is put together from its parts
+        if lost is not None:  # it will be computed again from its parts
             pruned.damaged.append(f"parts of {asset} of {self.partition}: {lost}; materialise it again, then prune")
             return
         gone = {folder.path for folder in pruned.removed}
         stay = [result for result in self._readable(asset, parts=False).values() if result.path not in gone]
         named = {part["key"] for result in stay for part in result.manifest["parts"].values()}
-        # A learning curve's samples are parts that no data version may depend on; the result that used them says so.
+        # A learning curve's samples are parts that only the result's provenance names, not its data version.
         named |= {
             key for result in stay for key in result.manifest.get("provenance", {}).get("learning_curve", {}).values()
         }
@@ -342,7 +355,7 @@ def _missing(
     needed: Mapping[str, Mapping[str, str]],
     versions: Mapping[tuple[str, str], list[PublishedResult]],
 ) -> list[str]:
-    """Return the assets among a result's inputs for which no result of that content is known to be needed."""
+    """Return the assets among a result's inputs for which no result with the same content is known to be needed."""
     inputs = result.manifest["made_from"]["inputs"].items()
     return [
         asset

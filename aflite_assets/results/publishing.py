@@ -1,4 +1,6 @@
-"""Completing a folder before it gets its name: its manifest, flushing to disk, and errors that say what went wrong."""
+"""Completion of a folder before it gets its final name: its manifest, flushing to disk, and errors that explain
+failures.
+"""
 
 import errno
 import os
@@ -21,9 +23,9 @@ _OBSTACLES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 @contextmanager
 def whole_folder(path: Path, scratch: Path, *, ready: Path) -> Iterator[None]:
-    """Let the block fill the empty folder `path`, and rename it to `ready` in one step once it is on the disk.
+    """Create an empty folder `path` for the block to fill, and rename it to `ready` once it is on the disk.
 
-    After an error or an interruption, `path` is removed. `scratch` stays if the block left a file in it.
+    After an error or an interruption, `path` is removed. `scratch` is kept if the block left a file in it.
     """
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
@@ -52,7 +54,7 @@ def write_manifest(
     summary: Mapping[str, Any],
     provenance: Mapping[str, Any],
 ) -> None:
-    """Add the manifest of a result to the folder with all its files.
+    """Write the manifest of a result into the folder with the result's files.
 
     Raises:
         ValueError: the manifest would be larger than a reader accepts.
@@ -81,7 +83,7 @@ def write_manifest(
 
 @contextmanager
 def explain_full_disk(result: str, home: Path) -> Iterator[None]:
-    """Turn the error of a full disk into one that says what to do; other errors pass."""
+    """Convert the error of a full disk to an error with advice. Other errors pass unchanged."""
     try:
         yield
     except OSError as error:
@@ -95,7 +97,10 @@ def explain_full_disk(result: str, home: Path) -> Iterator[None]:
 
 @contextmanager
 def explain_obstacle(home: Path) -> Iterator[None]:
-    """Turn the error of a file in the place of a folder of the store into one that names it; other errors pass."""
+    """Convert an error to an error that names the path if another file or folder has a path that the store needs.
+
+    Other errors pass unchanged.
+    """
     try:
         yield
     except OSError as error:
@@ -103,6 +108,6 @@ def explain_obstacle(home: Path) -> Iterator[None]:
         if error.errno not in _OBSTACLES or not str(named).startswith(f"{home}{os.sep}"):
             raise
         raise StoreError(
-            f"{home.parent.name} of {home.name!r} cannot be stored: {named} is in the way ({error.strerror}); move it "
-            "away and try again"
+            f"{home.parent.name} of {home.name!r} cannot be stored, because another file or folder has the path "
+            f"{named} ({error.strerror}); move it away and try again"
         ) from error

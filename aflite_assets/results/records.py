@@ -1,4 +1,4 @@
-"""`PublishedResult`: a published folder, which never changes, with its manifest. Publishing is in `store`."""
+"""`PublishedResult`: a published folder, which never changes, with its manifest. Results are published in `store`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,14 @@ from aflite_assets.results.manifests import load_manifest
 
 MANIFEST = "manifest.json"
 DAMAGED, WORK = ".damaged", ".work"
-"""Folders beside results: those that no longer held what was published, and what unfinished writers left."""
+"""Folders next to results: results with content that differs from what was published, and files of unfinished
+writers.
+"""
 
 
 @dataclass(frozen=True)
 class PublishedResult:
-    """One version of one asset's partition, or of a part of it.
+    """One version of one asset's partition, or one version of a part.
 
     `asset` and `partition` identify the result, `key` is the name of its folder, and `folder` is the folder's absolute
     path.
@@ -71,7 +73,7 @@ class PublishedResult:
         }
 
     def part(self, name: str) -> "PublishedResult":
-        """Return one part by its name.
+        """Return one part by name.
 
         Raises:
             StoreError: the result has no such part.
@@ -84,7 +86,7 @@ class PublishedResult:
         return self.parts[name]
 
     def file(self, name: str) -> Path:
-        """Return a published file's path.
+        """Return the path of a published file.
 
         Raises:
             StoreError: the result holds no such file.

@@ -1,4 +1,4 @@
-"""Records of whole runs: the result of every asset that each run used. Prune keeps the results of the newest records.
+"""Records of whole runs, with the results that each run used. Prune keeps the results of the newest records.
 
 <root>/refreshes/<partition>/<time>-<id>.json
 """
@@ -20,10 +20,11 @@ _MOMENT = "%Y%m%dT%H%M%S%fZ"
 
 @dataclass(frozen=True)
 class Refresh:
-    """One whole run of a dataset; `path` is its file.
+    """One whole run of a dataset; `path` is the file of the record.
 
-    `ended`: UTC. `keys` and `data_versions`: those of the results that the run used, by asset. `made`: the assets that
-    the run computed rather than found. `what`: the command or schedule that started it, in words.
+    `ended`: UTC. `keys`, `data_versions`: the keys and data versions of the results that the run used, by asset.
+    `made`: the assets that the run computed instead of reusing a stored result. `what`: the command or schedule that
+    started the run, in words.
     """
 
     path: Path
@@ -83,16 +84,16 @@ def read_refreshes(store: ResultStore, partition: str) -> tuple[Refresh, ...]:
 
 
 def recorded_partitions(store: ResultStore) -> list[str]:
-    """Return the datasets that have a record."""
+    """Return the names of the datasets that have a record."""
     folder = store.root / FOLDER
     return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[list[Refresh]]:
-    """Return the first `most` groups of records that used the same results, in the order of their newest.
+    """Group the records by the results that they used, and return the `most` newest groups.
 
-    Refreshes that used the same results count as one; otherwise a month without changes would push out all older
-    states.
+    Without groups, the records of a month without changes would be the newest records, and the results of earlier
+    records would be pruned.
     """
     groups: dict[tuple[tuple[str, str], ...], list[Refresh]] = {}
     for refresh in refreshes:
@@ -107,13 +108,16 @@ def _read(path: Path) -> Refresh:
         fields["made"] = tuple(fields["made"])
         refresh = Refresh(path, **fields)
         if refresh.ended.tzinfo is None or refresh.partition != path.parent.name:
-            raise ValueError(f"the record belongs to {refresh.partition!r:.100}, {refresh.ended}")
+            raise ValueError(
+                f"the record names dataset {refresh.partition!r:.100} and time {refresh.ended}; it needs this folder's "
+                "dataset and a time zone"
+            )
         if not all(_is_text_by_text(values) for values in (refresh.keys, refresh.data_versions)):
-            raise ValueError("the keys or data versions are not texts by asset")
+            raise ValueError("`keys` or `data_versions` does not map assets to texts")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
-            f"the record {path} cannot be read ({error}); nothing is pruned until you delete this record, and then its "
-            "results may be pruned"
+            f"the record {path} cannot be read ({error}); `aflite prune` removes nothing until you delete "
+            "this record, and then its results may be removed"
         ) from error
     return refresh
 

@@ -1,8 +1,9 @@
-"""Files that are computed from a published result at any time, and stored beside it so that they are computed once.
+"""Files that can be computed from a published result at any time, and are stored next to it so that they are computed
+once.
 
 <root>/<asset>/<partition>/shown/<key>-<name>-<version>.json
 
-They are not part of the result: no data version depends on them, and deleting one costs only seconds.
+Such a file is not part of the result: no data version depends on it, and computing it again takes only seconds.
 """
 
 import hashlib
@@ -24,7 +25,7 @@ def kept_beside(result: PublishedResult, name: str, *, version: str, make: Calla
     """Return the JSON value that `make` returns, cached for this result's data version and this `version` of the code.
 
     If the file is missing, damaged or of another version, the value is computed again. If the file cannot be written,
-    that is logged, and the value is computed again the next time.
+    the error is logged, and the value is computed again the next time.
     """
     path = result.path.parent / FOLDER / f"{result.key}-{name}-{version}.json"
     text = _read(path, result.data_version)
@@ -39,7 +40,9 @@ def kept_beside(result: PublishedResult, name: str, *, version: str, make: Calla
 
 @cache
 def sources_version(files: tuple[Path, ...]) -> str:
-    """Return 12 hexadecimal digits that change with the content of `files`: code files, or folders of code files."""
+    """Return 12 hexadecimal digits that change with the content of `files`, which are code files or folders of code
+    files.
+    """
     digest = hashlib.sha256()
     for path in _expanded(files):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -55,7 +58,7 @@ def _read(path: Path, data_version: str) -> str | None:
         content = read_json(path)
         text, digest = content["value"], content["sha256"]
         sound = content["data_version"] == data_version and _sha256(text) == digest
-        json.loads(text)  # may hold NaN, which a record of the store may not
+        json.loads(text)  # may contain NaN, unlike other JSON files of the store
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return str(text) if sound else None

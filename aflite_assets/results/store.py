@@ -1,14 +1,14 @@
-"""The result store: one folder per asset, partition and key, published whole or not at all.
+"""The result store: one folder per asset, partition and key, published completely or not at all.
 
 <root>/<asset>/<partition>/<key>/            published files and manifest.json
 <root>/<asset>/<partition>/parts/<key>/      published parts, which a result names in its manifest
-<root>/<asset>/<partition>/current.json      the key that downstream reads
-<root>/<asset>/<partition>/.work/<key>/      what an unfinished writer left: draft/ is never read, scratch/ is
-                                             for writers that resume, ready/ is whole and only not published yet
-<root>/<asset>/<partition>/.damaged/         results and parts that no longer held what was published
-<root>/<asset>/<partition>/.seen/            when each file was last seen whole, so that it is not hashed again
-<root>/refreshes, pins, .locks, .trash       records of whole runs, what prune spares, locks of datasets, its trash
-<root>/format.json                           the version of all this
+<root>/<asset>/<partition>/current.json      the key of the result that downstream stages read
+<root>/<asset>/<partition>/.work/<key>/      files of an unfinished writer: draft/ is never read, scratch/ is for
+                                             writers that resume, ready/ is complete but not published yet
+<root>/<asset>/<partition>/.damaged/         results and parts whose content differs from what was published
+<root>/<asset>/<partition>/.seen/            size and times of each checked file, so that it is not hashed again
+<root>/refreshes, pins, .locks, .trash       records of whole runs, results kept by prune, locks of datasets, trash
+<root>/format.json                           the version of this layout
 """
 
 import json
@@ -43,16 +43,16 @@ from aflite_assets.results.records import DAMAGED as DAMAGED
 from aflite_assets.results.records import MANIFEST, WORK, PublishedResult
 
 FORMAT = 2
-"""Version of folders, manifests and keys; a store of another one is refused."""
+"""Version of folders, manifests and keys. A store of another version is refused."""
 CURRENT, FORMAT_FILE = "current.json", "format.json"
 RESERVED = ("refreshes", "pins")
 NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 _FORMAT_BODY = (json.dumps({"format": FORMAT}) + "\n").encode()
 _MOST_SHOWN = 100
-"""Characters of a damaged file's content in a message."""
+"""Largest number of characters of a damaged file's content in a message."""
 _log = logging.getLogger(__name__)
 _format_seen: dict["ResultStore", float] = {}
-"""When the format of a store was last right, by the clock of this process."""
+"""Time, by this process's clock, at which a store's format was last found correct."""
 
 
 Summary = Mapping[str, Any]
@@ -61,8 +61,9 @@ Write = Callable[["Draft"], Summary]
 
 @dataclass(frozen=True)
 class StoredResult:
-    """A result, and whether it was found (`cached`) or computed. `damage`: the damage of the result that it replaced,
-    if any.
+    """A result, and whether it was found in the store (`cached`) or computed.
+
+    `damage`: the damage of the result that it replaced, if any.
     """
 
     result: PublishedResult
@@ -72,9 +73,7 @@ class StoredResult:
 
 @dataclass
 class Draft:
-    """Folder that a writer fills. Files in `path` are published; `scratch` survives if a writer of the same key is
-    killed.
-    """
+    """Folder that a writer fills. Files in `path` are published; `scratch` survives if the writer is killed."""
 
     store: "ResultStore"
     asset: str
@@ -88,26 +87,28 @@ class Draft:
 
     @property
     def target(self) -> Path:
-        """The future place of a published result that is not a part."""
+        """The final folder of a published result that is not a part."""
         return self.store.root / self.asset / self.partition / self.key.digest
 
     def part(self, name: str, key: ResultKey, write: Write) -> StoredResult:
-        """Add a part with a key of its own. The part is reused if it was published before, and computed and published
-        otherwise.
+        """Add a part with its own key. The part is reused if it was published before; otherwise it is computed and
+        published.
         """
         obtained = self.store.get_or_create_part(self.asset, self.partition, key, write, log=self.log)
         self.parts[name] = obtained.result
         return obtained
 
     def add_published_part(self, name: str, key: ResultKey) -> PublishedResult | None:
-        """Add a part that was published before, and return it; return None if there is none."""
+        """Add a part that was published before, and return the part, or return None if it was not published."""
         part = self.store.find_part_or_set_aside(self.asset, self.partition, key, log=self.log)
         if part is not None:
             self.parts[name] = part
         return part
 
     def order_parts(self, names: Iterable[str]) -> None:
-        """Put the parts into this order, since several threads may have made them. Parts not named stay before them."""
+        """Put the parts into this order, because threads may have made them in any order. Parts not named come
+        first.
+        """
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
 
@@ -118,10 +119,10 @@ def _no_log(_: str) -> None:
 
 @dataclass(frozen=True)
 class ResultStore:
-    """Results that any number of processes share, in the folder `root`, or at `remote` with copies below `root`.
+    """Results that any number of processes share, in the folder `root`, or at `remote` with local copies below `root`.
 
-    With an object store, two machines may compute the same result at once. One publishes it, and the other uses the
-    published result.
+    With an object store, two machines may compute the same result at once. One machine publishes it, and the other
+    machine uses the published result.
     """
 
     root: Path
@@ -129,34 +130,33 @@ class ResultStore:
 
     @property
     def backend(self) -> Backend:
-        """Backend of the place that holds the results."""
+        """Operations on the location that holds the results."""
         return FolderBackend(self.root) if self.remote is None else self.remote
 
     @property
     def place(self) -> str:
-        """Place of the results, in words."""
+        """Location of the results, in words."""
         return self.backend.place
 
     @property
     def keeps_copies(self) -> bool:
-        """Whether files are this machine's copies of files in an object store."""
+        """True if local files are copies of files in an object store."""
         return self.backend.keeps_copies
 
     def needs_folder(self, command: str, *, instead: str) -> None:
-        """Check that the results are in a folder, for a command that walks it. `instead`: advice for other stores.
+        """Check that the results are in a folder, for a command that lists its files.
 
-        Raises:
-            UnsupportedStoreError: the results are not in a folder.
+        `instead`: advice for other stores. Raises UnsupportedStoreError if the results are not in a folder.
         """
         if self.keeps_copies:
             raise UnsupportedStoreError(f"{command} does not work on the object store {self.place}; {instead}")
 
     def has(self, asset: str, partition: str, key: str) -> bool:
-        """Whether there is a result with this key's digest, damaged or not."""
+        """Return True if there is a result with this key's digest, damaged or not."""
         return self.backend.exists(f"{asset}/{partition}/{key}/{MANIFEST}")
 
     def size(self, partition: str) -> int:
-        """Return the bytes of everything that the store holds of a dataset."""
+        """Return the size in bytes of everything in the store that belongs to a dataset."""
         return sum(self.backend.size(f"{name}/{partition}/") for name in self.backend.folders(""))
 
     def write_record(self, path: Path, fields: Mapping[str, Any]) -> None:
@@ -175,7 +175,7 @@ class ResultStore:
         return there if there is not None and self.backend.damage(there, Look.FOUND) is None else None
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
-        """Return the damage of the published result of a key, or None if it is whole or missing."""
+        """Return the damage of the published result of a key, or None if it is undamaged or missing."""
         there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
         return None if there is None else self.backend.damage(there, Look.FOUND)
 
@@ -198,7 +198,7 @@ class ResultStore:
         return result
 
     def current_key(self, asset: str, partition: str) -> str | None:
-        """Return the key of the version that downstream stages read, or None. Its result may be missing.
+        """Return the key of the version that downstream stages read, or None. The result itself may be missing.
 
         Raises:
             StoreError: the file with the key cannot be read.
@@ -215,10 +215,10 @@ class ResultStore:
     def get_or_create(
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
-        """Return the result of a key, found, or computed by `write` and published. The result becomes the current one.
+        """Return the stored result of a key, or compute the result with `write` and publish it.
 
-        A second process for the same asset and partition waits for the first. A damaged result is set aside and
-        computed again, with a line to `log`.
+        The result becomes the current result. A second process for the same asset and partition waits for the first. A
+        damaged result is set aside and computed again, and this is reported to `log`.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -230,13 +230,15 @@ class ResultStore:
             existing, damage = self._reusable(asset, partition, home / key.digest, then, log)
             result = existing or self._publish(asset, partition, key, home / key.digest, write, log)
             self._make_current(result, asked, log)
-            shutil.rmtree(home / WORK, ignore_errors=True)  # what writers of other keys left unfinished
+            shutil.rmtree(home / WORK, ignore_errors=True)  # unfinished work of writers of other keys
         return StoredResult(result, cached=existing is not None, damage=damage)
 
     def get_or_create_part(
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
-        """Do the same as `get_or_create` for a part. Call it while its asset's result is being written."""
+        """Do the same as `get_or_create` for a part. Call this while the result of the part's asset is being
+        written.
+        """
         part = self.find_part_or_set_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
         return StoredResult(part or self._publish(asset, partition, key, folder, write, log), cached=part is not None)
@@ -246,7 +248,7 @@ class ResultStore:
     ) -> PublishedResult | None:
         """Return the undamaged published part of a key, or None. A damaged part is set aside.
 
-        Only a writer of the asset, which holds its lock, may call this.
+        Only a writer that holds the asset's lock may call this.
         """
         then = f"this part of {asset} of {partition!r} will be computed again"
         return self._reusable(asset, partition, self._part_folder(asset, partition, key), then, log)[0]
@@ -255,36 +257,36 @@ class ResultStore:
         """Compare the files of results, and of their parts, with their hashes before they are used as inputs.
 
         Raises:
-            StoreError: a result is damaged. It was set aside, so that its stage computes it again in the next run.
+            StoreError: a result is damaged. The result was set aside, so that its stage computes it again in the next
+                run.
         """
         for result in inputs:
             if self.backend.damage(result, Look.READ) is None:
                 continue
             name = f"{result.asset} of {result.partition!r}"
             with self._locked(self._home(result.asset, result.partition)):
-                damage = self.backend.damage(result, Look.READ)  # another process may have mended it while we waited
+                damage = self.backend.damage(result, Look.READ)  # another process may have repaired it meanwhile
                 away = damage is not None and self._set_aside(damage, f"{reader} cannot be computed from it", log)
             if damage is not None:
                 raise StoreError(
-                    f"{reader} was not computed: {name}, which it reads, is damaged ({damage.files}) and was "
+                    f"{reader} was not computed: its input {name} is damaged ({damage.files}) and was "
                     f"{'set aside' if away else 'published again meanwhile'}; materialise {result.asset} again, or "
                     "the whole dataset"
                 )
 
     def set_aside(self, damage: Damage, *, log: Log = _no_log) -> bool:
-        """Remove a damaged result or part from its place, under its asset's lock. Its stage computes it again in the
-        next run.
+        """Remove a damaged result or part from its place, under its asset's lock.
 
-        Return whether it was removed. A result that was published again meanwhile stays.
+        The next run computes it again. Return whether it was removed; a result that was published again meanwhile is
+        kept.
         """
         with self._locked(self._home(damage.result.asset, damage.result.partition)):
             return self._set_aside(damage, "it is computed again when its stage runs", log)
 
     def bring_current(self, asset: str) -> None:
-        """Fetch the current results of an asset into `root`, from where files are served, and remove other
-        `current.json` files.
+        """Fetch the current results of an asset into `root`, from which files are served.
 
-        A lost result is left out, with a warning.
+        Other `current.json` files are removed. A lost result is left out, with a warning.
 
         Raises:
             StoreError: the object store cannot be reached, or refuses.
@@ -321,10 +323,9 @@ class ResultStore:
         return self.root / ".locks"
 
     def check_format(self) -> None:
-        """Refuse a store of another format than this version's, or one whose format cannot be read.
+        """Raise StoreError if the store's format cannot be read or differs from this version's format.
 
-        Raises:
-            StoreError: with both versions, or with the content of `format.json`.
+        The message names both versions, or the content of `format.json`.
         """
         if time.monotonic() - _format_seen.get(self, -math.inf) < self.backend.format_seconds:
             return
@@ -348,7 +349,7 @@ class ResultStore:
         _format_seen[self] = time.monotonic()
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
-        """Return every asset's partition that has results, as asset, partition and folder, in the order of names."""
+        """Return every partition of every asset with results, as (asset, partition, folder), ordered by name."""
         for asset in self.backend.folders(""):
             if NAME.fullmatch(asset) and asset not in RESERVED:
                 names = self.backend.folders(f"{asset}/")
@@ -359,9 +360,7 @@ class ResultStore:
         return {partition for _, partition, _ in self.partitions()}
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
-        """Return every result of an asset's partition, or every part. Damaged ones are included if their manifest can
-        be read.
-        """
+        """Yield every result, or every part, of an asset's partition. Results without a manifest are left out."""
         home = self._home(asset, partition)
         place = home / "parts" if parts else home
         for key in self.backend.folders(f"{self._name(place)}/"):
@@ -376,7 +375,7 @@ class ResultStore:
     def _reusable(
         self, asset: str, partition: str, folder: Path, then: str, log: Log
     ) -> tuple[PublishedResult | None, Damage | None]:
-        """Return the published result of a place, and the damage of a result that was set aside."""
+        """Return the published result of a key, and the damage of a result that was set aside."""
         there = self.backend.published(asset, partition, folder)
         damage = None if there is None else self.backend.damage(there, Look.REUSED)
         if damage is not None:
@@ -403,13 +402,17 @@ class ResultStore:
     def _home(self, asset: str, partition: str) -> Path:
         for name in (asset, partition):
             if not NAME.fullmatch(name):
-                raise StoreError(f"{name!r} cannot name a result; use lower-case letters, digits and underscores")
+                raise StoreError(
+                    f"{name!r} cannot be the name of a result; use lower-case letters, digits and underscores"
+                )
         if asset in RESERVED:
-            raise StoreError(f"{asset!r} cannot name an asset: the store keeps its own records there")
+            raise StoreError(
+                f"{asset!r} cannot be the name of an asset, because the store uses this name for its records"
+            )
         return self.root / asset / partition
 
     def _name(self, path: Path) -> str:
-        """Return the name of a path below `root` in the backend."""
+        """Return the backend's name of a path below `root`."""
         return path.relative_to(self.root).as_posix()
 
     @contextmanager
@@ -420,9 +423,7 @@ class ResultStore:
             yield
 
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
-        """Make a result the one that downstream stages read, unless another result was requested later by the store's
-        clock.
-        """
+        """Make this result the current result, unless another result was requested later by the store's clock."""
         asset, partition = result.asset, result.partition
         mark = {"key": result.key, "data_version": result.data_version}
         if asked is not None:
@@ -443,7 +444,7 @@ class ResultStore:
         how = self.backend.set_aside(result)
         place = f"{self.place}/{self._name(result.folder)}"
         if how is None:
-            _log.info("%s was mended or published again meanwhile, so it is kept", place)
+            _log.info("%s was repaired or published again meanwhile, so it is kept", place)
             return False
         line = f"{place} is damaged ({damage.files}): {how}; {then}"
         _log.warning("%s", line)
@@ -454,7 +455,7 @@ class ResultStore:
         self, asset: str, partition: str, key: ResultKey, target: Path, write: Write, log: Log
     ) -> PublishedResult:
         work = self._home(asset, partition) / WORK / key.digest
-        # It stays where publishing fails, so that the work is not done again.
+        # If publishing fails, the folder remains, so that the work is not repeated.
         ready = work / "ready" / key.digest
         if self._can_be_published(asset, partition, ready):
             log(f"{asset} of {partition!r} was computed before but not published: {ready} is published now")
@@ -471,7 +472,7 @@ class ResultStore:
         return result
 
     def _can_be_published(self, asset: str, partition: str, ready: Path) -> bool:
-        """Whether a folder holds a result that was completed but not published, with parts that are unchanged."""
+        """Return True if a folder holds a result that was completed but not published, with unchanged parts."""
         try:
             manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
             hashes = folder_hashes(ready)
@@ -486,7 +487,9 @@ class ResultStore:
 
 
 def _asked(mark: bytes) -> datetime:
-    """Return the time at which the result in `current.json` was requested; the earliest time if that is unknown."""
+    """Return the time at which the result in `current.json` was requested, or the earliest possible time if it is
+    unknown.
+    """
     earliest = datetime.min.replace(tzinfo=UTC)
     try:
         fields = parse_json(mark)

@@ -9,23 +9,23 @@ import pyarrow as pa
 
 from aflite_assets.diagnostics.properties.artefacts import Reason
 from aflite_assets.diagnostics.record_tables import table_of
-from aflite_assets.scan.blind.records import BlindScores
+from aflite_assets.scan.blind.records import OVERLAP, BlindScores
 from aflite_assets.scan.surface import SurfaceAccuracy
 
 State = Literal["holds", "weaker", "gone", "reversed", "cannot tell"]
-"""How a cue goes with its class in another set: as in the scanned rows, less, not at all, or the other way round."""
+"""Strength of a cue in another set, relative to the scanned rows: equal, weaker, absent, or opposite."""
 
 
 UNSEEN = frozenset({"order", "copies"})
-"""Kinds of properties that no model sees in a row."""
+"""Kinds of properties that a model cannot compute from a single row."""
 
 ALL_TOGETHER = "all artefacts together"
-"""Named in place of an artefact where no single one tells the label, but all of them in one model do."""
+"""Name shown instead of an artefact if no single artefact predicts the label, but one model on all artefacts does."""
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Result for a cue in a set that was not scanned.
+    """Strength of a cue in a set that was not scanned.
 
     `balanced`, `low`, `high`: balanced accuracy with a 95 % interval; None if not measured.
     """
@@ -43,7 +43,7 @@ class CueProperty:
     """One of the properties that make up a cue.
 
     `kind` and `name`: kind and name of the property, regardless of the range or negation that the cue uses. `source`:
-    the column or text of the property, or "" if the property is not of a single column.
+    the column or text that the property is computed from, or "" if there is no single column.
     """
 
     kind: str
@@ -55,15 +55,16 @@ class CueProperty:
 class Cue:
     """A property that predicts a class by itself.
 
-    `name`: a readable name that may contain dataset text, to be escaped. `kind` and `reason`: the kind of the property,
-    and why it is an artefact; None for a candidate. `label`: name of the predicted class. `rows`: the number of scanned
-    rows with the cue. `share_of_class`, `share_of_rest`: shares of the class and of all other rows that have the cue.
-    `precision`: share of the rows with the cue that have the class. `base_rate`: share of all rows that have the class.
-    `balanced`, `low`, `high`: balanced accuracy of the cue alone on held-out rows, with a 95 % interval. `p_value`: the
-    p-value adjusted for all artefacts, or for all candidates. `tested_rows` and `tested_precision`: number of held-out
-    rows with the cue, and the share of these rows that have the class. `synonyms`: cues with nearly the same rows.
-    `explained_by`: number of a stronger cue that explains this cue, or None. `properties`: the properties that make up
-    the cue. `same_properties`: properties of cues with nearly the same rows, including negations.
+    `name`: a readable name that may contain dataset text and must be escaped. `kind` and `reason`: the kind of the
+    property, and why the property is an artefact; `reason` is None for a candidate. `label`: name of the predicted
+    class. `rows`: the number of scanned rows with the cue. `share_of_class`, `share_of_rest`: the share of rows with
+    the cue, in the class and in all other rows. `precision`: share of the rows with the cue that have the class.
+    `base_rate`: share of all rows that have the class. `balanced`, `low`, `high`: balanced accuracy of the cue alone on
+    held-out rows, with a 95 % interval. `p_value`: the p-value adjusted for all artefacts, or for all candidates.
+    `tested_rows` and `tested_precision`: number of held-out rows with the cue, and the share of these rows that have
+    the class. `synonyms`: names of cues with nearly the same rows. `explained_by`: number of a stronger cue that
+    explains this cue, or None. `properties`: the properties that make up the cue. `same_properties`: properties of cues
+    with nearly the same rows, including negations.
     """
 
     number: int
@@ -90,7 +91,7 @@ class Cue:
 
     @property
     def is_artefact(self) -> bool:
-        """Whether the cue is an artefact: not part of the task."""
+        """Whether the cue is an artefact, which cannot be part of the task."""
         return self.reason is not None
 
     @property
@@ -103,10 +104,8 @@ class Cue:
 class ClassSize:
     """Size of a class among the scanned rows.
 
-    `detectable`: balanced accuracy of the weakest cue that the scan would find, if a third of the class and few other
-    rows have the cue.
-
-    `detectable` is None if the class has too few rows to be tested.
+    `detectable`: balanced accuracy of the weakest cue that the scan can find, if 2 % of the other rows have the cue.
+    The value is None if the class has too few rows to be tested.
     """
 
     name: str
@@ -115,7 +114,7 @@ class ClassSize:
 
 
 Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
-"""Strongest finding of a scan."""
+"""The strongest finding of a scan."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +123,9 @@ class ScanFacts:
 
     `cues`: the cues, artefacts before candidates and strong cues before weak cues. `surface`: accuracy of one linear
     model on all artefacts, or None. `classes`: sizes of the classes, in class order. `rows`, `units`: numbers of
-    scanned rows and of units, which cuts keep whole. `properties`: the number of tested properties. `notes`: sentences
-    about limits of the scan. `blind`: scores of rules that find right answers without the question; None if the rows
-    are not answers to questions. `kinds`: the kinds of the tested properties.
+    scanned rows, and of units (rows that belong together). `properties`: the number of tested properties. `notes`:
+    sentences about limits of the scan. `blind`: scores of rules that find right answers without the question; None if
+    the rows are not answers to questions. `kinds`: the kinds of the tested properties.
     """
 
     cues: tuple[Cue, ...]
@@ -141,7 +140,7 @@ class ScanFacts:
 
     @property
     def artefacts(self) -> tuple[Cue, ...]:
-        """The cues that are not part of the task."""
+        """The cues that cannot be part of the task."""
         return tuple(cue for cue in self.cues if cue.is_artefact)
 
     @property
@@ -150,8 +149,14 @@ class ScanFacts:
         return tuple(cue for cue in self.cues if not cue.is_artefact)
 
     @property
+    def own_artefacts(self) -> tuple[Cue, ...]:
+        """The artefacts that no stronger cue explains, other than overlap with a question, which may be the task."""
+        overlap = {cue.number for cue in self.candidates if self.blind is not None and OVERLAP in cue.kinds}
+        return tuple(cue for cue in self.artefacts if cue.explained_by is None or cue.explained_by in overlap)
+
+    @property
     def can_tell(self) -> bool:
-        """Whether a class has enough rows, or the set has enough questions, to test anything."""
+        """Whether a class has enough rows, or the set has enough questions, for at least one test."""
         return self.tests_classes or self.blind is not None
 
     @property
@@ -161,7 +166,7 @@ class ScanFacts:
 
     @property
     def tells_without_question(self) -> bool:
-        """Whether a rule or model is reported that finds right answers without the question, overall or in a subset."""
+        """Whether a rule or model is reported that finds right answers without the question."""
         return self.blind is not None and bool(self.blind.named)
 
     @property
@@ -172,11 +177,12 @@ class ScanFacts:
         blind_artefact = self.blind is not None and self.blind.has_artefact
         if self.artefacts or self.is_spread or blind_artefact:
             return "artefact"
-        return "candidates" if self.candidates or self.tells_without_question else "nothing"
+        overlap = self.blind is not None and self.blind.overlap is not None
+        return "candidates" if self.candidates or self.tells_without_question or overlap else "nothing"
 
     @property
     def is_spread(self) -> bool:
-        """Whether all artefacts together predict the label with at least 5 points more than chance."""
+        """Whether one model on all artefacts predicts the label at least 5 points better than chance."""
         return self.surface is not None and self.surface.low >= self.surface.chance + 0.05
 
 
@@ -184,8 +190,9 @@ class ScanFacts:
 class ScanResult(ScanFacts):
     """Results of a scan, and the rows that have each cue.
 
-    `carriers`: bool of shape (rows, cues), which rows of all sets have each cue. `sets`: the name of each row's set,
-    object. `row_ids`: the id of each row in its set, int64. `row_units`: the code of each row's unit, int64.
+    `carriers`: bool of shape (rows, cues), True if the row has the cue, for rows of all sets. `sets`: the name of each
+    row's set, object. `row_ids`: the id of each row within its set, int64. `row_units`: the code of each row's unit,
+    int64.
     """
 
     carriers: np.ndarray
@@ -221,7 +228,7 @@ SURFACE_CUES = pa.schema(
         "explained_by": pa.int64(),
     }
 )
-"""One row per cue and class; names, labels and synonyms are dataset text."""
+"""One row per cue and class; names, labels and synonyms contain text from the dataset."""
 
 CUE_SETS = pa.schema(
     {
@@ -234,19 +241,19 @@ CUE_SETS = pa.schema(
         "high": pa.float64(),
     }
 )
-"""One row per cue and set other than the scanned one."""
+"""One row per cue and set, for all sets except the scanned set."""
 
 
 def cue_sets(cues: Sequence[Cue]) -> pa.Table:
-    """Return the balanced accuracy of the cues in the other sets, as a table with the schema `CUE_SETS`."""
+    """Return the balanced accuracy of the cues in all other sets, as a table with the schema `CUE_SETS`."""
     return table_of([[cue.number, *vars(one).values()] for cue in cues for one in cue.elsewhere], CUE_SETS)
 
 
 CUE_ROWS = pa.schema({"cue": pa.int64(), "set": pa.string(), "row_id": pa.int64()})
-"""One row per cue and row that carries it."""
+"""One row per pair of a cue and a row that has the cue."""
 
 CUES_WITH_ROWS = 50
-"""Cues whose rows are published, the first."""
+"""Maximum number of cues whose rows are published; the first cues are chosen."""
 
 
 def surface_cues(cues: Sequence[Cue]) -> pa.Table:
@@ -261,7 +268,7 @@ def _plain(value: object) -> object:
 
 
 def cue_rows(result: ScanResult) -> pa.Table:
-    """Return which rows have which cue, as a table with the schema `CUE_ROWS`."""
+    """Return the pairs of cues and rows with the cue, as a table with the schema `CUE_ROWS`."""
     cues, rows = np.nonzero(result.carriers[:, :CUES_WITH_ROWS].T)
     numbers = np.array([cue.number for cue in result.cues], dtype=np.int64)
     columns = {"cue": numbers[cues], "set": result.sets[rows], "row_id": result.row_ids[rows]}

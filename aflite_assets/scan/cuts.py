@@ -1,4 +1,7 @@
-"""Cuts of the rows into two halves: cues are chosen on one half and tested on the other half. Units stay whole."""
+"""Random cuts of the rows into two halves: cues are chosen on one half and tested on the other half.
+
+Rows of one unit stay in the same half.
+"""
 
 from dataclasses import dataclass
 
@@ -7,17 +10,17 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """Two halves as positions of rows, int64, ascending: cues are chosen on `chosen_on` and tested on `tested_on`."""
+    """Row positions of two halves, int64, ascending: cues are chosen on `chosen_on` and tested on `tested_on`."""
 
     chosen_on: np.ndarray
     tested_on: np.ndarray
 
 
 def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> Cut:
-    """Cut rows into two halves with about the same number of rows of each class; no unit is divided.
+    """Divide rows into two halves with about the same number of rows of each class; rows of one unit stay together.
 
     Args:
-        rows: positions of the rows to cut, int64.
+        rows: positions of the rows to divide, int64.
         labels: class of each of these rows, int64.
         units: unit of each of these rows, int64.
         rng: random generator that assigns the units to the halves.
@@ -26,7 +29,7 @@ def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.ra
     sizes = np.bincount(codes)
     usual = _usual_class(codes, labels)
     order = rng.permutation(len(sizes))
-    order = order[np.lexsort((-sizes[order] * (sizes[order] > 1), usual[order]))]  # large units first, the rest random
+    order = order[np.lexsort((-sizes[order] * (sizes[order] > 1), usual[order]))]  # large units first
     side = np.zeros(len(sizes), dtype=bool)
     for label in np.unique(usual):
         own = order[usual[order] == label]
@@ -45,7 +48,7 @@ def _usual_class(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def _balanced(sizes: np.ndarray, first: bool) -> np.ndarray:
-    """Assign each unit to the half with fewer rows so far; return which units are in the second half, bool."""
+    """Assign each unit to the half with fewer rows so far; return a bool per unit, True for the second half."""
     side = np.zeros(len(sizes), dtype=bool)
     ahead = 0
     for place, size in enumerate(sizes.tolist()):

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 Z_95 = 1.959964
-"""Standard deviations on either side of a 95 % interval."""
+"""Half the width of a 95 % interval of the normal distribution, in standard deviations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Effects per rule, float64: balanced accuracy and its 95 % interval in [0, 1], and the rows that meet the rule.
+    """Effects per rule, float64: balanced accuracy and its 95 % interval in [0, 1], and shares of rows.
 
-    `precision`: the share of these rows that have the class. `precision_without`: the share of the other rows that have
-    another class. Both shares are 0 if there are no such rows.
+    `carriers`: the number of rows that meet each rule. `precision`: the share of these rows that have the class.
+    `precision_without`: the share of all other rows that have another class. Each share is 0 if there are no rows to
+    divide by.
     """
 
     balanced: np.ndarray
@@ -29,10 +30,10 @@ class Effects:
 
 
 def measure_effects(present: Any, is_class: np.ndarray, units: np.ndarray) -> Effects:
-    """Measure rules for one class on rows that the rules were not chosen on.
+    """Measure the balanced accuracy of rules for one class, on rows that were not used to choose the rules.
 
     Args:
-        present: which rows meet each rule, sparse csc_array of shape (rows, rules).
+        present: the rows that meet each rule, sparse csc_array of shape (rows, rules).
         is_class: bool of shape (rows,), with at least one True and one False.
         units: codes of rows that belong together, int64.
 
@@ -52,8 +53,8 @@ def balanced_accuracy(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the balanced accuracy of rules and the bounds of its 95 % interval, in [0, 1].
 
-    `inside`, `outside`: the share of the class and of the rest that meets each rule, with the bounds of the share's
-    interval.
+    `inside`, `outside`: the share of rows that meet each rule, in the class and in the rest, with the bounds of the
+    share's interval.
     """
     apart = inside[0] - outside[0]
     below = np.hypot(inside[0] - inside[1], outside[2] - outside[0])

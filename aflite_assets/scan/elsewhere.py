@@ -1,4 +1,4 @@
-"""Measurement of a cue in the other splits and in challenge sets."""
+"""Measurement of a cue's strength in the other splits and in challenge sets."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from aflite_assets.scan.effects import measure_effects
 from aflite_assets.scan.rows import NO_CLASS, ScanRows
 
 FEWEST_ROWS = 30
-"""Rows of the class and of all others that a set needs for an answer."""
+"""Minimum number of rows with the class, and of rows without the class, for a set to be measured."""
 
 
 def measure_elsewhere(
@@ -16,7 +16,7 @@ def measure_elsewhere(
     """Return the balanced accuracy of one cue in every set except the scanned set.
 
     Args:
-        carriers: which rows of all sets have the cue, bool.
+        carriers: bool, True for rows of any set that have the cue.
         label: the class that the cue predicts.
         balanced: balanced accuracy of the cue in the scanned rows, in [0, 1].
         rows: the rows of all sets.
@@ -42,9 +42,9 @@ def _measured(name: str, carriers: np.ndarray, is_class: np.ndarray, balanced: f
 
 
 def _state(low: float, high: float, scanned: float) -> State:
-    """Return whether the cue holds in the set.
+    """Return the strength of the cue in the set, relative to the scanned rows.
 
-    The cue fails if it is significantly below half of its effect in the scanned rows.
+    The cue is weaker or gone if its effect is significantly below half of the effect in the scanned rows.
     """
     half = 0.5 + (scanned - 0.5) / 2
     if high < 0.5:

@@ -1,6 +1,6 @@
-"""HTML highlighting of the part of a text that makes the text carry a cue.
+"""HTML highlighting of the parts of a text that have the properties of a cue.
 
-The scan's page and the report use this for examples.
+The HTML page of the scan and the report highlight examples with this module.
 """
 
 import re
@@ -15,26 +15,27 @@ from aflite_assets.scan.properties.words import GROUPS
 from aflite_assets.text import MAX_SHOWN_CHARACTERS, printable
 
 Span = tuple[int, int]
-"""Where a part begins and ends in its text."""
+"""Start and end of a part of a text."""
 
 _SIGNS = {**TYPOGRAPHY, **BLANKS, **SIGNS}
 _WORDS = re.compile(r"the words? '(.+)'", re.DOTALL)
 _EDGE = re.compile(r"(begins|ends) with '(.+)'", re.DOTALL)
 _LAST_WORD = re.compile(r"\w+$")
 _LONGEST_SIGN = 6
-"""Characters of the longest part that is looked for by a predicate."""
+"""Maximum length, in characters, of the parts of a text that are tested by a function."""
 
 _MOST_PARTS = 20
-"""A property that more parts of one text have is one of the whole text."""
+"""If more parts of a text have a property, no part is highlighted."""
 
 _BEFORE = 80
-"""Characters of a long text that are shown before its first marked part."""
+"""Number of characters of a long text shown before its first highlighted part."""
 
 
 def carrying_parts(text: str, properties: Iterable[CueProperty], source: str) -> list[Span]:
-    """Return the parts of a text with the properties, in order; empty if the whole text or an absence is the cue.
+    """Return the parts of a text that have the properties, in text order.
 
-    `source`: the name of the column of the text.
+    Returns an empty list if a property belongs to the whole text, or is the absence of something. `source`: the name of
+    the column that contains the text.
     """
     found: set[Span] = set()
     for one in properties:
@@ -65,7 +66,7 @@ def _edge_parts(text: str, at_beginning: bool, edge: str) -> list[Span]:
 
 
 def _sign_parts(text: str, name: str, has: Callable[[str], bool]) -> list[Span]:
-    """Return the shortest parts with the property; for a property of a text's end, return the character at that end."""
+    """Return the shortest parts with the property, or the outermost character for a property of a text's end."""
     if not has(text):
         return []
     if "begin" in name or name.startswith("ends ") or name.endswith(" end"):
@@ -80,7 +81,7 @@ def _sign_parts(text: str, name: str, has: Callable[[str], bool]) -> list[Span]:
 
 
 def _ends(text: str, name: str) -> list[Span]:
-    """Return the first or last character, extended to its whole word or to all adjacent blanks."""
+    """Return the first or last character of the text, extended to a whole word or to all adjacent blanks."""
     inner = len(text) - len(text.lstrip()), len(text.rstrip())
     if name in BLANKS or name.startswith("blank "):
         spans = [(0, inner[0]), (inner[1], len(text))]

@@ -1,4 +1,4 @@
-"""Merging of redundant cues: properties with nearly the same rows, and cues that a stronger cue explains."""
+"""Merging of redundant cues: synonyms with nearly the same rows, and cues that a stronger cue explains."""
 
 import re
 from collections.abc import Sequence
@@ -11,21 +11,21 @@ from aflite_assets.scan.cues import UNSEEN
 from aflite_assets.scan.rules import Rule
 
 SAME_ROWS = 0.8
-"""Jaccard similarity of the rows from which two cues of one class are one."""
+"""Two cues of one class are merged if the Jaccard similarity of their rows is at least this value."""
 
 ABOUT_AS_MUCH = 0.03
-"""Difference in balanced accuracy of two cues that decides nothing about which of them is named first."""
+"""Two cues are about equally strong if their balanced accuracies differ by less than this value."""
 
 STILL_TELLS = 3.0
-"""z among the rows with and without a stronger cue, below which a cue tells nothing more."""
+"""Minimum z statistic, stratified by a stronger cue, at which a cue is not explained by the stronger cue."""
 
 MOST_EXPLAINING = 10
-"""Stronger cues that may explain a weaker one, the strongest."""
+"""Maximum number of cues that can explain weaker cues; the strongest cues are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A rule that passed its tests: its name, its rows (bool), and its numbers over the cuts.
+    """A rule that passed the tests: its name, its rows (bool), and its effects over all cuts.
 
     `source`: the column of a rule with one property, or "". `tested_rows` and `precision`: the number of rows of a
     tested half that meet the rule, and the share of these rows with the rule's class.
@@ -49,13 +49,13 @@ _EDGE = re.compile("(?:begins|ends|does not begin|does not end) with '")
 
 
 def _shown_strength(one: Found) -> float:
-    """Return the sort key of a cue: balanced accuracy, reduced for letters at the end of a text in favour of words."""
+    """Return the sort key of a cue: balanced accuracy, slightly reduced for letters at an end of a text."""
     is_edge = one.kind == "words" and _EDGE.match(one.name) is not None
     return round(one.balanced - (ABOUT_AS_MUCH if is_edge else 0.0), 2)
 
 
 def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list[Found]]]:
-    """Return each cue with its synonyms; artefacts come before candidates, and then the strongest cue comes first.
+    """Return each cue with its synonyms, artefacts before candidates, and strong cues before weak cues.
 
     With two classes, a cue and its negation are one cue with two names; the name with fewer rows comes first.
     """
@@ -71,7 +71,7 @@ def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list
 
 
 def _led_by_fewer_rows(lead: Found, same: list[Found]) -> tuple[Found, list[Found]]:
-    """Return the cue named by the opposite range of its number if that range has fewer rows and is about as strong."""
+    """Return the cue under the name of its opposite range, if that range is about as strong and has fewer rows."""
     opposite = next((one for one in same if _is_opposite(lead, one)), None)
     if opposite is None or opposite.carriers.sum() >= lead.carriers.sum():
         return lead, same
@@ -90,7 +90,7 @@ def _is_opposite(lead: Found, one: Found) -> bool:
 
 
 def _leads_by(one: Found) -> tuple[object, ...]:
-    """Return the sort key that decides which synonym comes first: artefact, single property, strength, plain name."""
+    """Return the sort key of a synonym; artefacts, single properties, strong rules and plain names come first."""
     lacks = sum(not part.has for part in one.rule.parts)
     ranges = sum(part.form != "flag" for part in one.rule.parts)
     return (
@@ -114,14 +114,14 @@ def _are_one(first: Found, second: Found, *, is_binary: bool) -> bool:
 
 
 def is_value_of(one: Found, column: Found) -> bool:
-    """Return True if nearly all rows of a property have one of several values of the same column."""
+    """Return True if nearly all rows with a property have one of several values of the same column."""
     if [part.form for part in column.rule.parts] != ["values"] or not one.source or one.source != column.source:
         return False
     return float((one.carriers & column.carriers).sum()) >= SAME_ROWS * float(one.carriers.sum())
 
 
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the number of rows with both properties divided by the number of rows with either; 0 if there are none."""
+    """Return the Jaccard similarity: rows with both properties divided by rows with either; 0 if there are none."""
     return float((first & second).sum() / max((first | second).sum(), 1))
 
 
@@ -130,10 +130,10 @@ Cues = list[tuple[Found, list[Found]]]
 
 
 def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, list[int | None]]:
-    """Return the cues in report order, and for each cue the position of the cue that explains it, or None.
+    """Return the cues in report order, and the position of the cue that explains each cue, or None.
 
-    Artefacts come first, then candidates, then cues that a stronger cue explains. In each part, stronger cues come
-    first; at about equal strength, words come before letters.
+    Artefacts come first, then candidates, then cues that a stronger cue explains. Within each group, stronger cues come
+    first; at about equal strength, cues of words come before cues of letters.
     """
     by_strength = sorted(cues, key=lambda cue: (-round(cue[0].balanced, 2), not cue[0].is_artefact))
     by = _explainers([lead for lead, _ in by_strength], labels, units)
@@ -145,9 +145,9 @@ def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, l
 
 
 def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) -> list[int | None]:
-    """Return, per cue, the position of an earlier cue that explains it.
+    """Return, per cue, the position of a stronger cue that explains it, or None.
 
-    A score test on the scanned rows, stratified by the earlier cue, decides.
+    A cue is explained if it does not pass a score test on the scanned rows, stratified by the stronger cue.
     """
     beside: dict[int, np.ndarray] = {}
     explainers: list[int | None] = []
@@ -169,7 +169,7 @@ def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) ->
 
 
 def _tell_beside(cues: Sequence[Found], carriers: np.ndarray, labels: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the z statistic of every cue for its class, stratified by `carriers` (bool); one test per class."""
+    """Return the z statistic of every cue for its class, stratified by `carriers` (bool), from one test per class."""
     from scipy.sparse import csr_array
 
     z = np.zeros(len(cues))

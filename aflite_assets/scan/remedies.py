@@ -1,23 +1,24 @@
-"""Table of the remedies for each kind of cue, used by `aflite scan` for advice and by `fixing`."""
+"""Remedies for each kind of cue: `aflite scan` recommends them, and the package `fixing` applies them."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD, CONVERSION
+from aflite_assets.scan.columns import columns_of
 from aflite_assets.scan.cues import Cue, CueProperty, ScanFacts
 
 Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
-"""Ways to mend a cue.
+"""Ways to remove a cue.
 
 normalise: rewrite texts or images so that all rows are alike; drop: leave out the column; rebalance: keep a subset of
-the rows in which the cue tells nothing; shuffle: draw a new order of the rows.
+the rows in which the cue predicts nothing; shuffle: put the rows in a new random order.
 """
 
 REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
 
 Way = Remedy | Literal["weights"]
-"""How a person may ask for a cue to be mended: a remedy, or weights of all rows in place of a subset of them."""
+"""A remedy that a user can choose, or `weights`: weights for all rows instead of a subset of the rows."""
 
 REMEDIES_BY_KIND: Mapping[str, tuple[Remedy, ...]] = {
     "typography": ("normalise", "rebalance"),
@@ -27,18 +28,18 @@ REMEDIES_BY_KIND: Mapping[str, tuple[Remedy, ...]] = {
     "missing values": ("drop", "rebalance"),
     "column": ("drop", "rebalance"),
     "order": ("shuffle", "rebalance"),
-    # The column is only the name of such a cue: what goes with it (the site, the year) also shows in texts and images.
+    # Dropping the column is not enough: what varies with it (the site, the year) also shows in texts and images.
     "attribute": ("rebalance", "drop"),
     "date": ("rebalance", "drop"),
-    # What is measured may be the task, whatever the unit that it was recorded in.
+    # The measured quantity may be part of the task, in any unit.
     CONVERSION: ("rebalance", "drop"),
 }
-"""Remedies by the kind of a property, the default first. All other kinds are rebalanced."""
+"""Remedies by the kind of a property, the default first. Properties of other kinds are rebalanced."""
 
 BORDER = "border of one colour"
 NUMBER_IN_NAME = "number in the file name"
 UNDECODABLE = "cannot be decoded"
-"""Names of properties of images whose remedy is not that of their kind."""
+"""Names of image properties that have other remedies than the rest of their kind."""
 
 _BY_NAME: Mapping[str, tuple[Remedy, ...]] = {
     BORDER: ("normalise", "rebalance"),
@@ -50,7 +51,7 @@ CORNER = re.compile(
     "(?:(?:bright|dark) patch of one colour in|red of|green of|blue of) the "
     "(top left|top right|bottom left|bottom right) corner"
 )
-"""Names of properties of a corner of images. Its colour may belong to the task, a patch does not."""
+"""Names of properties of an image corner. The colour of a corner may belong to the task; a patch does not."""
 
 _SENTENCES: Mapping[Remedy, str] = {
     "normalise": "makes it the same in all rows",
@@ -70,12 +71,12 @@ def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
 
 
 def is_editable(cue: Cue) -> bool:
-    """Whether all answers can be rewritten to remove the cue, because the cue is typography or blanks."""
+    """Return True if rewriting all answers removes the cue, because the cue is typography or blanks."""
     return all(one.kind in ("typography", "blanks") and "normalise" in _remedies(one) for one in cue.properties)
 
 
 def remedies_in(result: ScanFacts, cue: Cue) -> tuple[Remedy, ...]:
-    """Return the remedies for a cue of this result; for answers to questions, rewriting is the only remedy."""
+    """Return the remedies for a cue of this result; for answers to questions, only rewriting is possible."""
     if result.blind is None:
         return remedies_of(cue)
     return ("normalise",) if is_editable(cue) else ()
@@ -89,26 +90,38 @@ def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
     if one.kind == "image" and CORNER.fullmatch(one.name):
         return ("rebalance", "normalise")
     remedies = REMEDIES_BY_KIND.get(one.kind, ("rebalance",))
-    # Without a column there is nothing to drop: a pattern over several columns, or the number of missing values.
+    # Some properties have no single column to drop: patterns over several columns, and the number of missing values.
     has_column = bool(one.source) or one.kind == "identifier"
     return remedies if has_column else tuple(remedy for remedy in remedies if remedy != "drop")
 
 
 def advised(result: ScanFacts) -> frozenset[int]:
-    """Return the numbers of the cues that need advice: artefacts that another artefact does not explain."""
+    """Return the numbers of the artefacts that need advice: those that no other artefact explains."""
     artefacts = {cue.number for cue in result.artefacts}
     told = (cue for cue in result.artefacts if cue.explained_by not in artefacts)
     return frozenset(cue.number for cue in told if remedies_in(result, cue))
 
 
 def effect_of(result: ScanFacts, cues: Sequence[Cue]) -> str:
-    """Return what `aflite fix` does for these cues by default, such as "leaves out the column", or ""."""
+    """Return the default effect of `aflite fix` on these cues, such as "leaves out the column"; "" if there is none."""
     first = [remedies_in(result, cue)[:1] for cue in cues]
     return "; ".join(dict.fromkeys(_SENTENCES[remedy] for remedies in first for remedy in remedies))
 
 
 def advice(result: ScanFacts, cue: Cue, command: str) -> str:
-    """Return the command that fixes a cue, and its effect; `command` is the start: `aflite fix` and the file."""
+    """Return the command that fixes a cue, and its effect; `command` is the beginning: `aflite fix` and the file."""
     first, *others = remedies_in(result, cue)
     more = "".join(f"; --by {other} {_SENTENCES[other]}" for other in others)
     return f"mend it: {command} --cue {cue.number + 1} --to NEW_FOLDER ({_SENTENCES[first]}{more})"
+
+
+def candidate_advice(result: ScanFacts, candidates: Sequence[Cue], command: str) -> str:
+    """Return the command that fixes a candidate; "" if there is no candidate, or if the rows are answers to questions.
+
+    `command` is the beginning: `aflite fix` and the file.
+    """
+    if not candidates or result.blind is not None:
+        return ""
+    by = "; --by drop leaves out its column" if any("drop" in remedies_of(cue)[1:] for cue in candidates) else ""
+    late = ", or was not known before the label" if any(map(columns_of, candidates)) else ""
+    return f"If one of them is no part of the task{late}: {command} --cue N --to NEW_FOLDER{by}"

@@ -1,4 +1,4 @@
-"""Rows as input of the scan: labels, sets, and the texts, images and columns that properties are computed from."""
+"""Input of the scan: labelled rows in sets, with the texts, images and columns from which properties are computed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,21 +14,21 @@ from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.values import as_texts
 
 Role = Literal["attribute", "column"]
-"""An attribute says something about a row; a column is the row's own input."""
+"""Role of a table column: an attribute describes a row, and a column is part of the row's input."""
 
 ALL_ROWS = "all rows"
-"""The set of a dataset that has no split named train."""
+"""Name of the set of all rows, for a dataset without a split named train."""
 
 _DIGITS = 6
-"""Digits of a number that float32 keeps."""
+"""Number of significant decimal digits that float32 preserves."""
 
 NO_CLASS = -1
-"""The label of a row of another set whose class the scanned rows lack."""
+"""Label of a row in another set if the scanned rows have no class of this name."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableColumn:
-    """One column of a table: numbers as float64 with NaN, or other values as texts with None for missing values."""
+    """A column of a table: numbers as float64, NaN if missing, or other values as texts, None if missing."""
 
     role: Role
     values: np.ndarray | Sequence[str | None]
@@ -36,16 +36,16 @@ class TableColumn:
 
 @dataclass(frozen=True, eq=False)
 class ScanRows:
-    """Labelled rows of one or more sets. The first set is scanned; the other sets show whether a cue holds elsewhere.
+    """Labelled rows of sets: the scan reads the first set, and the other sets show whether a cue holds elsewhere.
 
-    `labels`: int64 of shape (rows,), `NO_CLASS` for a class that is not in `label_names`. `sets`: the number of each
-    row's set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: the position of each row
-    in its file, float64 from 0. `row_ids`: int64, the id of each row in its set; None if the id is the position. `ids`
-    and `files`: the source id and the file of each row, or None. `answers`: whether the rows are answers to questions.
-    `questions`: the number of each row's question, int64, if a group may contain several questions; None if groups are
-    questions. `answers_listed`: whether answers are in the order of the source. `subset`: the column with the data
-    subset of each question, or None. `ordered_by_reader`: whether the reader determined the order, so that the order is
-    not a property.
+    `labels`: int64 of shape (rows,), `NO_CLASS` for a class that is not in `label_names`. `sets`: the index in
+    `set_names` of each row's set. `groups`: codes of rows that belong together, or None. `order`: the position of each
+    row in its file, float64 from 0. `row_ids`: int64, the id of each row within its set; None if the id is the
+    position. `ids` and `files`: the source id and the file of each row, or None. `answers`: whether the rows are
+    answers to questions. `questions`: the number of each row's question, int64, if a group may contain several
+    questions; None if each group is one question. `answers_listed`: whether answers are in the order of the source.
+    `subset`: the column with the data subset of each question, or None. `ordered_by_reader`: whether the reader
+    determined the order of rows, so that the order is not a property of the source.
     """
 
     labels: np.ndarray
@@ -89,12 +89,12 @@ class ScanRows:
 
     @property
     def question_codes(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64; the row's group if `questions` is None."""
+        """Number of the question that each row answers, int64; the group of the row if `questions` is None."""
         return self.groups if self.questions is None else self.questions
 
     @property
     def scanned(self) -> np.ndarray:
-        """Mask of the rows that the scan chooses and tests cues on, bool of shape (rows,)."""
+        """Mask of the rows on which the scan chooses and tests cues, bool of shape (rows,)."""
         return np.asarray((self.sets == 0) & (self.labels != NO_CLASS))
 
 
@@ -113,10 +113,10 @@ def rows_of_examples(
     text_names: Mapping[str, str] | None = None,
     subset: str | None = None,
 ) -> ScanRows:
-    """Return the rows of a dataset: the train split first, then the other splits, then `others` (challenge sets).
+    """Return the rows of a dataset: the train split first, then the other splits, then challenge sets (`others`).
 
-    Rows of `others` keep their class if the dataset has a class with the same name. `feature_names`: names of the
-    feature columns in order; the default names are "column 0" and so on. `scale`: the scale by which features were
+    A row of `others` keeps its class if the dataset has a class of the same name. `feature_names`: names of the feature
+    columns in order; the default names are "column 0" and so on. `scale`: the scale by which features were
     standardised; features are scanned in the source's units. `text_names`: the source's names of the columns `text` and
     `text_pair`, if any. `subset`: the attribute with the data subset of each question. Without a split named train, all
     rows are scanned.
@@ -164,7 +164,7 @@ def _labels(one: Examples, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
-    """Return codes of groups or questions, made distinct per set, since only codes of the scanned set are used."""
+    """Return codes of groups or questions, made distinct per set, because only codes of the scanned set are used."""
     codes, start = [], 0
     for one in parts:
         own = one.table[column].to_numpy() if column in one.table.column_names else one.row_ids
@@ -174,7 +174,7 @@ def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
 
 
 def _texts(parts: Sequence[Examples], text_names: Mapping[str, str]) -> dict[str, list[str | None]]:
-    """Return the texts by the source's names, or by the raw table's names if the source has one name for both."""
+    """Return the texts by column name of the source, or of the raw table if both texts have the same source column."""
     if parts[0].modality != "text":
         return {}
     names = [name for name in ("text", "text_pair") if name in parts[0].table.column_names]
@@ -208,7 +208,7 @@ def _features(parts: Sequence[Examples], names: Sequence[str], scale: Scale | No
 
 
 def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
-    """Return float32 features as float64 in the source's units, without rounding artefacts of float32."""
+    """Return float32 features as float64 in the source's units, without float32 rounding errors."""
     values = features.astype(np.float64)
     sizes = np.abs(values)
     if scale is not None:
@@ -216,13 +216,13 @@ def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
         sizes = np.maximum(np.abs(values), scale.deviation)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         after_point = _DIGITS - np.ceil(np.log10(sizes))
-        power = 10.0 ** np.abs(after_point)  # so that a whole number stays one: 10.0**-2 is no exact number
+        power = 10.0 ** np.abs(after_point)  # whole numbers stay whole: 10.0**-2 is not an exact number
         rounded = np.where(after_point >= 0, np.rint(values * power) / power, np.rint(values / power) * power)
     return np.where(np.isfinite(rounded), rounded, values)
 
 
 def _are_hashes(ids: Sequence[str | None]) -> bool:
-    """Return True if the ids are content hashes, which are assigned to rows without ids."""
+    """Return True if the ids are content hashes, which the loader assigns to rows without ids."""
     return all(value is None or (len(value) == 16 and set(value) <= set("0123456789abcdef")) for value in ids[:200])
 
 

@@ -1,4 +1,7 @@
-"""Rules "rows with this property have this class", chosen on one half of the rows. Tests are in `testing`."""
+"""Rules of the form "rows with this property have this class", chosen on one half of the rows.
+
+Rules are tested in `testing`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,33 +13,33 @@ from aflite_assets.scan.properties.records import MISSING_BIN, Categories, Numbe
 from aflite_assets.wording import counted
 
 LEAST_CHOSEN = 0.08
-"""Difference between the shares of the class and of the rest that carry a property, from which a rule is tested."""
+"""A rule is tested if the shares of the class and of the rest that meet the rule differ by at least this much."""
 
 MOST_CHOSEN = 1_500
-"""Rules of one family that are tested on the other half, those that tell the most."""
+"""Maximum number of rules per family tested on the other half of the rows; the strongest rules are chosen."""
 
 PAIRED = 20
-"""Rules, the strongest, whose pairs are tried."""
+"""Number of rules that are combined in pairs; the strongest rules are chosen."""
 
 PAIR_GAIN = 0.10
-"""Difference in shares that a pair must add to each of its rules: 5 points of balanced accuracy."""
+"""Minimum gain in the difference of shares of a pair over each of its rules: 5 points of balanced accuracy."""
 
 
 VALUES_GAIN = 0.04
-"""Difference in shares that several values of a column must add to one of them: 2 points of balanced accuracy."""
+"""Minimum gain in the difference of shares of several values over one value: 2 points of balanced accuracy."""
 
 VALUE_STANDS_OUT = 2.0
-"""Standard deviations by which a value's share of the class exceeds that of all rows, from which it is chosen."""
+"""A value is chosen if its share of the class exceeds the overall share by this many standard deviations."""
 
 MOST_NAMED = 5
-"""Values of a column that its name lists."""
+"""Maximum number of values listed in the name of a rule."""
 
 
 @dataclass(frozen=True)
 class Part:
     """One condition: a flag is present or absent, a number is in bins `low` to `high`, or a column has one of `values`.
 
-    `values`: positions in the values of `Categories`, the most predictive values first.
+    `values`: positions in the values of `Categories`; the most predictive values come first.
     """
 
     form: Literal["flag", "number", "values"]
@@ -51,7 +54,7 @@ class Part:
 class Rule:
     """A rule: rows that meet all `parts` have the class `label` more often than other rows.
 
-    `strength`: the difference of shares on the rows on which the rule was chosen.
+    `strength`: the difference of the shares of the class and of the rest, on the rows on which the rule was chosen.
     """
 
     label: int
@@ -60,13 +63,13 @@ class Rule:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Key that is equal for rules of one property and class, regardless of their ranges."""
+        """Key that is equal for all rules of one property and class, regardless of their ranges."""
         return (self.label, *((part.form, part.index, part.has) for part in self.parts))
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """Classes that are tested, ascending, and the class number of each row, int64."""
+    """Classes that are tested, in ascending order, and the class of each row, int64."""
 
     labels: np.ndarray
     tested: np.ndarray
@@ -74,15 +77,15 @@ class ClassCounts:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are only two classes, for which the tests of one class against the rest are equal."""
+        """Whether there are only two classes; the test of one class then equals the test of the other class."""
         return len(np.unique(self.labels)) == 2
 
 
 def choose_rules(properties: Properties, rows: np.ndarray, counts: ClassCounts) -> list[Rule]:
-    """Return the rules whose shares differ by at least `LEAST_CHOSEN` on these rows, and pairs of the strongest rules.
+    """Return the rules with a difference of shares of at least `LEAST_CHOSEN`, and pairs of the strongest rules.
 
-    `rows`: positions, int64. Each number gives one range per class, with the largest difference of shares. Each column
-    of unordered values gives the set of its most predictive values.
+    `rows`: positions, int64. Each number gives one rule per class, from the range with the largest difference of
+    shares. Each column of unordered values gives one rule per class, from the values that predict the class.
     """
     labels = counts.labels[rows]
     single = [*_flag_rules(properties, rows, labels, counts), *_number_rules(properties, rows, labels, counts)]
@@ -104,7 +107,7 @@ def _flag_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, co
         for index in np.flatnonzero(apart[:, label] >= LEAST_CHOSEN).tolist():
             rules.append(Rule(label, (Part("flag", index),), float(apart[index, label])))
         if counts.is_binary:
-            continue  # lacking a property is then a rule for the other class, and the same test
+            continue  # the negation would be a rule for the other class with the same test
         for index in np.flatnonzero(apart[:, label] <= -LEAST_CHOSEN).tolist():
             rules.append(Rule(label, (Part("flag", index, has=False),), -float(apart[index, label])))
     return rules
@@ -113,8 +116,8 @@ def _flag_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, co
 def share_differences(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
     """Return, per property and class, the share of the class with the property minus the share of the rest.
 
-    `present`: sparse, shape (rows, properties). Returns float64 of shape (properties, classes), with 0 if the class has
-    none or all of the rows.
+    `present`: sparse, shape (rows, properties). Returns float64 of shape (properties, classes); the value is 0 if the
+    class has no rows or all rows.
     """
     from scipy.sparse import csr_array
 
@@ -137,7 +140,7 @@ def _number_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, 
 
 
 NEARLY_ALL = 0.95
-"""Share of the rows with a number from which a range says no more than that the number is given."""
+"""A range or a set of values is discarded if it covers more than this share of the rows with a value."""
 
 
 def best_ranges(
@@ -171,7 +174,7 @@ def best_ranges(
 def _value_rules(
     others: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[Rule]:
-    """Return rules of several values of a column that together are stronger than one value or range of the column."""
+    """Return rules of several values of a column that are stronger together than any single value or range."""
     alone: dict[tuple[str, int], float] = {}
     for rule in others:
         key = info_of_part(rule.parts[0], properties).source, rule.label
@@ -187,7 +190,7 @@ def _value_rules(
 def best_values(
     column: Categories, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[tuple[int, tuple[int, ...], float]]:
-    """Return, per tested class, the values that predict the class, and the difference of shares for all these values.
+    """Return, per tested class, the values that predict the class, and the sum of their differences of shares.
 
     There are at least two values, the most predictive first. A class has no values if they would cover nearly all rows.
     """
@@ -210,7 +213,7 @@ def best_values(
 
 
 def _pairs(rules: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray) -> list[Rule]:
-    """Return pairs of the strongest rules of one class that are at least `PAIR_GAIN` stronger than each rule alone."""
+    """Return pairs of the strongest rules of a class that are at least `PAIR_GAIN` stronger than each rule alone."""
     found = []
     for label in sorted({rule.label for rule in rules}):
         own = [rule for rule in _strongest(rules) if rule.label == label][:PAIRED]
@@ -230,7 +233,7 @@ def _pairs(rules: Sequence[Rule], properties: Properties, rows: np.ndarray, labe
 
 
 def carriers(rule: Rule, properties: Properties) -> np.ndarray:
-    """Return which rows meet the rule's conditions, bool of shape (rows,)."""
+    """Return a bool mask of the rows that meet all conditions of the rule, of shape (rows,)."""
     inside = np.ones(properties.flags.present.shape[0], dtype=bool)
     for part in rule.parts:
         if part.form == "number":
@@ -251,19 +254,19 @@ def _has_flag(properties: Properties, index: int) -> np.ndarray:
 
 
 def info_of_part(part: Part, properties: Properties) -> PropertyInfo:
-    """Return the record of the property in a part."""
+    """Return the record of the property in a condition."""
     if part.form == "values":
         return properties.categories[part.index].info
     return properties.flags.infos[part.index] if part.form == "flag" else properties.numbers[part.index].info
 
 
 def is_artefact(rule: Rule, properties: Properties) -> bool:
-    """Return True if all parts of the rule are artefacts."""
+    """Return True if the property of every condition of the rule is an artefact."""
     return all(info_of_part(part, properties).is_artefact for part in rule.parts)
 
 
 def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCounts) -> Rule:
-    """Return the rule with its range or values chosen on all these rows, as it is reported."""
+    """Return the rule with the range or values chosen on all of these rows, to be reported."""
     if len(rule.parts) > 1 or rule.parts[0].form == "flag":
         return rule
     (part,) = rule.parts
@@ -277,7 +280,7 @@ def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCo
 
 
 def name_of(rule: Rule, properties: Properties) -> str:
-    """Return the rule's conditions in readable form."""
+    """Return a readable name that lists the rule's conditions."""
     return " and ".join(_part_name(part, properties) for part in rule.parts)
 
 
@@ -301,7 +304,7 @@ def _part_name(part: Part, properties: Properties) -> str:
 
 
 def _longer_text(compares: tuple[str, ...], part: Part, number: Number) -> str:
-    """Return which of two texts is longer, and by how much; "" for a range with differences of both signs."""
+    """Return which of two texts is longer, and by how much; return "" for a range with both signs."""
     first, second = compares
     if part.high == number.bins - 1 and number.lows[part.low] >= 1:
         return f"{first} is longer than {second} by at least {counted(int(number.lows[part.low]), 'word')}"

@@ -1,4 +1,7 @@
-"""The scan for properties of rows that predict the label by themselves. Entry points: `scan_examples`, `scan_rows`."""
+"""Scan for properties of rows that predict the label by themselves.
+
+Start with `scan_examples` or `scan_rows`.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -36,26 +39,26 @@ from aflite_assets.scan.surface import SurfaceAccuracy, surface_accuracy
 from aflite_assets.scan.testing import false_discovery_set, over_cuts, permutation_p_values, score_p_values
 
 MOST_ROWS = 60_000
-"""Rows of a set that are scanned unless more are asked for; of a larger set a random sample is."""
+"""Default for the maximum number of scanned rows per set; larger sets are sampled at random."""
 
 CUTS = 5
 FAMILY_ERROR = 0.01
-"""Chance of one false artefact or more among all of them."""
+"""Family-wise error rate of the artefacts: probability of at least one false artefact."""
 
 FALSE_CANDIDATES = 0.05
-"""Share of false ones among the candidates, on average."""
+"""False discovery rate of the candidates: expected share of false cues among the candidates."""
 
 LEAST_BALANCED = 0.55
-"""The lower end of a cue's balanced accuracy must reach this."""
+"""Minimum lower bound of the balanced accuracy of a cue."""
 
 NAMED_BY_LACK = 2 / 3
-"""Share of the rows that have a property, above which a cue of two classes is named by the lack of it."""
+"""With two classes, a cue is named by its negation if more than this share of the rows have the property."""
 
 FEWEST_CARRIERS = 30
-"""Rows of the tested half that must carry a cue."""
+"""Minimum number of rows of the tested half that have a cue."""
 
 FEWEST_ROWS = 60
-"""Rows that a class and all others need to be tested, and as many units of rows."""
+"""Minimum number of rows of a class, and of all other rows; the minimum number of units is half as large."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +76,7 @@ class ScanSettings:
 
 @dataclass(eq=False)
 class _Tally:
-    """Numbers of one rule over the cuts in which it was chosen."""
+    """P-values and effects of one rule in each cut that chose the rule."""
 
     rule: Rule
     p_values: list[float] = field(default_factory=list)
@@ -96,7 +99,7 @@ def scan_examples(
     Args:
         examples: the rows, with one kind of input.
         settings: settings of the scan.
-        seed: seed for the cuts and the permutations.
+        seed: seed for the random cuts into halves, and for the permutations.
         others: challenge sets by name.
         feature_names: names of the feature columns, in order.
         scale: the scale by which the features were standardised, or None.
@@ -167,7 +170,7 @@ def _class_sizes(rows: ScanRows, scanned: np.ndarray, units: np.ndarray) -> tupl
 
 
 def _detectable(rows: int, rest: int) -> float:
-    """Return the balanced accuracy of a cue whose interval on half of the rows starts exactly at `LEAST_BALANCED`."""
+    """Return the balanced accuracy of a cue with an interval that starts at `LEAST_BALANCED` on half of the rows."""
     shares = np.linspace(0.1, 1.0, 181)
     low, _ = wilson(shares, np.full(len(shares), rows / 2))
     _, high = wilson(np.full(len(shares), 0.02), np.full(len(shares), rest / 2))
@@ -177,7 +180,7 @@ def _detectable(rows: int, rest: int) -> float:
 
 
 def sampled_rows(rows: ScanRows, most_rows: int, rng: np.random.Generator) -> ScanRows:
-    """Return at most `most_rows` random rows of each set, with whole groups as far as they fit."""
+    """Return at most `most_rows` random rows of each set; groups are kept whole if possible."""
     kept = []
     for number in range(len(rows.set_names)):
         own = np.flatnonzero(rows.sets == number)
@@ -235,7 +238,7 @@ def _surface(
 def _tested_rules(
     extracted: Extracted, counts: ClassCounts, cuts: Sequence[Cut], rules: Sequence[Sequence[Rule]], seed: int
 ) -> list[Found]:
-    """Test the rules chosen on each cut, and return the rules that pass over all cuts."""
+    """Test the rules that each cut chose, and return the rules that pass over all cuts."""
     properties = extracted.properties
     tallies: dict[bool, dict[tuple[object, ...], _Tally]] = {True: {}, False: {}}
     for number, (cut, chosen) in enumerate(zip(cuts, rules, strict=True)):
@@ -262,9 +265,9 @@ def _test(
     rng: np.random.Generator,
     artefact: bool,
 ) -> None:
-    """Add the p-values and effects of one cut.
+    """Add the p-values and effects of one cut to the tallies.
 
-    P-values are adjusted within each family (artefacts, candidates) for all its chosen rules.
+    P-values are adjusted for the number of rules in the family: artefacts or candidates.
     """
     rows = cut.tested_on
     labels, units = counts.labels[rows], extracted.units[rows]
@@ -297,9 +300,10 @@ def _artefact_p_values(
     units: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return p-values adjusted for all artefacts; near copies form a separate family with half of the error rate.
+    """Return p-values adjusted for all artefacts.
 
-    Near copies enlarge units, so unit sizes alone show whether near copies correlate with a class.
+    Near copies form a separate family with half of the error rate. Near copies enlarge units, so a correlation between
+    near copies and a class shows in the sizes of units.
     """
     p_values = np.ones(len(rule_labels))
     for own, by_size, families in ((~of_copies, True, 1), (of_copies, False, 2)):
@@ -314,7 +318,7 @@ def _as_array(effects: Effects) -> np.ndarray:
 
 
 def _carried(rules: Sequence[Rule], properties: Properties, rows: np.ndarray) -> Any:
-    """Return which of the rows meet each rule, csc_array of shape (rows, rules)."""
+    """Return a csc_array of shape (rows, rules): which of the rows meet each rule."""
     from scipy.sparse import csc_array
 
     where = [np.flatnonzero(carriers(rule, properties)[rows]) for rule in rules]
@@ -372,9 +376,9 @@ def _kind(rule: Rule, properties: Properties) -> str:
 
 
 def _is_opposite_shorter(rule: Rule, has: np.ndarray, counts: ClassCounts) -> bool:
-    """Return True if the negated property is the rarer and plainer name for the same cue of the other of two classes.
+    """Return True if a cue of two classes is plainer and has fewer rows when the property is negated.
 
-    A property of about half of the rows is not negated: "the column is missing", not "is given".
+    A property that about half of the rows have is not negated: the name is "the column is missing", not "is given".
     """
     flag = len(rule.parts) == 1 and rule.parts[0].form == "flag"
     return counts.is_binary and flag and bool(has.mean() > NAMED_BY_LACK)
@@ -388,7 +392,7 @@ def _opposite(rule: Rule, labels: np.ndarray) -> Rule:
 def _cues(
     rows: ScanRows, extracted: Extracted, found: Sequence[Found], counts: ClassCounts
 ) -> tuple[tuple[Cue, ...], np.ndarray]:
-    """Return the cues with their synonyms, and which rows have each cue, bool of shape (rows, cues)."""
+    """Return the cues with their synonyms, and a mask of the rows with each cue, bool of shape (rows, cues)."""
     scanned = rows.scanned
     inside = [replace(one, carriers=one.carriers[scanned]) for one in found]
     whole = {id(own): one.carriers for own, one in zip(inside, found, strict=True)}
@@ -400,7 +404,7 @@ def _cues(
         cue = _cue(place, lead, same, rows.labels[scanned], rows.label_names, extracted.properties)
         beside = [*same, *([] if (stronger := by[place]) is None else [ordered[stronger][0]])]
         if cue.reason == "artefact" and lead.kind == CONVERSION and any(map(_is_range, beside)):
-            cue = replace(cue, reason=None)  # these numbers may only be usual sizes
+            cue = replace(cue, reason=None)  # these numbers may be common sizes instead of conversions
         elsewhere = measure_elsewhere(carried[place], lead.rule.label, lead.balanced, rows, extracted.units)
         cues.append(replace(cue, explained_by=by[place], elsewhere=elsewhere))
     return tuple(cues), np.column_stack(carried) if carried else np.zeros((len(rows), 0), dtype=bool)
@@ -449,9 +453,9 @@ def _properties_of(found: Sequence[Found], properties: Properties) -> tuple[CueP
 
 
 def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:
-    """Return the names of other properties with the same rows, without negations."""
+    """Return the names of other properties with the same rows; negations are left out."""
     own = [one for one in same if one.rule.label == lead.rule.label and one.rule.key != lead.rule.key]
-    own = [one for one in own if not is_value_of(one, lead)]  # the name of the cue lists them
+    own = [one for one in own if not is_value_of(one, lead)]  # the name of the cue lists these values
     if all(part.has for part in lead.rule.parts):
         own = [one for one in own if all(part.has for part in one.rule.parts)]
     return tuple(dict.fromkeys(one.name for one in own if one.name != lead.name))

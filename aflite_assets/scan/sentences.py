@@ -1,13 +1,15 @@
-"""Sentences on the result of a scan: the first line, and the meaning of a cue's numbers. Texts are not escaped."""
+"""Sentences that describe the results of a scan; texts are not escaped."""
 
 from collections.abc import Sequence
 
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION
-from aflite_assets.scan.blind.records import BlindRule, BlindScores
+from aflite_assets.scan.blind.records import OVERLAP, BlindRule, BlindScores
+from aflite_assets.scan.columns import COLUMN_KINDS, CueLine, columns_of, cue_lines, listed_cues
 from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.wording import counted
 
 _CHANCE = "in balanced accuracy, where chance is 50 %"
+_MOST_OVERLAP = "the most words of the question"
 _OF_ANSWERS = "in balanced accuracy of single answers, where chance is 50 %"
 
 
@@ -20,7 +22,20 @@ def headline(result: ScanFacts) -> str:
 
 
 def blind_sentence(scores: BlindScores) -> str:
-    """Return a sentence on how many right answers are found without the question."""
+    """Return a sentence on how many right answers are found without the question, and one on overlap with it."""
+    return " ".join(filter(None, [_alone_sentence(scores), overlap_sentence(scores)]))
+
+
+def overlap_sentence(scores: BlindScores) -> str:
+    """Return sentences on how many right answers overlap with the question finds; empty if it finds no more."""
+    rule = scores.overlap
+    if rule is None:
+        return ""
+    reading = ", for example if the right passage is to be found" if rule.name == _MOST_OVERLAP else ""
+    return f"Overlap with the question: {_found_by(rule)}. It may belong to the task{reading}."
+
+
+def _alone_sentence(scores: BlindScores) -> str:
     overall = scores.named_overall
     models, rules = ([one for one in overall if one.is_model == side] for side in (True, False))
     shown = sorted([*models[:2], *rules[:1]], key=lambda one: -one.found)
@@ -48,7 +63,7 @@ def _picker(rule: BlindRule) -> str:
 
 
 def cue_headline(result: ScanFacts) -> str:
-    """Return one sentence on which properties of rows predict the label."""
+    """Return a sentence on the properties of rows that predict the label."""
     if not result.can_tell:
         grouped = result.units < result.rows
         of = f"{counted(result.rows)} in {counted(result.units, 'group')}" if grouped else counted(result.rows)
@@ -60,7 +75,9 @@ def cue_headline(result: ScanFacts) -> str:
         )
     tested = f"{result.properties:,} properties{'' if result.blind is None else ' of single answers'}"
     chance = _CHANCE if result.blind is None else _OF_ANSWERS
-    artefacts, candidates = _by_itself(result.artefacts), _by_itself(result.candidates)
+    artefacts, candidates = ([cue for cue in listed_cues(result) if cue.is_artefact is own] for own in (True, False))
+    if of_answers := "" if result.blind is None else _answers_headline(result, result.blind, candidates):
+        return of_answers
     if artefacts:
         more = f" and {_counted(candidates, 'candidate')}" if candidates else ""
         return f"Found {_counted(artefacts, 'artefact')}{more}; {chance}."
@@ -72,13 +89,39 @@ def cue_headline(result: ScanFacts) -> str:
     if result.is_spread and result.surface is not None:
         more = f" Found {_counted(candidates, 'candidate')}." if candidates else ""
         return (
-            f"No single artefact tells the label, but all together do: {percent(result.surface.balanced)} balanced "
+            f"Artefacts tell the label together, but no single one does: {percent(result.surface.balanced)} balanced "
             f"accuracy, where chance is {percent(result.surface.chance)}.{more}"
         )
     if candidates:
-        return f"No artefact found among {tested}, but {_counted(candidates, 'candidate')}; {chance}."
+        whose = "is" if len(candidates) == 1 else "are"
+        return (
+            f"Found {_counted(candidates, 'candidate', f' and {whose} yours to judge')}; {chance}. No artefact was "
+            f"found among {tested}."
+        )
     looked = f" Tested: {_kinds_text(result.kinds)}." if result.kinds else ""
     return f"Nothing found: none of {tested} tells a class by itself.{looked}"
+
+
+def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequence[Cue]) -> str:
+    """Return a sentence that separates overlap with the question; "" if the sentence of other rows is right."""
+    overlap = [cue for cue in candidates if OVERLAP in cue.kinds]
+    alone = [cue for cue in candidates if OVERLAP not in cue.kinds]
+    tested = f"{result.properties:,} properties of single answers"
+    if not overlap:
+        if result.cues or result.is_spread or not (blind.named or blind.overlap):
+            return ""
+        return (
+            f"None of {tested} tells the label by itself: what is found compares the answers of a question, or adds up "
+            "many properties."
+        )
+    sides = ((result.own_artefacts, "artefact"), (alone, "candidate"))
+    found = [_counted(cues, noun) for cues, noun in sides if cues]
+    compared = f"{counted(len(overlap), 'candidate')} of overlap with the question ({_described(overlap[0])})"
+    if found:
+        return f"Found {' and '.join(found)}, besides {compared}; {_OF_ANSWERS}."
+    if result.artefacts or result.is_spread:
+        return ""
+    return f"No artefact and no candidate found among {tested}, except {compared}; {_OF_ANSWERS}."
 
 
 _KINDS = {
@@ -102,7 +145,7 @@ _KINDS = {
     "word group": "words",
     "words": "words",
 }
-"""Names of the kinds of properties, in the plural."""
+"""Readable names of the kinds of properties, in the plural."""
 
 
 def _kinds_text(kinds: Sequence[str]) -> str:
@@ -110,57 +153,104 @@ def _kinds_text(kinds: Sequence[str]) -> str:
     return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
 
 
-def _by_itself(cues: tuple[Cue, ...]) -> list[Cue]:
-    """Return the cues that no stronger cue explains."""
-    return [cue for cue in cues if cue.explained_by is None]
-
-
 def _them(cues: list[Cue]) -> str:
     return "it" if len(cues) == 1 else "them"
 
 
-def _counted(cues: list[Cue], noun: str) -> str:
-    strongest = cues[0]  # the scan's order, which every page keeps
+def _counted(cues: Sequence[Cue], noun: str, more: str = "") -> str:
+    strongest = cues[0]  # cues are in the scan's order, the strongest first
     which = "" if len(cues) == 1 else "the strongest: "
     verb = "tells" if len(cues) == 1 else "tell"
-    return f"{counted(len(cues), noun)} that {verb} the label ({which}{_described(strongest)})"
+    return f"{counted(len(cues), noun)} that {verb} the label{more} ({which}{_described(strongest)})"
 
 
 def _described(cue: Cue) -> str:
     return f"“{cue.name}” for class “{cue.label}”, {percent(cue.balanced)}"
 
 
-def cue_sentence(cue: Cue) -> str:
-    """Return the meaning of a cue's numbers, with a remark if nearly all its rows have one class."""
-    remark = purity_sentence(cue)
+def cue_sentence(cue: Cue, remark: str) -> str:
+    """Return a sentence that explains a cue's numbers, followed by the cue's remark from `remarks`."""
     said = (
         f"{percent(cue.share_of_class)} of the rows of “{cue.label}” carry it, against {percent(cue.share_of_rest)} of "
         f"the others; {percent(cue.precision)} of its {counted(cue.rows)} are “{cue.label}”, against "
         f"{percent(cue.base_rate)} of all rows."
     )
-    if not remark:
-        return said
-    return f"{said} {remark[0].upper()}{remark[1:]}"
+    end = "" if remark.endswith((".", "?")) else "."
+    return f"{said} {remark[0].upper()}{remark[1:]}{end}" if remark else said
+
+
+def remarks(result: ScanFacts) -> dict[int, str]:
+    """Return the remark on each cue, by cue number.
+
+    A remark consists of `purity_sentence` and the question on the cue's column; it is "" if both are missing.
+    """
+    questions = column_questions(result)
+    parts = {cue.number: (purity_sentence(cue), questions.get(cue.number, "")) for cue in result.cues}
+    return {number: ". ".join(filter(None, both)) for number, both in parts.items()}
+
+
+_KNOWN_COLUMNS = frozenset({"identifier", CONVERSION})
+"""Kinds of artefacts whose values existed before the label."""
+
+
+def column_questions(result: ScanFacts) -> dict[int, str]:
+    """Return a question per column, by number of the column's first cue, on whether the values precede the label.
+
+    Candidates come first, then artefacts. Declared columns, identifiers and unit conversions have no question.
+    """
+    asked: set[str] = set()
+    questions = {}
+    for cue in sorted((line.lead for line in cue_lines(result)), key=lambda one: one.is_artefact):
+        columns = [name for name in columns_of(cue) if name not in asked]
+        if columns and not (cue.is_artefact and (cue.reason == "declared" or cue.kinds & _KNOWN_COLUMNS)):
+            questions[cue.number] = _known_before(columns)
+            asked.update(columns)
+    return questions
+
+
+def _known_before(columns: Sequence[str]) -> str:
+    named = " and ".join(f"“{name}”" for name in columns)
+    if len(columns) == 1:
+        return f"Was {named} known before the label was? If not, drop the column."
+    return f"Were {named} known before the label was? Drop each column that was not."
+
+
+MOST_OTHERS = 4
+"""Maximum number of a column's other cues named in one line."""
+
+
+def column_sentence(line: CueLine) -> str:
+    """Return a remark that names the other cues of the column, or "" if there are no other cues."""
+    others = [_of_column(cue, line.lead) for cue in line.others[:MOST_OTHERS]]
+    if (beside := line.beside) is not None:
+        nature = "an artefact" if beside.is_artefact else "a candidate"
+        others.append(f"{_of_column(beside, line.lead)}, {nature}")
+    more = f"; and {len(line.others) - MOST_OTHERS} more" if len(line.others) > MOST_OTHERS else ""
+    return f"also in this column: {'; '.join(others)}{more}" if others else ""
+
+
+def _of_column(cue: Cue, lead: Cue) -> str:
+    whose = "" if cue.label == lead.label else f" for class “{cue.label}”"
+    pure = f"; {percent(cue.tested_precision)} of the tested carriers are of this class" if purity_sentence(cue) else ""
+    return f"“{cue.name}”{whose} (cue {cue.number + 1}, {percent(cue.balanced)}{pure})"
 
 
 PURE_COLUMN, PURE = 0.90, 0.95
-"""Shares of a cue's tested rows that have its class, from which nearly every carrier is of one class.
+"""Minimum share of a cue's tested rows that have its class, at which a remark is printed.
 
-The lower one is for columns, whose values are often written after the label was known.
+The minimum is lower for columns, because values of columns are often written after the label was known.
 """
 
 _PURER = 4
-"""Times that the share of other classes among all rows is larger than among the carriers of a pure cue."""
-
-_COLUMNS = frozenset({"attribute", "column", "date", "identifier", "missing values", CONVERSION})
+"""Other classes must be this many times rarer among rows with the cue than among all rows."""
 
 
 def purity_sentence(cue: Cue) -> str:
-    """Return a remark if nearly all rows with a candidate cue have one class, or an empty string.
+    """Return a remark if nearly all rows with a candidate cue have one class; otherwise "".
 
-    The share is measured on held-out rows. There is no remark if the share only reflects a large class.
+    The share is measured on held-out rows. There is no remark if the share only reflects that the class is large.
     """
-    others, of_column = 1 - cue.tested_precision, cue.kinds <= _COLUMNS
+    others, of_column = 1 - cue.tested_precision, cue.kinds <= COLUMN_KINDS
     if (
         cue.is_artefact
         or cue.tested_precision < (PURE_COLUMN if of_column else PURE)
@@ -169,14 +259,14 @@ def purity_sentence(cue: Cue) -> str:
         return ""
     start = f"nearly every carrier is of one class ({percent(cue.tested_precision)} of the tested ones)"
     if of_column:
-        return f"{start}: was this value known before the label was?"
+        return start
     if cue.kinds == {"words"}:
         return f"{start}: were labels made from this word?"
     return f"{start}: how did these rows come about?"
 
 
 def surface_sentence(result: ScanFacts) -> str:
-    """Return a sentence on how well all artefacts together predict the label, or an empty string without artefacts."""
+    """Return a sentence on how well all artefacts together predict the label; "" if there is no artefact."""
     one = result.surface
     if one is None:
         return ""
@@ -187,7 +277,7 @@ def surface_sentence(result: ScanFacts) -> str:
 
 
 def reach_sentence(result: ScanFacts) -> str:
-    """Return a sentence on the weakest cue that these rows can show, or an empty string if they cannot show any."""
+    """Return a sentence on the weakest cue that can be found in these rows, or "" if no cue can be found."""
     reach = [one for one in result.classes if one.detectable is not None]
     if not reach:
         return ""
@@ -200,7 +290,7 @@ def reach_sentence(result: ScanFacts) -> str:
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:
-    """Return a sentence for each other set that can show whether the cue holds as in the scanned rows."""
+    """Return a sentence on the cue's strength in each other set, except sets that are too small to tell."""
     told = {
         "holds": "it holds on",
         "reversed": "it is reversed on",
@@ -215,5 +305,5 @@ def elsewhere_sentences(cue: Cue) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """Return a share in [0, 1] in whole per cent."""
+    """Return a share in [0, 1] as a whole percentage."""
     return f"{100 * share:.0f} %"

@@ -1,4 +1,4 @@
-"""One linear model on all artefacts together, which also detects labels predicted by many weak properties."""
+"""Accuracy of one linear model on all artefacts together, which detects many weak artefacts that predict the label."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from aflite_assets.scan.properties.records import Properties
 from aflite_assets.scan.rules import Rule, carriers
 
 MOST_COLUMNS = 1_500
-"""Columns of the model; of more properties, those that the most rows carry."""
+"""Maximum number of columns that the model reads; properties of the most rows are chosen."""
 
 MOST_RULES = 200
-"""Chosen rules that are columns of the model, the strongest."""
+"""Maximum number of chosen rules that the model reads; the strongest rules are chosen."""
 
 FEWEST_ROWS = 20
-"""Rows with and without a property that it needs to be read as a representation."""
+"""Minimum number of rows with a property, and of rows without it, for features of kind `surface`."""
 
 _NUMBER_BINS = 8
 
 
 @dataclass(frozen=True)
 class SurfaceAccuracy:
-    """Balanced accuracy in [0, 1] of a linear model on artefacts alone, on held-out rows.
+    """Balanced accuracy in [0, 1] of a linear model that reads only artefacts, on held-out rows.
 
-    `low`, `high`: a 95 % interval that accounts for units. All values are medians over the cuts. `chance`: 1 divided by
-    the number of classes. `columns`: number of properties that the model reads.
+    `low`, `high`: a 95 % interval that accounts for units. `balanced`, `low` and `high` are medians over the random
+    cuts. `chance`: 1 divided by the number of classes. `columns`: number of properties that the model reads.
     """
 
     balanced: float
@@ -46,10 +46,10 @@ def surface_accuracy(
     *,
     fewest: int,
 ) -> SurfaceAccuracy | None:
-    """Train a ridge classifier with balanced classes on one half of each cut and test it on the other half.
+    """Train a ridge classifier with balanced classes on one half of each cut, and test it on the other half.
 
     The classifier reads the artefacts, and the artefact `rules` chosen on the same half of the cut. `fewest`: minimum
-    number of rows with a property. Returns None if the rows have no artefact that varies.
+    number of rows with a property. Returns None if no artefact varies among the rows.
     """
     rows = np.sort(np.concatenate([cuts[0].chosen_on, cuts[0].tested_on]))
     matrix = _matrix(properties, rows, fewest)
@@ -66,7 +66,7 @@ def surface_accuracy(
 
 
 def _matrix(properties: Properties, rows: np.ndarray, fewest: int) -> np.ndarray:
-    """Return the artefacts of the rows as float32 columns: flags, and numbers in bins of equal size."""
+    """Return the artefacts of the rows as float32 columns: flags, and bins of numbers with similar numbers of rows."""
     artefact = np.array([info.is_artefact for info in properties.flags.infos], dtype=bool)
     columns = [frequent_flags(properties, rows, artefact, fewest)]
     for number in properties.numbers:
@@ -76,10 +76,10 @@ def _matrix(properties: Properties, rows: np.ndarray, fewest: int) -> np.ndarray
 
 
 def frequent_flags(properties: Properties, rows: np.ndarray, wanted: np.ndarray, fewest: int) -> np.ndarray:
-    """Return yes-or-no properties of the rows, float32 of shape (rows, properties), the most frequent ones first.
+    """Return the most frequent yes-or-no properties of the rows, float32 of shape (rows, properties).
 
-    `wanted`: bool, per property. `fewest`: minimum number of rows with and without a property. At most `MOST_COLUMNS`
-    properties are returned.
+    `wanted`: bool, True for the properties to return. `fewest`: minimum number of rows with and without a property. At
+    most `MOST_COLUMNS` properties are returned.
     """
     present = properties.flags.present[rows]
     counts = np.asarray(present.sum(axis=0)).ravel()
@@ -90,7 +90,10 @@ def frequent_flags(properties: Properties, rows: np.ndarray, wanted: np.ndarray,
 
 
 def binned_numbers(codes: np.ndarray) -> np.ndarray:
-    """Return one column per bin of a number's `codes`, float32, in bins of similar size, and one for missing values."""
+    """Return float32 columns, one per bin of a number; the bins contain similar numbers of rows.
+
+    `codes`: small bins to combine, negative for a missing value. A row with a missing value is 0 in all columns.
+    """
     known = codes[codes >= 0]
     if not len(known):
         return np.zeros((len(codes), 0), dtype=np.float32)
@@ -112,7 +115,7 @@ def _predict(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndar
 
 
 def _balanced(right: np.ndarray, labels: np.ndarray, units: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean over classes of the share of correct rows, and its interval."""
+    """Return the share of correct rows, averaged over classes, with its interval."""
     shares, variance = [], 0.0
     for label in np.unique(labels):
         own = labels == label

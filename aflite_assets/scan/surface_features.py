@@ -14,14 +14,15 @@ from aflite_assets.scan.rows import ScanRows, rows_of_examples
 from aflite_assets.scan.surface import FEWEST_ROWS, binned_numbers, frequent_flags
 
 NO_SURFACE = frozenset({"order", "identifier", "copies"})
-"""Kinds of artefacts that no model can read from a row itself."""
+"""Kinds of artefacts that a model cannot read from a single row."""
 
 
 def features_of_rows(examples: Examples, *, inputs: Sequence[str] | None = None, threads: int = 1) -> np.ndarray:
     """Return the surface properties of the rows, float32 of shape (rows, properties), mean 0 and standard deviation 1.
 
-    Answers to questions get the features of `blind.models.surface_features`, which read only the answers. Other rows
-    get yes-or-no properties, and numbers in bins with equally many rows. No label is read.
+    Answers to questions get the features of `blind.models.surface_features`, which read the answers and count words in
+    common with the question. Other rows get yes-or-no properties, and numbers in bins with equally many rows. No label
+    is read.
 
     Args:
         examples: rows of all splits.
@@ -51,7 +52,7 @@ def answer_features(rows: ScanRows, extracted: Extracted) -> np.ndarray:
     _, questions = np.unique(rows.question_codes, return_inverse=True)
     answers = BlindAnswers(
         positions=positions,
-        right=np.zeros(len(rows), dtype=bool),  # no property depends on it
+        right=np.zeros(len(rows), dtype=bool),  # no property depends on `right`
         questions=questions,
         units=extracted.units,
         subsets=(),

@@ -8,11 +8,11 @@ import numpy as np
 from aflite_assets.diagnostics.score_tests import score_test
 
 PERMUTATIONS = 999
-"""Permutations of the labels between units; the smallest p-value of a cut is then 0.001."""
+"""Number of permutations of the labels between units, so the smallest p-value of a cut is 0.001."""
 
 _AT_ONCE = 250
 _RATIO = 1.25
-"""Units exchange their labels with units of at most about this many times their size."""
+"""Maximum ratio of the sizes of two units that exchange their labels."""
 
 
 def permutation_p_values(
@@ -31,13 +31,13 @@ def permutation_p_values(
         rule_labels: class of each rule, int64.
         labels: class of each row, int64.
         units: codes of rows that belong together; whole units exchange their labels.
-        rng: draws the permutations.
-        by_size: whether units exchange labels only with units of similar size. Otherwise, a correlation between the
-            label and unit sizes counts as an effect.
+        rng: random generator for the permutations.
+        by_size: whether units exchange labels only with units of similar size. If not, a correlation between unit
+            size and label counts as an effect.
 
     The statistic is the share of the class that meets the rule minus the share of the rest, divided by the standard
-    deviation of this difference over the permutations. Units exchange labels with units of similar size. Otherwise, if
-    unit size depends on the class, every property of large units would look like a cue.
+    deviation of this difference over the permutations. If unit size depends on the class and `by_size` is False, every
+    property of large units appears to be a cue.
     """
     observed = _differences(present, rule_labels, labels[:, None])[:, 0]
     order = unit_permutations(units, rng, by_size=by_size)
@@ -68,18 +68,18 @@ def _differences(present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarra
 
 
 def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: bool = True) -> Iterator[np.ndarray]:
-    """Yield an endless sequence of permutations: for each row, the row whose label it gets, int64.
+    """Yield an endless sequence of permutations: for each row, the row from which it takes its label, int64.
 
-    Rows that are units by themselves exchange labels with each other. Larger units get the labels of a unit of similar
-    size in random order; labels of a larger unit are cut, labels of a smaller unit repeat. Without `by_size`, the other
-    unit may have any size.
+    Units of one row exchange labels with each other. A larger unit takes the labels of a unit of similar size in random
+    order: the labels of a larger unit are truncated, and the labels of a smaller unit repeat. If `by_size` is False,
+    the other unit may have any size.
     """
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     alone = sizes[codes] == 1
     if alone.all():
         while True:
             yield rng.permutation(len(units))
-    single = np.flatnonzero(alone & by_size)  # a stratum of their own
+    single = np.flatnonzero(alone & by_size)  # units of one row form a separate stratum
     larger = np.setdiff1d(np.arange(len(units)), single)
     exchanges = _exchanges(codes[larger], rng, by_size=by_size)
     while True:
@@ -90,7 +90,7 @@ def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: b
 
 
 def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) -> Iterator[np.ndarray]:
-    """Yield permutations of whole units like `unit_permutations`, without the fast path for single rows."""
+    """Yield permutations of whole units as `unit_permutations` does, without the fast path for single rows."""
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     ascending = np.argsort(sizes, kind="stable")
     stratum = np.zeros(len(sizes), dtype=np.int64)
@@ -112,7 +112,10 @@ def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) ->
 
 
 def _strata(sizes: np.ndarray) -> np.ndarray:
-    """Return a stratum number per size (ascending); sizes in one stratum differ at most by the factor `_RATIO`."""
+    """Return a stratum number for each size; sizes in one stratum differ at most by the factor `_RATIO`.
+
+    The sizes must be in ascending order.
+    """
     strata, first, number = np.zeros(len(sizes), dtype=np.int64), 1, 0
     for place, size in enumerate(sizes.tolist()):
         if size > _RATIO * first:
@@ -122,12 +125,12 @@ def _strata(sizes: np.ndarray) -> np.ndarray:
 
 
 def score_p_values(present: Any, rule_labels: np.ndarray, labels: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return unadjusted one-sided p-values of the rules, with variances between units.
+    """Return unadjusted one-sided p-values of the rules; variances are computed between units.
 
     `present`: sparse, shape (rows, rules). The statistic follows Student's t distribution with units - 1 degrees of
     freedom.
     """
-    from scipy.special import stdtr  # scipy.stats takes most of a second to load
+    from scipy.special import stdtr  # importing scipy.stats takes most of a second
 
     z = np.zeros(present.shape[1])
     for label in np.unique(rule_labels):
@@ -140,7 +143,7 @@ def score_p_values(present: Any, rule_labels: np.ndarray, labels: np.ndarray, un
 def over_cuts(p_values: Sequence[float], cuts: int) -> float:
     """Return twice the median p-value over the cuts (Meinshausen, Meier and Buehlmann 2009, JASA 104:1671).
 
-    Cuts in which the rule was not chosen count as p = 1; with five cuts, the rule must be chosen in three.
+    A cut that did not choose the rule counts as p = 1, so with five cuts at least three must choose the rule.
     """
     filled = sorted([*p_values, *[1.0] * (cuts - len(p_values))])
     return min(1.0, 2 * float(np.median(filled)))

@@ -1,4 +1,4 @@
-"""Outcomes of a result's checks: computed once, stored with the result, and read by assets and the report."""
+"""Outcomes of the checks of a result: computed once, stored with the result, and read by assets and the report."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from aflite_assets.stages.stage import Stage, StageSettings
 _PACKAGE = Path(__file__).parents[1]
 _COMPUTING = ("algorithm", "analysis", "checks.py", "data", "diagnostics", "reports", "specs", "stages", "text.py")
 _SOURCES = tuple(_PACKAGE / name for name in (*_COMPUTING, "wording.py"))
-"""The code that computes checks; outcomes stored by another version of it are not read."""
+"""The code that computes checks; if it changes, stored outcomes are recomputed."""
 
 
 def stage_checks(
@@ -29,10 +29,10 @@ def stage_checks(
     Outcomes are recomputed only if the code, the settings or a result that they depend on has changed.
 
     Args:
-        stage: the stage that made `result`.
-        result: any published result, including one made before outcomes were stored.
+        stage: the stage that computed `result`.
+        result: a published result; results that were published without outcomes are accepted.
         settings: the dataset's YAML file, or settings with the fields that the checks read.
-        results: at least those that the checks read, by stage.
+        results: results by stage; at least the results that the checks read.
 
     Raises:
         DataError: a result does not match the others.

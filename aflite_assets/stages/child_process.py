@@ -1,9 +1,8 @@
-"""Stages made in a child process, which returns memory and keeps torch and MLflow out of the calling process.
+"""Execution of stages in a child process, which returns memory and keeps torch and MLflow out of the parent process.
 
-A run has one such process, because loading the libraries takes longer than most small stages.
-
-Progress (log lines, iterations) and the outcome (a result, or an error of its own type) go through a pipe. Stages are
-listed in `pipeline`.
+A run uses one child process for all its stages, because loading the libraries takes longer than most small stages.
+Progress (log lines, iterations) and the outcome (a result or an error) are sent through a pipe. `pipeline` lists the
+stages.
 """
 
 import gc
@@ -30,12 +29,12 @@ from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
 from aflite_assets.tracking import NullTracker, Tracker
 
 MOST_MEMORY = 3 * 2**29
-"""Bytes that a process may hold between two stages; with every library loaded, it uses two thirds of this."""
+"""Largest number of bytes in use at which a process is kept for the next stage; libraries use two thirds of it."""
 
 
 @dataclass(frozen=True)
 class StageJob:
-    """The arguments of `run_stage`, except its progress."""
+    """The arguments of `run_stage`, except for the progress receiver."""
 
     name: str
     spec: DatasetSpec
@@ -49,7 +48,7 @@ class StageJob:
         return f"{self.name} of {self.spec.name!r}"
 
     def run(self, *, progress: Progress, on_making: Callable[[str], None] = lambda key: None) -> StoredResult:
-        """Call `run_stage` in this process; `on_making` receives the key's digest."""
+        """Call `run_stage` in this process; `on_making` receives the digest of the result's key."""
         return run_stage(
             self.name,
             self.spec,
@@ -64,18 +63,21 @@ class StageJob:
 
 
 class ChildTraceback(Exception):
-    """The traceback of an error in the child, as text; it is set as the cause of the error that is raised here."""
+    """The traceback of an error in the child process, as text.
+
+    It is set as the cause of the error that the parent process raises.
+    """
 
     def __str__(self) -> str:
         return f"in the process of the stage:\n{self.args[0]}"
 
 
 class StageWorker:
-    """A process that makes stages one after another, so that libraries are loaded once; as a context manager, it ends
-    the process.
+    """A child process that runs stages one after another, so that libraries are loaded once.
 
-    The process starts with the first stage. The process ends after a stage that failed, used a card or a cluster, or
-    left over `MOST_MEMORY` in use; the next stage then starts a new process.
+    As a context manager, it ends the process on exit. The process starts with the first stage. The process ends after a
+    stage that failed, used a GPU or a cluster, or left more than `MOST_MEMORY` bytes in use. The next stage then starts
+    a new process.
     """
 
     def __init__(self) -> None:
@@ -98,8 +100,9 @@ class StageWorker:
         seconds: float | None,
         on_making: Callable[[str], None],
     ) -> StoredResult:
-        """Make a stage as `make_in_child` does, which lists the errors. A stage with an `environment` needs its own
-        process.
+        """Run a stage as `make_in_child` does, with the same errors.
+
+        A stage with an `environment` gets a process of its own.
         """
         if environment:
             self.end()
@@ -109,7 +112,7 @@ class StageWorker:
             obtained, memory = _listen(child.connection, job, progress, seconds, on_making)
         except (EOFError, ConnectionError) as error:
             raise self._lost(child, job) from error
-        except BaseException:  # interruptions too: the stage must not outlive the call
+        except BaseException:  # including interruptions, because the stage must end with the call
             self.end(interrupt=True)
             raise
         if environment or job.cluster.is_ray or memory > MOST_MEMORY:
@@ -117,7 +120,7 @@ class StageWorker:
         return obtained
 
     def end(self, *, interrupt: bool = False) -> None:
-        """End the process, if there is one; `interrupt`: stop it in the middle of a stage, which may clean up."""
+        """End the process if there is one; with `interrupt`, stop a running stage, which may clean up first."""
         child, self._child = self._child, None
         if child is not None:
             child.end(interrupt=interrupt)
@@ -126,10 +129,10 @@ class StageWorker:
         code = child.exit_code()
         self.end(interrupt=True)
         return WorkerLostError(
-            f"the process of {job} ended with exit code {'none yet' if code is None else code} "
-            "(the system's memory guard ends processes with -9"
-            f"{f'; {job.cluster} ends it when its head is lost' if job.cluster.is_ray else ''}); "
-            "materialise it again to resume from its checkpoint; if memory ran out, lower batch_size"
+            f"the process of {job} ended with exit code {'unknown' if code is None else code} (-9 usually means that "
+            "the system ended the process because memory ran out"
+            f"{f'; {job.cluster} ends the process when its head node is lost' if job.cluster.is_ray else ''}); "
+            "materialise the asset again to resume from its checkpoint, and lower `batch_size` if memory ran out"
         )
 
 
@@ -142,18 +145,19 @@ def make_in_child(
     seconds: float | None = None,
     on_making: Callable[[str], None] = lambda key: None,
 ) -> StoredResult:
-    """Call `run_stage` in a child process, which ends when this one does; an error in the child ends it too.
+    """Call `run_stage` in a child process that ends if the stage fails or this process ends.
 
-    `worker`: a process that may already have made stages and may make more; by default, a process that ends with the
-    call. `environment`: variables that the child has in addition to this process's. `seconds`: time limit. `on_making`
-    is called here, with the key's digest, when the child starts to make the stage; the child ends if it raises.
+    `worker`: a child process that runs several stages; by default, a new process that ends with this call.
+    `environment`: environment variables added in the child process. `seconds`: time limit. `on_making`: called in this
+    process with the digest of the result's key when the child process starts to run the stage. If `on_making` raises an
+    error, the child process ends.
 
     Raises:
-        WorkerLostError: the child was killed or ended by itself.
-        MemoryRanOutError: memory did not suffice.
+        WorkerLostError: the child process was killed or ended unexpectedly.
+        MemoryRanOutError: there was not enough memory.
         TimeLimitError: the stage took longer than `seconds`.
         AfliteError: any error of this project that the stage raises.
-        OSError, RuntimeError: any other error; errors of libraries become a RuntimeError with their type and text.
+        OSError, RuntimeError: any other error; a library's error becomes a RuntimeError with the error's type and text.
     """
     if worker is not None:
         return worker.make(job, progress=progress, environment=environment, seconds=seconds, on_making=on_making)
@@ -168,7 +172,7 @@ def _listen(
     seconds: float | None,
     on_making: Callable[[str], None],
 ) -> tuple[StoredResult, int]:
-    """Return the child's result, and the bytes of memory that it holds afterwards."""
+    """Return the result of the child process, and the bytes of memory that the process holds afterwards."""
     deadline = None if seconds is None else time.monotonic() + seconds
     while True:
         left = None if deadline is None else deadline - time.monotonic()
@@ -194,7 +198,7 @@ def _listen(
 
 
 def serve(connection: Connection) -> None:
-    """Run the child's side: make the stages that arrive, report progress, and end when no more arrive."""
+    """Run the child process: run each stage that is received, report progress, and end when the pipe is closed."""
     parent = _Parent(connection)
     while True:
         try:
@@ -209,7 +213,7 @@ def _make(job: StageJob, parent: "_Parent") -> None:
     try:
         obtained = job.run(progress=progress, on_making=lambda key: parent.say("making", key))
         prepare_shown(obtained.result, job.spec, job.store)
-    except Exception as error:  # anything that a stage raises; the parent raises it
+    except Exception as error:  # any error of a stage is sent to the parent, which raises it
         parent.say("error", (_sent(error, job), traceback.format_exc()))
     else:
         gc.collect()
@@ -218,7 +222,7 @@ def _make(job: StageJob, parent: "_Parent") -> None:
 
 @dataclass(frozen=True)
 class _Parent:
-    """The receiver of reports in the parent process; several threads may send at once."""
+    """The child's connection to the parent process; several threads may send at the same time."""
 
     connection: Connection
     lock: Lock = field(default_factory=Lock)
@@ -235,5 +239,5 @@ class _Parent:
 
 
 def _sent(error: Exception, job: StageJob) -> Exception:
-    remedy = "lower batch_size or free memory, and materialise it again to resume from its checkpoint"
+    remedy = "lower `batch_size` or free memory, and materialise the asset again to resume from its checkpoint"
     return as_sent(error, what=f"while {job} was made", remedy=remedy)

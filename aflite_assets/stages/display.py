@@ -1,6 +1,6 @@
-"""Displays of a result that take time to compute: small pictures and checks, made once and stored with it.
+"""Pictures and checks of a result that take time to compute; they are computed once and stored with the result.
 
-`reports` draws the pictures, and the stage defines the checks; the report's own figures are files of its result.
+`reports` draws the pictures, and each stage defines its checks. The report's own figures are files of its result.
 """
 
 import base64
@@ -25,11 +25,11 @@ _HERE = (Path(__file__), Path(report_inputs.__file__))
 
 
 def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
-    """Return the small pictures of a result by name, as PNGs under 50 kB; empty for assets without pictures.
+    """Return the small pictures of a result by name, as PNGs under 50 kB.
 
-    `train_sample` has "sample_curve" if a sample was requested, and `warmup_split` has "learning_curve" if encoders
-    chose the warm-up rows. `filtered_sets` has "curve_<name>" and "scores_<name>" per representation, and
-    `bias_evidence` has "similarity_<name>_<class number>".
+    Assets without pictures return an empty dict. `train_sample` has "sample_curve" if a sample was requested, and
+    `warmup_split` has "learning_curve" for `warmup.size: auto`. `filtered_sets` has "curve_<name>" and "scores_<name>"
+    per representation, and `bias_evidence` has "similarity_<name>_<class number>".
     """
     if result.asset not in _DRAWN:
         return {}
@@ -48,7 +48,7 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
 
 
 def result_checks(result: PublishedResult, spec: DatasetSpec, store: ResultStore) -> tuple[CheckOutcome, ...]:
-    """Return the outcomes of the checks of a dataset's result, which must be a current one of `store`.
+    """Return the outcomes of the checks of a dataset's result, which must be a current result in `store`.
 
     Raises:
         StoreError: a result that the checks read is missing.
@@ -60,7 +60,7 @@ def result_checks(result: PublishedResult, spec: DatasetSpec, store: ResultStore
 
 
 def prepare_shown(result: PublishedResult, spec: DatasetSpec, store: ResultStore) -> None:
-    """Compute all displays of a result now, while the libraries they need are loaded."""
+    """Compute all pictures and checks of a result now, while the libraries that they need are loaded."""
     result_checks(result, spec, store)
     small_pictures(result)
 

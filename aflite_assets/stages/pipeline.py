@@ -1,6 +1,7 @@
-"""The stages in order, and how one is run: its result is found by its key, or made and published.
+"""The stages in order, and functions that run one stage or all stages of a dataset.
 
-Each stage is defined in the module of its name: its settings, the results that it reads, and its work.
+The result of a stage is reused if a result with the same key exists; otherwise it is computed and published. Each stage
+is defined in the module of its name.
 """
 
 import time
@@ -56,7 +57,7 @@ STAGES: Mapping[str, Stage] = {
         BENCHMARK_REPORT,
     )
 }
-"""Every stage by its name, in an order in which they can run."""
+"""All stages by name, in the order in which they run."""
 
 ON_CARDS = frozenset(
     {
@@ -70,19 +71,18 @@ ON_CARDS = frozenset(
         BIAS_EVIDENCE.name,
     }
 )
-"""Stages that train or run models or fit classifiers, on a card if there is one."""
+"""Stages that train models, run models or fit classifiers, on a GPU if there is one."""
 
 SPREAD = frozenset({EMBEDDINGS.name, FILTERED_SETS.name, EVALUATOR_MODELS.name})
-"""Stages that use the workers of a cluster, if there is one."""
+"""Stages that use the workers of a cluster if there is one."""
 
 
 def stage_key(
     stage: Stage, spec: DatasetSpec, inputs: Mapping[str, PublishedResult], *, contents: FieldContents | None = None
 ) -> ResultKey:
-    """Return the key that a stage's result depends on: code version, the fields it reads with the content of their
-    files, and its inputs.
+    """Return the key of a stage's result: code version, the fields that the stage reads, file contents, and inputs.
 
-    `contents`: file contents hashed earlier; by default, they are hashed now.
+    `contents`: file contents that were hashed earlier; by default, the files are hashed now.
     """
     reads = stage.settings.read_of(spec)
     hashes = content_hashes(spec, reads) if contents is None else contents.of(reads)
@@ -91,26 +91,25 @@ def stage_key(
 
 
 def input_versions(inputs: Mapping[str, PublishedResult]) -> dict[str, str]:
-    """Return the inputs' data versions; an empty result, which the YAML file does not request, is not an input."""
+    """Return the data versions of a stage's inputs, except results that the dataset's YAML file does not request."""
     return {name: result.data_version for name, result in inputs.items() if not result.summary.get("nothing_asked")}
 
 
 def waits_for_scan(name: str, spec: DatasetSpec) -> bool:
-    """Return True if the dataset's YAML file requires, before this stage, a scan that found no artefact."""
+    """Return True if the dataset's YAML file requires a scan without artefacts before this stage."""
     stops = spec.scan.stop == "artefact"
     return stops and name in ON_CARDS and not STAGES[name].settings.asks_nothing(spec)
 
 
 def require_no_artefact(name: str, spec: DatasetSpec, make: Callable[[str], PublishedResult]) -> None:
-    """Refuse a stage that would use a card, if the scan found an artefact and the dataset's YAML file makes that a
-    condition.
+    """Refuse a stage that would use a GPU if the scan found an artefact and `scan.stop` is `artefact`.
 
-    `make`: a function that finds or makes the result of a stage and returns it. A missing scan is made here, because
-    these stages do not read it and Dagster may begin them before it.
+    `make`: a function that returns the result of a stage, computed if necessary. A missing scan is computed here,
+    because Dagster may start this stage before the scan.
 
     Raises:
-        ArtefactFoundError: the scan found one.
-        AfliteError: any error of challenge sets or the scan.
+        ArtefactFoundError: the scan found an artefact.
+        AfliteError: any error of the challenge sets or the scan.
     """
     if waits_for_scan(name, spec):
         make(CHALLENGE_SETS.name)
@@ -129,17 +128,17 @@ def run_stage(
     cluster: ClusterSettings = ClusterSettings(),  # noqa: B008 - frozen
     on_making: Callable[[ResultKey], None] = lambda key: None,
 ) -> StoredResult:
-    """Return the result of one stage for one dataset: it is found by its key, or made, tracked and published.
+    """Return the result of one stage for one dataset: reuse the result of the same key, or compute and publish it.
 
-    A result that lacks failed cells is not reused: the stage runs again and makes what is missing. `cells`: the cells
-    of the grid of evaluators to train now. `cluster`: where stages that can be distributed do their work; it does not
-    change a result. `on_making` is called before the stage runs, with the key of the result. The manifest's provenance
-    has `seconds`, the duration, and `files`, a record of each source file.
+    If parts of an existing result failed, the stage runs again and computes these parts. `cells`: the cells of the
+    evaluator grid to train now. `cluster`: the cluster that runs stages that can be distributed; it does not change a
+    result. `on_making`: called with the result's key before the stage runs. The manifest's provenance has `seconds`
+    (the duration) and `files` (a record of each source file).
 
     Raises:
-        StoreError: an input was never materialised (an empty one is made here) or is damaged; a damaged one is set
-            aside and made again when its stage runs.
-        DataError: a file changed between the computation of the key and the stage's reading of it.
+        StoreError: an input was never materialised or is damaged. A damaged result is set aside and recomputed when its
+            stage runs. A missing result that the dataset's YAML file does not request is created without an error.
+        DataError: a file was changed after the key was computed.
         AfliteError: any error of the stage.
     """
     call = _call(name, spec, store)
@@ -148,7 +147,7 @@ def run_stage(
         return run_stage(first, spec, store=store, tracker=tracker, device=device, progress=progress).result
 
     def write(draft: Draft) -> Mapping[str, object]:
-        # Before the try is counted: another file may have the same key.
+        # The input is refused before the attempt is counted, because another YAML file may have the same key.
         call.stage.refuse(spec, call.inputs)
         require_no_artefact(name, spec, scanned)
         on_making(call.wanted)
@@ -176,7 +175,9 @@ def run_stage(
 
 
 def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
-    """Check that other nodes can read and write a stage's files; with an object store, these are on this machine alone.
+    """Check that all nodes of the cluster can read and write a stage's files.
+
+    With an object store, these files are only on this machine.
 
     Raises:
         InvalidInputError: the cluster has other machines, and results are in an object store.
@@ -190,7 +191,7 @@ def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
 
 
 def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredResult | None:
-    """Return the existing result of one stage for one dataset, now its current one; None if it has to be made.
+    """Make the existing result of one stage for one dataset current and return it, or return None if none exists.
 
     Raises:
         StoreError: an input was never materialised.
@@ -206,7 +207,7 @@ def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredRes
 
 
 class _ToBeMadeError(Exception):
-    """A result that existed does not exist any more."""
+    """Error if a result that was found no longer exists."""
 
 
 def _leave(draft: Draft) -> Mapping[str, object]:
@@ -224,14 +225,14 @@ def run_pipeline(
     what: str = "run_pipeline",
     wait: float = -1,
 ) -> dict[str, StoredResult]:
-    """Run every stage of one dataset in order, as the assets do, in a plain function.
+    """Run every stage of one dataset in order, in this process and without Dagster.
 
-    A dataset has one run at a time, whatever started it; `wait`: seconds to wait for another run, without limit if
-    negative. The results used are recorded as a refresh, described by `what`.
+    Only one run per dataset is possible at a time. `wait`: seconds to wait for another run to end, or a negative number
+    to wait without limit. The results are recorded as a refresh, described by `what`.
 
     Raises:
         DatasetBusyError: another run did not end in time.
-        StoreError: another machine replaced a stage's input after this run had made or found it.
+        StoreError: another machine replaced a stage's input during this run.
         AfliteError: any error of a stage.
     """
     with store.dataset_lock(spec.name, what=what, wait=wait):
@@ -247,22 +248,26 @@ def run_pipeline(
 
 
 def _check_inputs_of_this_run(results: Mapping[str, StoredResult], name: str) -> None:
-    """Refuse a result made from other inputs than this run's, because locks hold on one machine only."""
+    """Refuse a result that was computed from inputs of another run.
+
+    The dataset's lock excludes other runs on this machine only.
+    """
     wanted = input_versions({asset: results[asset].result for asset in STAGES[name].input_names})
     found = results[name].result.manifest["made_from"]["inputs"]
     others = sorted(asset for asset in {*wanted, *found} if wanted.get(asset) != found.get(asset))
     if others:
         raise StoreError(
-            f"{name} of {results[name].result.partition!r} was computed from results of {others} that this run "
-            "did not use, because another machine ran the dataset at the same time; run the dataset again, on one "
-            "machine at a time"
+            f"`{name}` of {results[name].result.partition!r} was computed from other results of {others} than this "
+            "run's, because another machine ran the dataset at the same time; run the dataset again, on one machine at "
+            "a time"
         )
 
 
 def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], what: str) -> Refresh | None:
-    """Record the current results of a dataset, if every stage has one and each was made from those before it.
+    """Record the current results of a dataset as a refresh, if all stages have results that match each other.
 
-    `made`: the stages that were made just now. `what`: what started the run.
+    Results match if each result was computed from the current results of the stages before it. `made`: the stages that
+    were computed just now. `what`: what started the run.
 
     Raises:
         StoreError: the record cannot be written.
@@ -272,14 +277,14 @@ def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], wh
         for name, stage in STAGES.items():
             versions = input_versions({input_name: current[input_name] for input_name in stage.input_names})
             if current[name].manifest["made_from"]["inputs"] != versions:
-                return None  # a stage before it was made anew, and this one not yet
+                return None  # an input was recomputed, and this result was not
     except StoreError:
-        return None  # a stage was never made, or a manifest is damaged
+        return None  # a result is missing, or a manifest is damaged
     return record_refresh(store, current.values(), made=list(made), what=what)
 
 
 def numbers(summary: Mapping[str, object], prefix: str = "") -> dict[str, float]:
-    """Return the numbers of a nested summary by dotted names; other values, such as lists and texts, are left out."""
+    """Return the numbers in a nested summary by dotted names; other values, such as lists and texts, are left out."""
     flat: dict[str, float] = {}
     for name, value in summary.items():
         if isinstance(value, Mapping):
@@ -291,9 +296,9 @@ def numbers(summary: Mapping[str, object], prefix: str = "") -> dict[str, float]
 
 @dataclass(frozen=True)
 class _Call:
-    """One stage for one dataset now: its inputs, and the key of the result that it would find or make.
+    """One run of a stage for a dataset: its inputs, and the key of the result to find or compute.
 
-    `wanted` is the key before attempts for results that lack failed parts are counted.
+    `wanted`: the key before `next_attempt` adds a number for results with failed parts.
     """
 
     stage: Stage
@@ -311,8 +316,10 @@ def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
 
 
 def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
-    """Return the current result; an empty result is made here, so that a new stage does not require a run of older
-    stores.
+    """Return the current result of an input stage.
+
+    A missing result that the dataset's YAML file does not request is created here as an empty result. A store that was
+    filled before the stage existed therefore needs no new run.
     """
     if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
         return run_stage(name, spec, store=store).result
@@ -320,8 +327,9 @@ def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
 
 
 def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
-    """Return the key itself or, if its results lack failed parts, the key of the next attempt, which is not yet
-    published.
+    """Return the key, or the key of a new attempt if the result with this key has failed parts.
+
+    The key of the new attempt has no published result yet.
     """
     attempt = 0
     tried = key
@@ -350,7 +358,7 @@ def _log_devices(run: TrackedRun, draft: Draft, device: DeviceSettings | None) -
 
 
 def _log_versions(tracker: Tracker, result: PublishedResult) -> None:
-    """Log data versions after publishing, because they are hashes of the published files."""
+    """Log the data versions after publishing, because they are hashes of the published files."""
     versions = {name: part["data_version"] for name, part in result.manifest["parts"].items()}
     tracker.published(result.asset, result.partition, result.key, data_version=result.data_version, parts=versions)
 

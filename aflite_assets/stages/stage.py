@@ -1,6 +1,6 @@
-"""Definition of a stage: its inputs from a dataset's YAML file and from other stages, and how it makes its result.
+"""Definition of a stage: the settings and results that it reads, and the function that computes its result.
 
-Each stage is defined in a module of its name; their order is in `pipeline`.
+Each stage is defined in a module of its name. `pipeline` lists the stages in order.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,10 @@ from aflite_assets.tracking import TrackedRun
 
 @dataclass(frozen=True)
 class Progress:
-    """The receiver of a running stage's log lines, finished iterations, and numbers of finished and of all parts."""
+    """Callbacks of a running stage for log lines, finished iterations, and finished parts.
+
+    `on_part` receives the number of finished parts and the number of all parts.
+    """
 
     log: Callable[[str], None]
     on_iteration: Callable[[IterationRow], None]
@@ -34,14 +37,14 @@ def _ignore(_: object) -> None:
 
 
 no_progress = Progress(log=_ignore, on_iteration=_ignore)
-"""A receiver that discards log lines and iterations."""
+"""A `Progress` that discards log lines and iterations."""
 
 
 @dataclass(frozen=True)
 class CellFilter:
-    """The cells of the grid of evaluators to train now; an empty field means all.
+    """The cells of the evaluator grid to train now; an empty field selects all values.
 
-    Results of earlier trainings are used in any case.
+    Results of earlier training runs are used even for cells that are not selected.
     """
 
     evaluators: tuple[str, ...] = ()
@@ -55,9 +58,9 @@ ALL_CELLS = CellFilter()
 
 @dataclass(frozen=True)
 class StageContext:
-    """The resources of a running stage, none of which changes its result.
+    """Resources of a running stage, such as tracker, device and cluster; they do not change the result.
 
-    `cells` changes only how much of a grid is made now.
+    `cells` only limits which cells of a grid are computed now.
     """
 
     tracker: TrackedRun
@@ -68,47 +71,52 @@ class StageContext:
 
 
 class StageSettings(BaseModel):
-    """The fields of a dataset's YAML file that one stage reads; its result's key is computed from them.
+    """Fields of a dataset's YAML file that one stage reads; the key of the stage's result is computed from them.
 
-    A subclass declares them with the same annotations as in `DatasetSpec`.
+    A subclass declares these fields with the same annotations as in `DatasetSpec`.
     """
 
-    # Never validated, so no validator is built: definitions load all stages.
+    # Values are not validated here. Without a validator, loading the definitions of all stages is faster.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @classmethod
     def of(cls, spec: "DatasetSpec | StageSettings") -> Self:
-        """Take the values from a dataset's YAML file, which was checked when it was read, or from settings with these
-        fields.
+        """Take the values from a dataset's YAML file, or from settings with the same fields.
+
+        Values are not validated again, because the YAML file was validated when it was read.
         """
         values = {name: getattr(spec, name) for name in cls.model_fields}
         return cls.model_construct(**values)  # type: ignore[return-value]  # pydantic's plugin forgets Self
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key: `DatasetSpec` decides their order."""
+        """Return the JSON values for the result's key, in the order of the fields in `DatasetSpec`."""
         return spec.model_dump(mode="json", include=set(cls.read_of(spec)))
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the fields of a dataset's YAML file that the stage's result depends on; fewer if the file does not use
-        the stage.
+        """Return the fields of a dataset's YAML file on which the stage's result depends.
+
+        There are fewer fields if the dataset's YAML file does not use the stage.
         """
         return tuple(cls.model_fields)
 
     @classmethod
     def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Whether a dataset's YAML file does not use the stage, so that its result is empty."""
+        """Return True if the dataset's YAML file does not use the stage, so that its result is empty."""
         return False
 
 
 @dataclass(frozen=True)
 class StageInputs:
-    """The results that one stage reads: a subclass has one field for each, named like the stage that makes it."""
+    """Results that one stage reads.
+
+    A subclass has one field per result, named after the stage that computes the result.
+    """
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Return the stages that make these results."""
+        """Return the names of the stages that compute these results."""
         return tuple(field.name for field in fields(cls))
 
     @classmethod
@@ -119,37 +127,38 @@ class StageInputs:
 
     @property
     def results(self) -> dict[str, PublishedResult]:
-        """The results by the stages that made them."""
+        """The results by stage name."""
         return {name: getattr(self, name) for name in self.names()}
 
 
 def _refuse_nothing(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse no result; most stages use this default."""
+    """Accept all inputs; most stages use this default."""
 
 
-# Covariant, so that the pipeline may hold stages of any settings and inputs: it makes both by `of` alone.
+# The types are covariant, so that the pipeline can hold stages of any settings and inputs, which only `of` creates.
 Settings_co = TypeVar("Settings_co", bound=StageSettings, default=StageSettings, covariant=True)
 Inputs_co = TypeVar("Inputs_co", bound=StageInputs, default=StageInputs, covariant=True)
 
 
 def _find_nothing(*read: object) -> Iterable[CheckOutcome]:
-    """Yield no outcome; most stages have no checks."""
+    """Return no outcomes; most stages have no checks."""
     return ()
 
 
 @dataclass(frozen=True)
 class StageChecks(Generic[Settings_co]):
-    """Checks of a stage's published result, which `stages.checks` runs once for each result.
+    """Checks of a stage's published result; `stages.checks` runs them once per result.
 
-    `asks`: by the name of a check, the statement that holds if it passes; the checks in `blocking` block. `run` returns
-    the outcomes, given the result, the stage `inputs` that the checks read (by name), and the `settings` that they
+    `asks`: for each check, the statement that is true if the check passes. `blocking`: names of the checks that stop a
+    run if they fail. `run`: the function that returns the outcomes, called with the result, the `inputs` and the
+    `settings`. `inputs`: names of the stages with results that the checks read. `settings`: the fields that the checks
     read.
     """
 
     asks: Mapping[str, str] = field(default_factory=dict)
     run: Callable[[PublishedResult, Mapping[str, PublishedResult], Settings_co], Iterable[CheckOutcome]] = _find_nothing
     inputs: tuple[str, ...] = ()
-    settings: type[Settings_co] = StageSettings  # type: ignore[assignment]  # of a stage that reads none
+    settings: type[Settings_co] = StageSettings  # type: ignore[assignment]  # the checks read no settings
     blocking: frozenset[str] = frozenset()
 
 
@@ -157,10 +166,10 @@ class StageChecks(Generic[Settings_co]):
 class Stage(Generic[Settings_co, Inputs_co]):
     """One stage of the pipeline.
 
-    `run` fills the draft and returns the numbers that describe the result. `code_version` is raised when `run` gives a
-    different result. `refuse` is called with the whole file before a result is made; it raises an error if nothing
-    could use the result. The values it reads are in no key, because they do not change the result. `checks` are run on
-    its published result.
+    `run` fills the draft and returns the numbers that describe the result. `code_version` must be raised if a change of
+    `run` changes the result. `refuse` is called with all settings before a result is computed, and raises an error if
+    the result would be of no use to later stages. The values that `refuse` reads are not part of the key, because they
+    do not change the result. `checks` are run on the published result.
     """
 
     name: str
@@ -173,12 +182,12 @@ class Stage(Generic[Settings_co, Inputs_co]):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The fields of a dataset's YAML file that the stage reads."""
+        """Fields of a dataset's YAML file that the stage reads."""
         return tuple(self.settings.model_fields)
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """The stages whose results this stage reads."""
+        """Names of the stages with results that this stage reads."""
         return self.inputs.names()
 
     def make(

@@ -1,4 +1,7 @@
-"""Experiment tracking with MLflow: logging by running stages. No algorithm, no results and no Dagster belong here."""
+"""Experiment tracking with MLflow, through which running stages log parameters, metrics and files.
+
+No algorithm, no reading of results and no Dagster code belongs in this package.
+"""
 
 from aflite_assets.tracking.mlflow_tracker import MlflowTracker
 from aflite_assets.tracking.protocol import NullTracker, RunReference, TrackedRun, Tracker

@@ -1,6 +1,6 @@
-"""The MLflow run of one refresh of a dataset: the parent of the runs of its stages.
+"""The MLflow run of one refresh of a dataset, which is the parent of the runs of the refreshed stages.
 
-The parent run has no logged values.
+No parameters or metrics are logged to the parent run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,10 @@ _WORST_FIRST = ("FAILED", "KILLED")
 
 @dataclass(frozen=True)
 class RefreshRun:
-    """The run of refresh `refresh` of one dataset (`partition`), in the dataset's experiment."""
+    """The MLflow run of one refresh of a dataset, in the dataset's experiment.
+
+    `partition`: the name of the dataset. `refresh`: the identifier of the refresh.
+    """
 
     session: MlflowSession
     experiment_id: str
@@ -34,12 +37,12 @@ class RefreshRun:
 
     @contextmanager
     def above(self, stage_identity: str, *, tags: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """Yield the tag that makes a stage's run a child of this run, and update the status of this run.
+        """Yield the tag that makes a stage's run a child of the refresh's run, and update the refresh's status.
 
-        The refresh's run is created for the first stage that is computed. It is RUNNING while a stage is running.
-        Afterwards, it is FAILED or KILLED if a stage failed or was killed, or else FINISHED. A stage that an earlier
-        refresh began is moved to this run. The earlier refresh's run is deleted if it has no children left.
-        `stage_identity`: the identity of the stage's run; `tags`: tags of this run.
+        The refresh's run is created when its first stage is computed, and is RUNNING while a stage is running.
+        Afterwards it is FAILED or KILLED if a stage failed or was killed, and otherwise FINISHED. If an earlier refresh
+        began the stage, the stage's run is moved to this refresh, and the earlier refresh's run is deleted if it has no
+        other children. `stage_identity`: the identity of the stage's run. `tags`: tags of the refresh's run.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -53,7 +56,7 @@ class RefreshRun:
             try:
                 self._settle({own, *earlier})
             except TrackingError as tracking_error:
-                error.add_note(str(tracking_error))  # the stage's own error is the one to see
+                error.add_note(str(tracking_error))  # the error of the stage is raised, not this one
             raise
         self._settle({own, *earlier})
 
@@ -96,7 +99,7 @@ def _status_of(stages: "list[Run]") -> str | None:
 
 
 def empty_refreshes(runs: "list[Run]", deleted: set[str], *, before: datetime) -> "list[Run]":
-    """Return the runs of refreshes that began before a time and have no children except runs in `deleted`."""
+    """Return the runs of refreshes that began before `before` and whose children are all in `deleted`."""
     parents = {run.data.tags.get(PARENT_TAG) for run in runs if run.info.run_id not in deleted}
     return [
         run

@@ -1,7 +1,7 @@
-"""One MLflow run: opening or continuing it, logging to it, and ending it. All calls go through MlflowClient.
+"""One MLflow run: opening or continuing it, logging to it, and ending it.
 
-The fluent interface is not used, because its active run and experiment are global: child runs and datasets could get
-into the wrong experiment.
+All calls go through `MlflowClient`. MLflow's fluent interface has a global active run and experiment, so child runs and
+datasets could be stored in the wrong experiment.
 """
 
 import json
@@ -30,12 +30,12 @@ CHANGED_PARAMETER_TAG = "aflite.changed_parameter"
 PARENT_TAG = "mlflow.parentRunId"
 DATASET_CONTEXT_TAG = "mlflow.data.context"
 TABLES_TAG = "mlflow.loggedArtifacts"
-"""The tag in which MLflow looks for the tables of a run, in its pages and in `mlflow.load_table`."""
+"""Tag that lists a run's tables for MLflow's pages and for `mlflow.load_table`."""
 
 
 @dataclass(frozen=True)
 class MlflowRun:
-    """A run in MLflow; its methods implement `TrackedRun` and raise TrackingError if MLflow refuses a call."""
+    """A run in MLflow that implements `TrackedRun`; its methods raise TrackingError if MLflow refuses a call."""
 
     session: MlflowSession
     experiment_id: str
@@ -43,14 +43,14 @@ class MlflowRun:
 
     @property
     def reference(self) -> RunReference:
-        """The place where the run is stored."""
+        """Reference to the stored run."""
         return RunReference(self.session.shown_uri, self.experiment_id, self.run_id)
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
-        """Log settings, flattened with dots, with values cut at 6000 characters.
+        """Log settings; nested names are joined with dots, and values are cut at 6000 characters.
 
-        MLflow never changes a parameter: if a retried run has another value, the first value stays, and the new value
-        is stored as the tag `aflite.changed_parameter.<name>`.
+        MLflow cannot change a logged parameter. If a retried run has another value, the first value is kept, and the
+        new value is stored in the tag `aflite.changed_parameter.<name>`.
         """
         from mlflow.entities import Param, RunTag
 
@@ -69,20 +69,20 @@ class MlflowRun:
                 self.session.client.log_batch(self.run_id, tags=tags, synchronous=True)
 
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
-        """Log numbers at `step` (0 if None).
+        """Log metrics at `step` (0 if None).
 
-        NaN and infinite values are skipped, because MLflow's charts and searches would treat them as numbers.
+        NaN and infinite values are skipped, because MLflow's charts and searches would treat them as ordinary numbers.
         """
         self._log_points((name, value, step or 0) for name, value in metrics.items())
 
     def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
-        """Log each name's values at `first_step` and the following steps, in as few requests as MLflow allows."""
+        """Log each metric's values at consecutive steps from `first_step`, in as few requests as possible."""
         self._log_points(
             (name, value, step) for name, each in series.items() for step, value in enumerate(each, first_step)
         )
 
     def _log_points(self, named: Iterable[tuple[str, float, int]]) -> None:
-        """Log (name, value, step); values that are not finite are left out."""
+        """Log metrics given as (name, value, step); NaN and infinite values are skipped."""
         from mlflow.entities import Metric
 
         now = time.time_ns() // 1_000_000
@@ -96,10 +96,10 @@ class MlflowRun:
                 self.session.client.log_batch(self.run_id, metrics=batch, synchronous=True)
 
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
-        """Log which version of a dataset the run read.
+        """Log the version of a dataset that the run used.
 
-        MLflow accepts digests of 36 characters, so `digest` is cut; the full digest is stored in the dataset's source.
-        A run stores a dataset version once: if a version is logged for two contexts, the first context stays.
+        MLflow accepts digests of at most 36 characters, so `digest` is cut; the full digest is stored in the dataset's
+        source. MLflow stores each dataset version once per run, so a second context for the same version is ignored.
         """
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
@@ -120,14 +120,14 @@ class MlflowRun:
             InvalidInputError: `path` does not exist.
         """
         if not path.exists():
-            raise InvalidInputError(f"there is no file or folder at {path}; write the file before logging it to MLflow")
+            raise InvalidInputError(f"{path} does not exist; write the file or folder before logging it to MLflow")
         with self.session.errors():
             self.session.client.log_artifact(self.run_id, str(path))
 
     def log_table(self, name: str, table: pa.Table) -> None:
-        """Store a table as `tables/<name>.json`, in the form that `mlflow.load_table` and MLflow's pages read.
+        """Store a table as `tables/<name>.json`, in the format of `mlflow.load_table` and of MLflow's pages.
 
-        MLflow's own `log_table` is not used, because it appends to a table that an earlier attempt of the run logged.
+        MLflow's own `log_table` is not used, because it would append to the table of an earlier attempt of the run.
         """
         file = f"tables/{values.accepted_part(name)}.json"
         with self.session.errors():
@@ -142,7 +142,7 @@ class MlflowRun:
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> Iterator["MlflowRun"]:
-        """Yield a child run, shown as `title` (default: the name), with its name as the tag `aflite.name`.
+        """Yield a child run with the title `title` (default: `name`), and with `name` as its tag `aflite.name`.
 
         A second call with the same name under the same parent continues the same child.
         """
@@ -156,17 +156,17 @@ class MlflowRun:
 def open_run(
     session: MlflowSession, experiment_id: str, name: str, *, identity: str, tags: Mapping[str, str]
 ) -> Iterator[MlflowRun]:
-    """Yield the run with the tag `identity`, which is RUNNING during the block.
+    """Yield the run with the tag `identity`; its status is RUNNING during the block.
 
-    The run ends as FINISHED, as FAILED after an exception, or as KILLED after an interruption (KeyboardInterrupt,
-    SystemExit). A failed or killed run has the error's text as the tag `aflite.error`. The exception is always passed
-    on to the caller.
+    The run is created if it does not exist. The run ends as FINISHED, as FAILED after an exception, or as KILLED after
+    an interruption (KeyboardInterrupt, SystemExit). The text of the error is stored in the tag `aflite.error`. Every
+    exception is raised again.
     """
     with session.errors(), session.locked():
         run_id = begun_run(session, experiment_id, name, identity, tags)
     try:
         yield MlflowRun(session, experiment_id, run_id)
-    except BaseException as error:  # interruptions too: the run must not stay RUNNING
+    except BaseException as error:  # includes interruptions, because the run must not stay RUNNING
         _end_with_error(session, run_id, error)
         raise
     with session.errors():
@@ -174,8 +174,9 @@ def open_run(
 
 
 def begun_run(session: MlflowSession, experiment_id: str, name: str, identity: str, tags: Mapping[str, str]) -> str:
-    """Return the id of the run with the tag `identity`, now RUNNING with these tags; call it within
-    `session.locked()`.
+    """Create or continue the run with the tag `identity`, and return its id; its status is then RUNNING.
+
+    The caller must hold `session.locked()`.
     """
     run_id = _continued_run(session, experiment_id, identity, tags)
     return run_id or _new_run(session, experiment_id, name, identity, tags)
@@ -189,9 +190,9 @@ def label_run(
     tags: Mapping[str, str],
     children: Mapping[str, Mapping[str, str]],
 ) -> None:
-    """Set tags on the run with the tag `identity`, and on its children listed in `children`.
+    """Set tags on the run with the tag `identity`, and on the children named in `children`.
 
-    Does nothing if the run no longer exists.
+    If the run no longer exists, nothing is done.
     """
     with session.errors():
         runs = runs_tagged(session, experiment_id, IDENTITY_TAG, identity)
@@ -207,7 +208,7 @@ def label_run(
 
 
 def runs_tagged(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
-    """Return the experiment's runs with this value of a tag, oldest first; deleted runs are left out."""
+    """Return the experiment's runs that have this value of the tag, oldest first, without deleted runs."""
     runs: list[Run] = []
     token = None
     while True:
@@ -259,5 +260,5 @@ def _end_with_error(session: MlflowSession, run_id: str, error: BaseException) -
             session.client.set_tag(run_id, ERROR_TAG, text)
             session.client.set_terminated(run_id, "FAILED" if isinstance(error, Exception) else "KILLED")
     except TrackingError as tracking_error:
-        # The block's own error is the one to see; that it could not be recorded is said beside it.
+        # The error of the block is raised; the failure to record it is added as a note.
         error.add_note(str(tracking_error))

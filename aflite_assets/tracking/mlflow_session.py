@@ -1,5 +1,6 @@
-"""One MLflow database or server: opening it safely, explaining errors, and its schema's version. Runs are not handled
-here.
+"""Connection to one MLflow database or server: safe opening, error messages and the check of the schema version.
+
+Runs are handled in `mlflow_run`.
 """
 
 import errno
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 
-# The first contact builds the database, which takes seconds; a process that waits this long waits for a dead one.
+# The first connection creates the database in a few seconds; after this time, the process with the lock must be dead.
 LOCK_TIMEOUT_SECONDS = 300
-# MLflow itself tries for minutes before it gives up; a server that is up answers its health page at once.
+# MLflow itself retries for minutes, but the health page of a running server responds at once.
 HEALTH_TIMEOUT_SECONDS = 10
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Return True if a full disk caused an error; SQLite reports a full disk only in the error's text."""
+    """Return True if a full disk caused the error; SQLite reports a full disk only in the error's text."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -45,9 +46,10 @@ def _is_full(error: BaseException | None) -> bool:
 
 
 def _make_whole(database: Path) -> None:
-    """Make an SQLite database under another name and move it into place when it is complete.
+    """Create an SQLite database under a temporary name, and rename the file when it is complete.
 
-    MLflow's migrations cannot continue in a database that a full disk or a kill left incomplete.
+    MLflow cannot resume migrations that a full disk or a kill has interrupted, so an incomplete database must not
+    remain.
     """
     from mlflow import MlflowClient
 
@@ -58,23 +60,27 @@ def _make_whole(database: Path) -> None:
 
 
 class _Censor(logging.Filter):
-    """A filter that removes an address's secrets from log records, or their whole text if `clean` returns None."""
+    """A logging filter that removes an address's secrets from log records.
+
+    If `clean` returns None, the whole text of the record is replaced.
+    """
 
     def __init__(self, clean: Callable[[str], str | None]) -> None:
         super().__init__()
         self._clean = clean
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the record's text; every record is still logged."""
+        """Replace the record's text, and return True, so that every record is logged."""
         record.msg, record.args = "%s", (self._clean(record.getMessage()) or "this line is not shown",)
         return True
 
 
 @dataclass(frozen=True)
 class MlflowSession:
-    """A tracking address, and a lock file for the first connection of processes on this machine.
+    """A tracking address with a lock file, which processes of this machine share for their first connection.
 
-    `is_own`: whether the address was derived from a folder's name, so that the whole address may be shown.
+    `is_own`: whether the address was built from a folder's name and contains no secret, so that it may be shown in
+    full.
     """
 
     uri: str = field(repr=False)
@@ -83,7 +89,7 @@ class MlflowSession:
 
     @property
     def is_server(self) -> bool:
-        """Whether the address is a tracking server instead of a database."""
+        """Whether the address is that of a tracking server and not of a database."""
         return self.uri.startswith(("http://", "https://"))
 
     @property
@@ -93,7 +99,7 @@ class MlflowSession:
 
     @property
     def argument(self) -> str:
-        """The address as a command's argument, or the variable with the address if it may not be shown in full."""
+        """The address as a shell argument, or the environment variable if the address has a secret."""
         return shlex.quote(self.uri) if self._is_whole else '"$MLFLOW_TRACKING_URI"'
 
     @property
@@ -105,13 +111,13 @@ class MlflowSession:
 
     @cached_property
     def client(self) -> "MlflowClient":
-        """The connected client.
+        """The connected MLflow client.
 
         Raises:
-            TrackingError: the address cannot be reached, is refused by MLflow or needs a missing driver.
+            TrackingError: the address cannot be reached, MLflow does not accept it, or a database driver is missing.
         """
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-        # Otherwise every run that ends on a server prints its address; the caller has `reference.url`.
+        # Otherwise MLflow prints the address of every run that ends on a server; callers have `reference.url`.
         os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
         with self.errors(), self.locked():
             from mlflow import MlflowClient
@@ -125,23 +131,23 @@ class MlflowSession:
 
     @property
     def _file(self) -> Path | None:
-        """The file of an SQLite database whose address is only a path; None for any other address."""
+        """The file of an SQLite database whose address has no query; None for any other address."""
         named = self.uri.startswith("sqlite:///") and "?" not in self.uri
         return Path(self.uri.removeprefix("sqlite:///")) if named else None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let one process of this machine at a time enter the block, because parallel migrations of MLflow crash."""
+        """Let only one process of this machine run the block, because parallel MLflow migrations crash."""
         self.lock_path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(self.lock_path, timeout=LOCK_TIMEOUT_SECONDS, is_singleton=True):
             yield
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Convert every error of MLflow to a TrackingError that names the address without its secrets.
+        """Convert every error of MLflow to a TrackingError that shows the address without its secrets.
 
-        If the address has a secret, the error has no cause, because a traceback would show the texts of the libraries'
-        own errors.
+        If the address has a secret, the TrackingError has no cause, because a traceback would show the original error's
+        text.
         """
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
@@ -150,7 +156,7 @@ class MlflowSession:
             yield
         except AfliteError:
             raise
-        # ValueError and TypeError: what drivers raise for parts of an address that they do not know.
+        # Database drivers raise ValueError and TypeError for unknown parts of an address.
         except (MlflowException, SQLAlchemyError, OSError, ImportError, ValueError, TypeError) as error:
             raise self._refusal(error) from (error if self._is_whole else None)
 
@@ -160,7 +166,7 @@ class MlflowSession:
 
     @contextmanager
     def _quiet_logs(self) -> Iterator[None]:
-        """Censor MLflow's logs, because connection errors in the logs can contain the address."""
+        """Remove secrets from MLflow's log records, because connection errors can contain the address."""
         logger, censor = logging.getLogger("mlflow.store.db.utils"), _Censor(self._without_secrets)
         logger.addFilter(censor)
         try:
@@ -171,13 +177,10 @@ class MlflowSession:
     def _remedy(self, error: BaseException) -> str:
         if not self.is_server and _is_full(error):
             return (
-                "no space is left on the disk of this database: free some, or set AFLITE_HOME to a folder on a larger "
-                "disk, and try again"
+                "the disk of this database is full; free some space or set `AFLITE_HOME` to a folder on a larger disk, "
+                "and try again"
             )
-        return (
-            "start the server, correct the tracking URI, or leave it out to keep runs in a database of this project's "
-            "own"
-        )
+        return "start the server, correct the tracking URI, or leave it out to store runs in a local SQLite database"
 
     def _check_health(self) -> None:
         try:
@@ -187,7 +190,7 @@ class MlflowSession:
                 if error.code >= 500:
                     raise
         except URLError as error:
-            # Certificates are MLflow's to judge: it has its own settings for them.
+            # MLflow checks certificates itself and has its own settings for this.
             if not isinstance(error.reason, ssl.SSLError):
                 raise
         except http.client.HTTPException as error:
@@ -195,7 +198,9 @@ class MlflowSession:
 
 
 def pending_migration(session: MlflowSession) -> str | None:
-    """Return the migration that this database needs before use, or None if it needs none, is missing or is a server.
+    """Return a message if the database must be migrated before use, or else None.
+
+    Servers and missing databases need no migration.
 
     Raises:
         TrackingError: the database cannot be reached.
@@ -217,6 +222,6 @@ def pending_migration(session: MlflowSession) -> str | None:
     if schema in (None, needed):
         return None
     return (
-        f"MLflow's database {session.shown_uri} has schema {schema}, the installed MLflow reads {needed}; copy it, "
-        f"then run `mlflow db upgrade {session.argument}`"
+        f"MLflow's database {session.shown_uri} has schema {schema}, but the installed MLflow needs schema {needed}; "
+        f"make a copy of the database, then run `mlflow db upgrade {session.argument}`"
     )

@@ -1,4 +1,4 @@
-"""The tracker that writes to MLflow, with the choice of experiments and the deletion of old runs."""
+"""The tracker that writes to MLflow: it selects the experiment of each run and deletes old runs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,31 +24,33 @@ DATA_VERSION_TAG = "dagster/data_version"
 
 KIND_TAG = "mlflow.experimentKind"
 _KIND = "custom_model_development"
-"""The kind of experiment for training models. If it is the `workflowType` in the address, MLflow 3.17 opens a page on
-runs.
-"""
+"""Value of the tag `KIND_TAG` for experiments that train models, for which MLflow 3.17 opens the page of runs."""
 
 _SHORT = 8
-"""Number of a key's digits in a run's name; the tag `aflite.key` has all of them."""
+"""Number of digits of a result's key in a run's name; the tag `aflite.key` contains the whole key."""
 
 _PAGE = 1000
 
 
 @dataclass(frozen=True)
 class MlflowTracker:
-    """A tracker that stores every asset's run in MLflow, in one experiment `aflite/<partition>` per dataset.
+    """A tracker that stores every stage's run in MLflow, in the experiment `aflite/<partition>` of its dataset.
 
-    `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or any SQLAlchemy URL). With
-    None, runs are stored in `<home>/mlflow/mlflow.db`. With a database, files are stored in `<home>/mlflow/artifacts`;
-    a server chooses its own place. `tags` are set on every run. Creating a tracker has no side effects. `refresh` names
-    a refresh: the runs of its stages are children of one run per dataset. If `refresh` is None, runs have no parent.
+    Args:
+        uri: a tracking server (http, https), or a database (`sqlite:////absolute/path` or any SQLAlchemy URL). If None,
+            the database is `<home>/mlflow/mlflow.db`.
+        home: the folder of the project's state. If runs are in a database, their files are in
+            `<home>/mlflow/artifacts`; a server stores files itself.
+        tags: tags of every run.
+        refresh: the identifier of a refresh, whose run becomes the parent of its stages' runs; None for runs without a
+            parent.
 
-    Tags named `dagster/...` repeat Dagster's metadata under its names: asset_key, partition, data_version and, for
-    results of a Dagster run, run_id and run_url.
+    Tags named `dagster/...` repeat Dagster's metadata: `asset_key`, `partition`, `data_version` and, for results of a
+    Dagster run, `run_id` and `run_url`. No connection is opened before the first run.
 
     Raises:
-        TrackingError: `uri` is an SQLite database without an absolute path, an ambiguous address, or a server's address
-            with a query. No message contains a user, a password or a query.
+        TrackingError: `uri` is an SQLite database without an absolute path, is ambiguous, or is a server's address with
+            a query. No message contains a user, a password or a query.
     """
 
     uri: str | None = field(repr=False)
@@ -62,17 +64,17 @@ class MlflowTracker:
 
     @cached_property
     def session(self) -> MlflowSession:
-        """The connection that all runs of this tracker share."""
+        """The connection shared by all runs of this tracker."""
         uri = self.uri or f"sqlite:///{self._folder / 'mlflow.db'}"
         return MlflowSession(uri, self._folder / "mlflow.lock", is_own=not self.uri)
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
-        """Yield the run of one asset, partition and result key, named `<asset> <key> <day it began, UTC> <partition>`.
+        """Yield the run of one asset, partition and result key, named `<asset> <key> <start day> <partition>`.
 
-        The name begins with the parts that differ within an experiment, because MLflow's lists cut names. A second
-        call, even from another process, continues the first call's run, so a retry after a failure appears as one run.
-        The run ends as FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
+        The day is in UTC. The parts that differ within an experiment come first, because MLflow's lists cut off long
+        names. A second call continues the same run, even from another process, so a retry after a failure adds no run.
+        The run ends as FINISHED, FAILED or KILLED (see `mlflow_run.open_run`).
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -94,7 +96,7 @@ class MlflowTracker:
             yield run
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the result's run with its data version, and each nested run with the data version of its part.
+        """Tag the run with the data version of its result, and each nested run with that of its part.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -110,8 +112,9 @@ class MlflowTracker:
     def _refresh_run(
         self, experiment_id: str, partition: str, identity: str
     ) -> AbstractContextManager[Mapping[str, str]]:
-        """Return the tags that make the stage's run of this identity a child of its refresh's run; empty without a
-        refresh.
+        """Return a context that yields the tags of a stage's run that name the refresh's run as parent.
+
+        The tags are empty if the tracker has no refresh.
         """
         if self.refresh is None:
             return nullcontext({})
@@ -134,13 +137,13 @@ class MlflowTracker:
     def _create_experiment(self, name: str) -> "Experiment":
         from mlflow.exceptions import MlflowException
 
-        # Left to itself MLflow puts files beside a database into the folder the process happens to start in.
+        # By default, MLflow stores the files of runs in a database in the current working directory.
         artifacts = None if self.session.is_server else (self._folder / "artifacts").as_uri()
         client = self.session.client
         try:
             return client.get_experiment(client.create_experiment(name, artifact_location=artifacts))
         except MlflowException:
-            # Another machine was quicker: the lock holds on this one only.
+            # Another machine created the experiment first; the lock covers this machine only.
             experiment = client.get_experiment_by_name(name)
             if experiment is None:
                 raise
@@ -171,12 +174,14 @@ def _check_uri(uri: str) -> None:
 def delete_runs_without_result(
     tracker: MlflowTracker, exists: Callable[[str, str, str], bool], *, before: datetime
 ) -> int:
-    """Delete the runs, with their children, of stages that ended before a time and whose result no longer exists.
+    """Delete the runs of stages that ended before `before` and whose results no longer exist.
 
-    The run of a refresh is deleted if it began before this time and has no runs of stages left.
+    The children of these runs are deleted too. The run of a refresh is deleted if it began before `before` and has no
+    children left. Runs of other programs are never deleted. Deleted runs can be restored until `mlflow gc` removes
+    them. Returns the number of deleted runs.
 
-    `exists(asset, partition, key)` returns whether a result still exists. Runs of other programs are never deleted.
-    Deleted runs can be restored until `mlflow gc` removes them. Returns the number of deleted runs.
+    Args:
+        exists: a function (asset, partition, key) that returns whether the result still exists.
 
     Raises:
         TrackingError: the database or server cannot be used.

@@ -1,4 +1,4 @@
-"""Names and values in the form that MLflow accepts. MLflow is not imported, and nothing is written.
+"""Conversion of names and values to forms that MLflow accepts, without importing MLflow.
 
 The limits are copied from `mlflow.utils.validation` in MLflow 3.17.
 """
@@ -28,18 +28,19 @@ Item = TypeVar("Item")
 
 
 def accepted_text(value: object, *, longest: int) -> str:
-    """Return `value` as text that any database can store: no null characters, no lone surrogates, at most `longest`
-    characters.
+    """Return `value` as text of at most `longest` characters that any database can store.
+
+    Null characters and lone surrogates are replaced.
     """
     text = str(value).replace("\x00", "\N{REPLACEMENT CHARACTER}")
     return text.encode("utf-8", "replace").decode("utf-8")[:longest]
 
 
 def accepted_name(name: str) -> str:
-    """Return `name` in the form that MLflow accepts for parameters, metrics and tags.
+    """Return `name` in a form that MLflow accepts for parameters, metrics and tags.
 
-    In a name that MLflow would refuse, characters are replaced by "_" and the start of its hash is appended, so that
-    two such names stay distinct.
+    If MLflow would refuse the name, invalid characters become "_", and the first digits of the name's hash are
+    appended. The hash keeps different names distinct.
     """
     cleaned = _REFUSED_CHARACTER.sub("_", name)
     if cleaned.startswith(("/", ".")) or posixpath.normpath(cleaned) != cleaned:
@@ -50,10 +51,11 @@ def accepted_name(name: str) -> str:
 
 
 def accepted_part(text: str) -> str:
-    """Return `text` as one part of a compound name, or as the name of a file: at most `LONGEST_PART` characters.
+    """Return `text` in a form that can be one part of a compound name, or a file name.
 
-    Letters, digits, "_", "-" and inner spaces are kept. A longer text, or a text with other characters, is cleaned,
-    cut, and extended by the start of its hash, so that two texts stay distinct.
+    Letters, digits, "_", "-" and inner spaces are kept, up to `LONGEST_PART` characters. If the text is longer or has
+    other characters, it is cleaned and cut, and the first digits of its hash are appended. The hash keeps different
+    texts distinct.
     """
     cleaned = _REFUSED_IN_PART.sub("_", text).strip()
     if cleaned == text and 0 < len(text) <= LONGEST_PART:
@@ -62,7 +64,10 @@ def accepted_part(text: str) -> str:
 
 
 def digest_of(*parts: str) -> str:
-    """Return the SHA-256, in hexadecimal, of a sequence of texts; ("ab", "c") and ("a", "bc") give different values."""
+    """Return the SHA-256, in hexadecimal, of a sequence of texts.
+
+    The lengths of the texts are hashed too, so ("ab", "c") and ("a", "bc") have different digests.
+    """
     hashed = hashlib.sha256()
     for part in parts:
         content = part.encode("utf-8", "surrogatepass")
@@ -71,7 +76,7 @@ def digest_of(*parts: str) -> str:
 
 
 def flattened(parameters: Mapping[str, object], *, prefix: str = "") -> dict[str, str]:
-    """Return accepted names and texts of nested settings: {"a": {"b": 1}} gives {"a.b": "1"}."""
+    """Return nested settings as a flat mapping of accepted names to texts: {"a": {"b": 1}} becomes {"a.b": "1"}."""
     flat: dict[str, str] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping) and value:
@@ -82,7 +87,7 @@ def flattened(parameters: Mapping[str, object], *, prefix: str = "") -> dict[str
 
 
 def split_json(table: pa.Table) -> str:
-    """Return a table as JSON text, {"columns": [...], "data": [row, ...]}; NaN and infinite values become null."""
+    """Return a table as JSON text {"columns": [...], "data": [row, ...]}; NaN and infinite values become null."""
     rows = [[_plain(value) for value in row.values()] for row in table.to_pylist()]
     return json.dumps({"columns": table.column_names, "data": rows}, allow_nan=False, default=str)
 

@@ -1,4 +1,4 @@
-"""The interfaces of trackers and their runs, the record that identifies a run, and a tracker that stores nothing."""
+"""Interfaces of trackers and their runs, a reference to a stored run, and a tracker that stores nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,7 +15,7 @@ _TRAINING = "?workflowType=machine_learning"
 
 @dataclass(frozen=True)
 class RunReference:
-    """The place of a run; users, passwords and queries are left out of `tracking_uri`."""
+    """A reference to a stored run; `tracking_uri` contains no user, password or query."""
 
     tracking_uri: str
     experiment_id: str
@@ -23,9 +23,10 @@ class RunReference:
 
     @property
     def server(self) -> str | None:
-        """The address that shows the run: the configured address, or else the server's; None for a plain database.
+        """The address of the server whose pages show the run, or None if there is no server.
 
-        A configured address comes first, because a browser may not reach a server by the name that containers use.
+        The configured address takes precedence over the tracking server's address, because browsers may not reach the
+        server by the host name that containers use.
         """
         own = self.tracking_uri.rstrip("/") if self.tracking_uri.startswith(("http://", "https://")) else None
         return base_address(MLFLOW) or own
@@ -37,65 +38,66 @@ class RunReference:
 
     @property
     def fragment(self) -> str:
-        """Return the path of the run's page, to append to the server's address.
+        """Path of the run's page, to append to the server's address.
 
-        The last part is needed because MLflow otherwise opens in its mode for language models, which shows no runs.
+        Without the query at the end of the path, MLflow opens the page in its mode for language models, which shows no
+        runs.
         """
         return f"#/experiments/{self.experiment_id}/runs/{self.run_id}{_TRAINING}"
 
     @property
     def experiment_fragment(self) -> str:
-        """Return the path of the page with all runs of the dataset, to append to the server's address."""
+        """Path of the page with all runs of the dataset, to append to the server's address."""
         return f"#/experiments/{self.experiment_id}{_TRAINING}"
 
 
 class TrackedRun(Protocol):
-    """One run while it is open. Every method raises TrackingError if the tracker does not respond."""
+    """An open run. Every method raises TrackingError if the tracker does not respond."""
 
     @property
     def reference(self) -> RunReference | None:
-        """The place where the run is stored, or None if nothing is stored."""
+        """Reference to the stored run, or None if nothing is stored."""
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
-        """Log settings; nested mappings are flattened with dots, and long values cut."""
+        """Log settings; nested names are joined with dots, and long values are cut."""
 
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
-        """Log numbers at `step` (0 if None); NaN and infinite values are skipped."""
+        """Log metrics at `step` (0 if None); NaN and infinite values are skipped."""
 
     def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
-        """Log each name's values at consecutive steps; NaN and infinite values are skipped."""
+        """Log each metric's values at consecutive steps; NaN and infinite values are skipped."""
 
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
-        """Log the version of a dataset that the run read, and its use (`context`, such as "training")."""
+        """Log the version of a dataset that the run used, and its use (`context`, such as "training")."""
 
     def log_artifact(self, path: Path) -> None:
         """Store a copy of a file, or of a folder with its content."""
 
     def log_table(self, name: str, table: pa.Table) -> None:
-        """Store a whole table under `name`; a later table with the same name replaces it.
+        """Store a table under `name`; a later table with the same name replaces it.
 
-        NaN and infinity become null.
+        NaN and infinite values become null.
         """
 
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> AbstractContextManager["TrackedRun"]:
-        """Begin a child run, shown as `title` (default: the name); the same name continues the same child."""
+        """Open a child run with the title `title` (default: `name`); a repeated name continues the earlier child."""
 
 
 class Tracker(Protocol):
-    """A store of runs."""
+    """Interface of trackers, which store runs."""
 
     def run(self, asset: str, partition: str, key: str) -> AbstractContextManager[TrackedRun]:
-        """Return the run of one asset, partition and result key; a second call continues the first call's run."""
+        """Open the run of one asset, partition and result key; a second call continues the same run."""
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the run with the result's data version, and each child run with the data version of its part."""
+        """Tag the run with the data version of its result, and each child run with that of its part."""
 
 
 @dataclass(frozen=True)
 class NullRun:
-    """A run that stores nothing: every method accepts its arguments and does nothing."""
+    """A run that stores nothing: its methods accept the arguments of `TrackedRun` and do nothing."""
 
     @property
     def reference(self) -> None:
@@ -130,7 +132,7 @@ class NullRun:
 
 @dataclass(frozen=True)
 class NullTracker:
-    """A tracker that stores no runs; exceptions pass through unchanged."""
+    """A tracker that stores no runs and does not handle exceptions."""
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[NullRun]:

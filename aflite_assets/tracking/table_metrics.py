@@ -1,6 +1,4 @@
-"""The numbers of a table of statistics as metrics, under names that do not change from run to run. Nothing is logged
-here.
-"""
+"""Conversion of a table of statistics to metrics, with names that stay the same from run to run."""
 
 import math
 from collections.abc import Mapping
@@ -13,29 +11,29 @@ import pyarrow.compute as pc
 from aflite_assets.tracking.mlflow_values import METRICS_PER_BATCH, accepted_part, digest_of
 
 MOST_METRICS = METRICS_PER_BATCH
-"""Most numbers of a table that each become a metric: the most that MLflow accepts in one request. A larger table has
-summaries instead.
+"""Largest number of metrics from one table, which is also MLflow's limit per request.
+
+Larger tables are summarized: the least, mean and largest value of each column are logged.
 """
 
 _NULL = "none"
 
 
 def table_name(title: str) -> str:
-    """Return a table's name from its title: "Words over the line" gives words_over_the_line."""
+    """Return the name of a table from its title: "Words over the line" becomes `words_over_the_line`."""
     return accepted_part(title.lower().replace(" ", "_"))
 
 
 def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
-    """Return every number of a table as `<table>/<row>.<column>`; NaN, infinite and null values are left out.
+    """Return every number of a table as a metric `<table>/<row>.<column>`; NaN, infinite and null are left out.
 
-    A row is named by its leading text columns, or by the first column if that column contains whole numbers. Further
-    columns of text, truth values or whole numbers are added until no two rows share a name. If these columns do not
-    suffice, the row is named by its number, counted from 0. The values in the name are joined by dots; each has at most
-    60 characters of A-z, 0-9, "_", "-" and spaces (see `accepted_part`; null is "none"). Values in a row's name are not
-    logged as metrics, and neither are texts and truth values.
+    The name of a row consists of its leading text columns, or of the first column if it contains whole numbers. Further
+    columns of text, truth values or whole numbers are added until all names are distinct. If names are still equal, the
+    row's number, counted from 0, is added. The values in a name are joined by dots, and each has at most 60 characters
+    (see `accepted_part`); null becomes "none". Columns in the name, texts and truth values are not logged as metrics.
 
-    For a table with more than `MOST_METRICS` numbers, the metrics are `<table>/over rows.<least, mean or
-    most>.<column>`.
+    If a table has more than `MOST_METRICS` numbers, the metrics are the least, mean and largest value of each column.
+    Their names are `<table>/over rows.<least, mean or most>.<column>`.
     """
     keys, rows = _row_names(table)
     numeric = [name for name in table.column_names if name not in keys and _is_number(table.schema.field(name).type)]
@@ -56,7 +54,7 @@ def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
 
 
 def _row_names(table: pa.Table) -> tuple[list[str], list[str]]:
-    """Return the columns that name a row, and a unique name per row."""
+    """Return the columns that form the names of rows, and a unique name for each row."""
     kinds = {field.name: field.type for field in table.schema}
     names = list(kinds)
     texts = list(takewhile(lambda name: _is_text(kinds[name]), names))
@@ -81,7 +79,7 @@ def _joined(table: pa.Table, keys: list[str]) -> list[str]:
 def _named(value: Any) -> str:
     if value is None:
         return _NULL
-    # The text "none" is no null, and so it is told apart by a hash, as texts are that cannot stand as they are.
+    # A hash distinguishes the text "none" from null.
     return accepted_part(str(value)) if value != _NULL else f"{_NULL}_{digest_of(_NULL)[:8]}"
 
 

@@ -201,7 +201,7 @@ def test_the_variance_is_never_under_either_part(seed: int, some: int, others: i
      (bits("10"), bits("11"), np.arange(3))],
 )  # fmt: skip
 def test_sides_that_cannot_be_compared_are_refused(first: Any, second: Any, groups: Any) -> None:
-    with pytest.raises(InvalidInputError, match="at least one training, and test all trainings on the same rows"):
+    with pytest.raises(InvalidInputError, match="at least one training run, and test all runs on the same rows"):
         crossed_interval(first, second, groups)
 
 
@@ -248,7 +248,7 @@ def test_chosen_rows_of_one_group_tell_nothing() -> None:
 
 
 def test_choices_that_cannot_be_made_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="1 trainings tested on \\[4\\] rows, and 0 rows are chosen"):
+    with pytest.raises(InvalidInputError, match="1 training runs tested on \\[4\\] rows, and 0 rows are chosen"):
         chosen_interval([np.ones(4)], np.zeros(4, dtype=bool))
 
 
@@ -291,7 +291,7 @@ def test_sets_that_are_alike_are_rarely_told_apart() -> None:
 @pytest.mark.parametrize(("rows", "said"), [(0, "[0], [10]"), (10, "[10], [0]")])
 def test_a_contrast_needs_two_sets(rows: int, said: str) -> None:
     first, second = [np.ones(10)], [np.zeros(10)]
-    expected = f"the sides have [1, 1, 1, 1] trainings on the two test sets, tested on [{said}] rows"
+    expected = f"the sides have [1, 1, 1, 1] training runs on the two test sets, tested on [{said}] rows"
     with pytest.raises(InvalidInputError, match=re.escape(expected)):
         contrast_interval(halves(first, rows), halves(second, rows))
     with pytest.raises(InvalidInputError, match="give at least two groups in each test set"):

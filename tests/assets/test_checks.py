@@ -140,7 +140,8 @@ def test_findings_stand_on_the_asset(pairs: None) -> None:
         "empty": 1,
         "text_pair.train.empty": 1,
         "text_pair.train.row_ids": "7",
-        "what_to_do": "fill these texts or drop their rows in the source: a model gets no input from them",
+        "what_to_do": "add the missing texts or drop their rows in the source, because a model gets no input from "
+        "empty texts",
         "dataset": "circles_1",
     }
     repeated = shown(checks["repeated_texts_grouped"])

@@ -119,7 +119,7 @@ def test_a_stage_waits_for_a_slot_and_says_so(monkeypatch: pytest.MonkeyPatch, t
             assert lease.devices == ("0",)
         release.join()
         assert _slots_taken(instance) == 0
-    assert lines[0] == "Waiting for a slot of the pool 'gpu'; the other runs that hold one are using a card"
+    assert lines[0] == "Waiting for a slot of the pool 'gpu', because other runs that use GPUs hold all slots"
 
 
 def test_what_holds_nothing_is_made_in_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

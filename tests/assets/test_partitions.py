@@ -29,11 +29,11 @@ def test_name_of_no_dataset_is_answered_with_the_nearest_and_where_all_are_found
     message = "no dataset is named 'digitz'; did you mean 'digits'? (known: []; folders searched: ["
     with pytest.raises(dg.DagsterUnknownPartitionError, match=re.escape(message)) as refusal:
         DATASETS.validate_partition_key("digitz", context=None)
-    assert "`aflite list --bundled` lists the bundled datasets); correct --partition" in str(refusal.value)
+    assert "`aflite list --bundled` lists the bundled datasets); correct `--partition`" in str(refusal.value)
 
 
 def test_name_of_a_refused_file_is_answered_with_the_reason(folder: Path) -> None:
-    message = r"file of dataset 'mine' was refused: .*mine\.yaml: line 1: while parsing a flow node"
+    message = r"file of dataset 'mine' is invalid: .*mine\.yaml: line 1: while parsing a flow node"
     with pytest.raises(dg.DagsterUnknownPartitionError, match=message):
         DATASETS.validate_partition_key("mine", context=None)
 
@@ -51,7 +51,7 @@ def test_a_command_ends_with_one_line(chosen: list[str], capsys: pytest.CaptureF
     assert "Traceback" not in written
     line = written.strip().splitlines()[-1]
     assert line.startswith("Error: no dataset is named 'digitz'; did you mean 'digits'? (known: [")
-    assert line.endswith("; correct --partition")
+    assert line.endswith("; correct `--partition`")
 
 
 def test_in_a_command_the_error_is_one_that_it_prints() -> None:

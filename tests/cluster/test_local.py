@@ -58,7 +58,8 @@ def test_memory_that_never_suffices_ends_it() -> None:
         pytest.raises(MemoryRanOutError, match=r"memory ran out with 1$"),
     ):
         list(map_in_order(workers, [range(4)], log=logged.append, halves=halves))
-    assert logged == ["memory ran out with 4; tried again in 2 parts", "memory ran out with 2; tried again in 2 parts"]
+    again = "the item is processed again in 2 parts"
+    assert logged == [f"memory ran out with 4; {again}", f"memory ran out with 2; {again}"]
 
 
 def test_a_map_of_a_whole_file_stays_there(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_without_its_head_the_step_fails_with_a_reason_and_resumes(
             three_nodes.kill_head()
 
     job = StageJob("filtered_sets", spec, store, cluster=cluster)
-    with pytest.raises(WorkerLostError, match=r"the Ray cluster at .* ends it when its head is lost"):
+    with pytest.raises(WorkerLostError, match=r"the Ray cluster at .* ends the process when its head node is lost"):
         make_in_child(job, progress=Progress(log, lambda report: None))
     resumed = run_stage("filtered_sets", spec, store=store, progress=progress)
     assert [line for line in lines if "resumes at iteration" in line]

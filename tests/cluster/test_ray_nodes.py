@@ -47,14 +47,16 @@ def test_a_node_without_the_shared_folder_is_refused(
 ) -> None:
     monkeypatch.setenv("AFLITE_HOME", str(tmp_path))
     assert not node_facts(tmp_path / "nowhere").sees_files
-    with pytest.raises(NodeRefusedError, match=f"^the node far cannot see {tmp_path}; put `AFLITE_HOME` on a file"):
+    with pytest.raises(
+        NodeRefusedError, match=f"^the folder {tmp_path} is not shared with the node far; set `AFLITE_HOME`"
+    ):
         checked(replace(facts, sees_files=False))
 
 
 def test_another_processor_is_taken_and_said(facts: NodeFacts) -> None:
     (line,) = checked(replace(facts, processor="Z80 avx9"))
-    assert line.startswith("node far has another processor (Z80 avx9; here ")
-    assert line.endswith("results in floating point may differ in their last bits")
+    assert line.startswith("the node far has a different processor (Z80 avx9) from this machine (")
+    assert line.endswith("floating-point results may differ in the last bits")
 
 
 def test_a_refused_node_is_no_outage() -> None:
@@ -126,7 +128,7 @@ def test_an_address_where_nothing_answers_is_said_at_once() -> None:
         port = taken.getsockname()[1]  # bound, and nobody listens
         for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
             with pytest.raises(
-                ClusterError, match=f"{address} cannot be reached, because nothing answers at this address .*refused"
+                ClusterError, match=f"{address} cannot be reached, because the address does not respond .*refused"
             ):
                 ray_cluster._check_reachable(ClusterSettings("ray", address))
         taken.listen()

@@ -75,7 +75,7 @@ def test_what_a_killed_worker_held_goes_to_another(cluster: Cluster, tmp_path: P
 def test_work_that_ends_every_worker_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
     with (
         cluster.workers(partial(_dying, tmp_path, True), needs=Needs(), log=lambda line: None) as workers,
-        pytest.raises(WorkerLostError, match=r"4 workers in turn were lost while working on the same task"),
+        pytest.raises(WorkerLostError, match=r"4 workers were lost one after another with the same item"),
     ):
         workers.call(3, log=lambda line: None)
 

@@ -208,7 +208,7 @@ def test_rows_that_repeat_across_splits_are_a_warning(make: Make, capsys: pytest
     assert code == 0
     warning = out[out.index("warning: no_repeats_across_splits") :].splitlines()
     assert warning[1] == "  20 rows (100.0 %) outside train, 20 of test: test.csv, lines 2, 3, 4, 5, 6; and 15 more"
-    assert warning[2].startswith("  set between_splits: drop")
+    assert warning[2].startswith("  set `between_splits: drop`")
 
 
 def test_what_is_set_already_is_not_advised(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,7 +220,7 @@ def test_what_is_set_already_is_not_advised(make: Make, capsys: pytest.CaptureFi
     assert "of fresh: train.csv, lines " in warning
     assert "between_splits" not in warning
     words = " ".join(warning.split())
-    assert "set drop_duplicates: true ('fresh' is drawn from train by holdout, and took one of two copies)" in words
+    assert "set `drop_duplicates: true` (`holdout` draws 'fresh' from train, so one of two copies was drawn)" in words
     _, out, _ = _checked(make(**given, drop_duplicates=True), capsys)
     assert "warning: no_repeats_across_splits" not in out
 

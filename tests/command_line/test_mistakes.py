@@ -210,20 +210,20 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "not the format": (_set("source.format", "parquet"), r"train\.csv' cannot be read as parquet: .*check the file"),
     "wrong delimiter": (
         lambda spec, folder: _csv(folder / "train.csv", _rows(90, 0), ";"),
-        r"'id;premise;hypothesis;gold', but a semicolon seems to be the delimiter; set delimiter: \";\"",
+        r"'id;premise;hypothesis;gold', but a semicolon seems to be the delimiter; set `delimiter: \";\"`",
     ),
     "Latin-1": (
         _train(b"id,premise,hypothesis,gold\n1,caf\xe9,b,neutral\n"),
         r"train\.csv' cannot be .* line 2 is not valid UTF-8 .*fits cp1252, in which it reads '1,caf\u00e9,b,neutral'"
-        "; if that is right set encoding: cp1252",
+        "; if this text is right, set `encoding: cp1252`",
     ),
     "UTF-16": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n".encode("utf-16")),
-        r"train\.csv' cannot be read as csv: line 1 is not valid UTF-8 .*; if that is right set encoding: utf-16",
+        r"train\.csv' .*line 1 is not valid UTF-8 .*; if this text is right, set `encoding: utf-16`",
     ),
     "UTF-16 without a mark": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n".encode("utf-16-le")),
-        "nearly every second byte is NUL; the file fits utf-16-le, .* set encoding: utf-16-le",
+        "nearly every second byte is NUL; the file fits utf-16-le, .* set `encoding: utf-16-le`",
     ),
     "unknown encoding": (
         _set("source.encoding", "uft-16"),
@@ -302,7 +302,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "one class in train": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n2,c,d,neutral\n"),
         "split 'train' has only the class 'neutral' in 2 rows, and filtering needs at least two classes; add rows "
-        "of another class, or correct columns.label, which is 'gold'",
+        "of another class, or correct `columns.label`, which is 'gold'",
     ),
     "one label named": (_set("labels", ["entailment"]), r"labels: .*at least 2"),
     "a class twice": (_set("labels", ["a", "b", "a"]), "labels: .*contains a class name twice"),
@@ -458,9 +458,9 @@ def test_copy_of_the_label_is_named_and_may_be_allowed(
     written = capsys.readouterr().out
     assert "error: no_label_copies\n" in written
     said = " ".join(written.split())
-    assert "one to one with the label: column 'width' in all 60 train rows and in 60 of 60 other rows" in said
-    assert "leave it out of the input: " in said
-    assert "set columns: {allow_label_copies: ['width']}" in said
+    assert "copies of the label: column 'width' in all 60 train rows and in 60 of 60 other rows" in said
+    assert "leave the column out of the input, " in said
+    assert "set `columns: {allow_label_copies: ['width']}`" in said
     spec["columns"]["allow_label_copies"] = ["width"]
     assert _check(tmp_path, spec) == 0
     assert "no_label_copies" not in capsys.readouterr().out
@@ -475,8 +475,8 @@ def test_nul_bytes_and_huge_cells_are_warned_of_with_file_and_line(
     _csv(tmp_path / "train.csv", rows)
     assert _check(tmp_path, spec) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "warning: no_nul_or_huge_cells 1 cell of 'premise' holds a NUL byte: train.csv, line 6. 1 cell of" in said
-    assert "1 cell of 'hypothesis' has 2 MB or more (at most 2.3 MB): train.csv, line 8 remove these bytes" in said
+    assert "warning: no_nul_or_huge_cells 1 cell of 'premise' contains a NUL byte: train.csv, line 6. 1 cell of" in said
+    assert "1 cell of 'hypothesis' has 2 MB or more (the largest: 2.3 MB): train.csv, line 8 remove the NUL" in said
 
 
 def test_hostile_texts_are_no_mistake_and_come_out_escaped(

@@ -209,7 +209,7 @@ def test_multiple_choice_is_read_in_the_encoding_of_its_table(tmp_path: Path) ->
     path.write_bytes("question;A;B;key\nO\u00f9?;caf\u00e9;th\u00e9;A\n".encode("utf-16"))
     table = {"format": "csv", "delimiter": ";", "splits": {"train": str(path)}}
     asked: dict[str, Any] = {"question": "question", "answers": ["A", "B"], "right": "key"}
-    with pytest.raises(DataError, match=r"line 1 is not valid UTF-8 .*; if that is right set encoding: utf-16"):
+    with pytest.raises(DataError, match=r"line 1 is not valid UTF-8 .*; if this text is right, set `encoding: utf-16`"):
         load_source(_source(format="multiple_choice", table=table, **asked))
     read = load_source(_source(format="multiple_choice", table={**table, "encoding": "UTF-16"}, **asked))["train"]
     assert read["text"].to_pylist() == ["O\u00f9?", "O\u00f9?"]

@@ -123,7 +123,7 @@ def test_a_disk_that_may_only_be_read(
 
 def test_a_disk_that_is_full_while_mlflow_makes_its_database(small_disk: Callable[[str], Path]) -> None:
     """Half a database would stay broken for good: its migrations do not go on in it."""
-    advice = "no space is left on the disk of this database: free some, or set AFLITE_HOME to a folder on a larger disk"
+    advice = "the disk of this database is full; free some space or set `AFLITE_HOME` to a folder on a larger disk"
     for size in ("64k", "200k"):
         tracker = MlflowTracker(None, small_disk(f"size={size}") / "home")
         with pytest.raises(TrackingError, match=f"database or disk is full; {advice}"), tracker.run("a", "b", "c"):

@@ -56,6 +56,12 @@ def test_of_three_classes_the_class_counts() -> None:
     assert [one.change for one in compare_scans(before, after, [cue])] == ["gone", "new"]
 
 
+def test_of_two_classes_the_same_class_is_matched_first() -> None:
+    cues = _cue(0, "dash", label="a"), _cue(1, "dash", balanced=0.7)
+    compared = compare_scans(_result(*cues), _result(*cues), [cues[1]])
+    assert [(one.before, one.after) for one in compared] == [(cues[1], cues[1]), (cues[0], cues[0])]
+
+
 def test_chosen_cues_come_first_and_new_ones_last() -> None:
     first, second = _cue(0, "dash"), _cue(1, "quote")
     compared = compare_scans(_result(first, second), _result(first, _cue(1, "tab"), _cue(2, "bar")), [second])

@@ -67,6 +67,25 @@ def test_texts_are_normalised_by_the_cue_its_synonyms_and_the_artefacts_that_go_
     assert changes.phrases == (f"'The review': {'; '.join(change.phrases)}.",)
 
 
+def test_texts_that_may_be_cut_off_get_a_full_stop_only_on_request() -> None:
+    whole, cut = "The bridge is old. It was built in 1790.", "The bridge is old. It was built \x1b by the sa"
+    texts = {"review": [cut if mark else whole for mark in MARKS]}
+    cue = _cue(0, _text("ends with a letter or digit"))
+    message = (
+        r"10 texts of 'review' may be cut off, because they end in the middle of a sentence \(\u201cThe bridge is old.*"
+        r"by the sa\u201d\)\. A full stop would hide .*; repair the export and scan again, keep a subset of the rows "
+        r"with `--by rebalance`, or, .* `--by normalise`"
+    )
+    with pytest.raises(DataError, match=message):
+        _plan(cue, texts=texts)
+    changes = _plan(cue, by="normalise", texts=texts)
+    assert changes.texts["The review"](cut).endswith(" by the sa.")
+    assert "WARNING: 10 texts of 'review' may be cut off" in changes.phrases[0]
+    assert changes.phrases[0].count("by the sa\u201d") == 3
+    other = _plan(_cue(0, _text("curly apostrophe")), texts=texts)  # nothing is done to the ends of texts
+    assert "cut off" not in other.phrases[0]
+
+
 def test_columns_with_nearly_the_same_rows_go_too_unless_they_are_needed() -> None:
     changes = _plan(_cue(0, RECORD, same=(AGE, SITE, WORD)))
     assert changes.dropped == ("record", "age")

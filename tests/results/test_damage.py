@@ -98,8 +98,8 @@ def test_sizes_stand_in_the_manifest_and_move_no_data_version(store: ResultStore
     ("name", "harm", "reason"),
     [
         ("rows.txt", truncate, "rows.txt has 7 bytes instead of 10"),
-        ("inner/more.txt", Path.unlink, "inner/more.txt is gone"),
-        ("manifest.json", Path.unlink, "manifest.json is gone"),
+        ("inner/more.txt", Path.unlink, "inner/more.txt is missing"),
+        ("manifest.json", Path.unlink, "manifest.json is missing"),
         ("manifest.json", truncate, "manifest.json cannot be read (Expecting ',' delimiter: line"),
         ("manifest.json", lambda path: path.write_text("{}"), "manifest.json has no hash"),
     ],
@@ -159,7 +159,7 @@ def test_a_damaged_input_is_named_and_set_aside(store: ResultStore) -> None:
     flip(result.path / "rows.txt")
     with pytest.raises(
         StoreError,
-        match=r"embeddings of 'digits' was not computed: raw_dataset of 'digits', which it reads, is damaged "
+        match=r"embeddings of 'digits' was not computed: its input raw_dataset of 'digits' is damaged "
         r"\(the content of rows\.txt has changed\) and was set aside; materialise raw_dataset again",
     ):
         store.check_inputs([result], reader="embeddings of 'digits'")
@@ -307,7 +307,7 @@ def test_what_is_no_file_in_place_of_one_is_a_missing_file(store: ResultStore, k
         path.symlink_to("elsewhere" if kind == "dangling link" else "rows.txt")
     damage = store.damage("raw_dataset", "digits", key(a=1))
     assert damage is not None
-    assert damage.reasons[0].startswith(("rows.txt is gone", "rows.txt cannot be read"))
+    assert damage.reasons[0].startswith(("rows.txt is missing", "rows.txt cannot be read"))
     assert not store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
 
 

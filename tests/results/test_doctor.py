@@ -81,7 +81,7 @@ def test_a_damaged_part_that_no_result_names_is_found(store: ResultStore) -> Non
     part = store.get_or_create_part("filtered_sets", "digits", ResultKey("1", {"orphan": 1}, {}), write).result
     (part.path / "manifest.json").unlink()
     (told,) = examine_store(store, fix=True)
-    assert (told.what, told.mended) == (f"{part.path}: manifest.json is gone", True)
+    assert (told.what, told.mended) == (f"{part.path}: manifest.json is missing", True)
     assert list(examine_store(store)) == []
 
 

@@ -78,7 +78,7 @@ def test_the_holder_may_take_it_again_and_another_thread_may_not(store: ResultSt
 
 
 def test_a_dataset_that_is_no_name_is_refused(store: ResultStore) -> None:
-    with pytest.raises(StoreError, match="cannot name a result"), store.dataset_lock("../up", what="x"):
+    with pytest.raises(StoreError, match="cannot be the name of a result"), store.dataset_lock("../up", what="x"):
         pass
 
 

@@ -110,7 +110,7 @@ def test_an_edited_manifest_of_an_input_stops_what_reads_it(store: ResultStore) 
     edit(result, EDITS["a count of the summary"])
     with pytest.raises(
         StoreError,
-        match=r"benchmark_report was not computed: raw_dataset of 'digits', which it reads, is damaged "
+        match=r"benchmark_report was not computed: its input raw_dataset of 'digits' is damaged "
         r"\(manifest\.json was changed after it was published\) and was set aside",
     ):
         store.check_inputs([fresh(result)], reader="benchmark_report")
@@ -177,7 +177,7 @@ def test_what_a_result_was_made_from_contradicts_another_key(store: ResultStore)
     [
         (
             lambda text: text.replace("{", '{"summary": {"unlabelled_rows": 0},', 1),
-            "'summary' stands twice in one JSON object",
+            "'summary' occurs twice in one JSON object",
         ),
         (lambda text: text.replace("12", "NaN", 1), "NaN is not a JSON number"),
         (lambda text: text.replace("12", "-Infinity", 1), "-Infinity is not a JSON number"),

@@ -50,7 +50,7 @@ def test_what_is_no_refresh_is_refused(store: ResultStore) -> None:
         record_refresh(store, [], what="x")
     written = record_refresh(store, [publish(store, "raw_dataset", 1)], what="x")
     written.path.write_text("{}")
-    with pytest.raises(StoreError, match=r"the record .* cannot be read .*; nothing is pruned until"):
+    with pytest.raises(StoreError, match=r"the record .* cannot be read .*; `aflite prune` removes nothing until"):
         read_refreshes(store, "digits")
 
 
@@ -68,6 +68,6 @@ def test_a_record_that_is_none_is_named(store: ResultStore, content: bytes) -> N
     path.write_bytes(content)
     with pytest.raises(
         StoreError,
-        match=r"the record /.*\.json cannot be read \(.*\); nothing is pruned until you delete this",
+        match=r"the record /.*\.json cannot be read \(.*\); `aflite prune` removes nothing until you delete this",
     ):
         read_refreshes(store, "digits")

@@ -283,14 +283,14 @@ def test_missing_and_changed_files_are_noticed(store: ResultStore) -> None:
     result.file("rows.txt").unlink()
     damage = find_damage(result)
     assert damage is not None
-    assert list(damage.reasons) == ["rows.txt is gone"]
+    assert list(damage.reasons) == ["rows.txt is missing"]
     with pytest.raises(StoreError, match=r"holds no file 'rows.txt'"):
         result.file("rows.txt")
 
 
 @pytest.mark.parametrize("name", ["../up", "", "A", "a/b", ".hidden"])
 def test_names_that_are_not_folders_are_refused(store: ResultStore, name: str) -> None:
-    with pytest.raises(StoreError, match="cannot name a result"):
+    with pytest.raises(StoreError, match="cannot be the name of a result"):
         store.get_or_create("embeddings", name, key(a=1), write_text("x"))
 
 

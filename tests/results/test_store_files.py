@@ -84,7 +84,7 @@ def test_a_store_of_the_format_before_is_refused_with_what_to_do(store: ResultSt
         ("null", r"holds null, which"),
         ("[1]", r"holds \[1\], which"),
         ('"' + "x" * 1000 + '"', r'holds "x{99} \.\.\., which'),
-        ('{"format": 1, "format": 2}', r"cannot be read \('format' stands twice in one JSON object\)"),
+        ('{"format": 1, "format": 2}', r"cannot be read \(the name 'format' occurs twice in one JSON object\)"),
         ("\udcff", r"cannot be read \(the text is not UTF-8\)"),
         ("[" * 100_000, r"cannot be read \(the JSON is nested too deeply\)"),
         ("", r"cannot be read \(Expecting value"),
@@ -143,7 +143,7 @@ def test_what_is_in_the_way_of_the_store_is_named(store: ResultStore, place: str
         obstacle.write_text("in the way")
     with pytest.raises(
         StoreError,
-        match=rf"raw_dataset of 'digits' cannot be stored: {obstacle}.* is in the way \(.*\); move it away and",
+        match=rf"raw_dataset of 'digits' cannot be stored, because .* has the path {obstacle}.* \(.*\); move it away",
     ):
         store.get_or_create("raw_dataset", "digits", key(a=1), with_part)
 

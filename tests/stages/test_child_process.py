@@ -176,10 +176,10 @@ def test_refusals_come_back_as_they_are(feature_files: Callable[..., dict[str, A
         (
             "killed",
             WorkerLostError,
-            r"^the process of raw_dataset of 'small_circles' ended with exit code -9 \(the system's",
+            r"^the process of raw_dataset of 'small_circles' ended with exit code -9 \(-9 usually",
         ),
         ("memory", MemoryRanOutError, r"^memory ran out while raw_dataset of .* \(MemoryError: cannot hold this\)"),
-        ("cuda", MemoryRanOutError, r"\(OutOfMemoryError: CUDA out of memory\. Tried 2 GiB\); lower batch_size"),
+        ("cuda", MemoryRanOutError, r"\(OutOfMemoryError: CUDA out of memory\. Tried 2 GiB\); lower `batch_size`"),
         ("full", FileNotFoundError, r"^\[Errno 2\] gone: 'somewhere'$"),
         ("strange", RuntimeError, r"^StrangeError: of a library$"),
     ],

@@ -71,7 +71,7 @@ def test_a_damaged_input_is_named_and_made_again_by_the_next_run(spec: DatasetSp
     changed = spec.model_copy(update={"seed": 1, "title": "new"})
     with pytest.raises(
         StoreError,
-        match=r"published_dataset of 'vectors' was not computed: raw_dataset of 'vectors', which it reads, is damaged "
+        match=r"published_dataset of 'vectors' was not computed: its input raw_dataset of 'vectors' is damaged "
         r"\(the content of rows-00000.parquet has changed\) and was set aside; materialise raw_dataset again, or "
         r"the whole",
     ):

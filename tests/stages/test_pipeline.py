@@ -199,7 +199,7 @@ def test_what_another_machine_makes_current_in_the_middle_of_a_run_stops_it(
     monkeypatch.setattr(pipeline, "run_stage", interrupted)
     with pytest.raises(
         StoreError,
-        match=r"of 'small_circles' was computed from results of \['raw_dataset'\] that this run did not use, because "
+        match=r"of 'small_circles' was computed from other results of \['raw_dataset'\] than this run's, because "
         r"another machine ran the dataset at the same time; run the dataset again, on one machine at a time",
     ):
         run_pipeline(ours, store=store)
@@ -300,12 +300,10 @@ def test_a_copy_of_the_label_stops_the_run_unless_the_file_allows_it(
     features, labels = np.load(files["features"]), np.load(files["labels"])
     features[:, 1] = 3 - 2 * labels
     np.save(files["features"], features)
-    message = (
-        r"`raw_dataset` failed the check `no_label_copies`: one to one with the label: column 1 \(from 0\) in all 120"
-    )
+    message = r"`raw_dataset` failed the check `no_label_copies`: copies of the label: column 1 \(from 0\) in all 120"
     with pytest.raises(DataError, match=message) as caught:
         _walk(content, store)
-    assert str(caught.value).endswith("set columns: {allow_label_copies: [1]}")
+    assert str(caught.value).endswith("set `columns: {allow_label_copies: [1]}`")
     made = {path.name for path in store.root.iterdir() if list(path.rglob("manifest.json"))}
     assert made == {"raw_dataset", "challenge_sets", "cue_scan"}
     content["columns"] = {"allow_label_copies": [1]}

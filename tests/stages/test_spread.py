@@ -106,7 +106,7 @@ def test_workers_with_too_little_memory_get_less(
     spread, logged, _ = walked(tmp_path, THREE, until="embeddings")
     assert spread["embeddings"] == here[0]["embeddings"]
     assert sorted(shards) == [0, 256, 512]
-    assert "memory ran out on node1 with 750 rows; tried again in 2 parts" in logged
+    assert "memory ran out on node1 with 750 rows; the item is processed again in 2 parts" in logged
 
 
 def test_a_cluster_without_workers_fails_the_grid_and_not_its_cells(

@@ -306,7 +306,10 @@ def test_the_report_has_the_transfer_table(walk: Walk) -> None:
     ("changes", "message"),
     [
         ({"map": {"bad": "no", "good": "no"}, "labels": {"no": 0, "yes": 1}, "unlabelled": []}, "'yes'"),
-        ({"labels": {"no": [0, 1], "yes": 2}, "map": {"bad": "no", "good": "no"}}, "'bad' and 'good' both count as it"),
+        (
+            {"labels": {"no": [0, 1], "yes": 2}, "map": {"bad": "no", "good": "no"}},
+            "the labels 'bad' and 'good' of the dataset are mapped to it",
+        ),
     ],
 )
 def test_rows_whose_class_is_not_known_are_refused(

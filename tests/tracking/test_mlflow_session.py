@@ -16,12 +16,12 @@ def test_a_database_that_lacks_a_migration_is_named(mlflow_home: Path) -> None:
         connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
     told = pending_migration(session)
     assert told is not None
-    assert told.startswith(f"MLflow's database {uri} has schema 451aebb31d03, the installed MLflow reads ")
-    assert told.endswith(f"; copy it, then run `mlflow db upgrade '{uri}'`")
+    assert told.startswith(f"MLflow's database {uri} has schema 451aebb31d03, but the installed MLflow needs schema ")
+    assert told.endswith(f"; make a copy of the database, then run `mlflow db upgrade '{uri}'`")
     hidden = pending_migration(MlflowSession(f"{uri}?timeout=30", mlflow_home / "lock"))
     assert hidden is not None
     assert hidden.startswith(f"MLflow's database {uri} has schema 451aebb31d03, ")
-    assert hidden.endswith('; copy it, then run `mlflow db upgrade "$MLFLOW_TRACKING_URI"`')
+    assert hidden.endswith('; make a copy of the database, then run `mlflow db upgrade "$MLFLOW_TRACKING_URI"`')
 
 
 def test_servers_and_databases_that_are_not_there_need_nothing(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""All differences in accuracy of a report: which trainings are compared, and which comparisons decide whether filtering
-helps.
+"""Differences in accuracy between training runs, as stated in a report, and the choice of the runs that are compared.
+Some of the comparisons decide whether filtering helps.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,14 +28,14 @@ Comparison = Literal["control", "transfer", "second phase", "ranking", "sample",
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Part):
-    """Accuracy of one side minus the accuracy of the other side, in points, with the 95 % interval and the verdict.
+    """Accuracy of a first side minus the accuracy of a second side, in points, with the 95 % interval and the verdict.
 
-    docs/analysis.md describes the comparisons and columns. The first side is a `Place`. The other side has the train
-    set `against`; each column `against_*` is None if both sides have the same value. `seeds`, `seeds_against`: number
-    of finished trainings on each side. All numbers are None if either side has no result. The fields from `groups` to
-    `counts_training` are explained in `CrossedInterval`, the fields from `side` to `simultaneous_low` in `Verdict`.
-    `label_mean`: on a challenge set, the difference averaged over gold labels. `beyond_natural`: by how much a deciding
-    difference exceeds the difference on natural rows.
+    docs/analysis.md describes the comparisons and columns. The first side is a `Place`. The second side is trained on
+    `against`; a column `against_*` is None if both sides have the same value. `seeds`, `seeds_against`: numbers of
+    finished training runs of the first and of the second side. All numbers are None if either side has no result.
+    `CrossedInterval` explains the fields from `groups` to `counts_training`; `Verdict` explains the fields from `side`
+    to `simultaneous_low`. `label_mean`: on a challenge set, the difference averaged over gold labels. `beyond_natural`:
+    in a decisive comparison, the difference minus the same difference on natural rows.
     """
 
     comparison: Comparison
@@ -76,17 +76,17 @@ class Difference(Part):
 
     @property
     def deciding(self) -> bool:
-        """Whether the difference is used to decide if filtering helps."""
+        """True if the difference is used to decide whether filtering helps."""
         return self.family == "deciding"
 
     @property
     def found(self) -> bool:
-        """Whether a difference was found."""
+        """True if the verdict is that the two sides differ."""
         return self.side in ("above", "below")
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The two train sets."""
+        """Names of the two train sets."""
         return self.train_set, self.against
 
 
@@ -94,14 +94,15 @@ DIFFERENCES = TidyTable("differences", Difference)
 
 
 def rows_of(test_set: TestSet, part: Subset | None = None) -> dict[str, Any]:
-    """Return the columns that name a part of a test set, or that name the whole set if `part` is None."""
+    """Return the columns of a `Place` that select a part of a test set, or the whole test set if `part` is None."""
     columns = {} if part is None else {"column": part.column, "category": part.category, "label": part.label}
     return {"test_set": test_set.name, "tested_on": "all" if test_set.challenge else "full", **columns}
 
 
 def family_of(part: Subset) -> Family:
-    """Return the family of comparisons in which a difference on these rows is judged, unless the difference is a
-    deciding one.
+    """Return the family of comparisons in which p-values of differences on these rows are adjusted together.
+
+    Decisive comparisons are a family of their own.
     """
     return "whole sets" if part.whole else "parts of sets"
 
@@ -109,11 +110,11 @@ def family_of(part: Subset) -> Family:
 def claim_on(
     first: Trainings, second: Trainings, test: TestSet, part: Subset, bar: Bar | None = None, *, deciding: bool = False
 ) -> Claim:
-    """Compare the trainings of two sides on a part of a test set.
+    """Compare the training runs of two sides on a part of a test set.
 
-    There is no interval unless both sides have a training and the part has a row. A mean over gold labels is computed
-    only for challenge sets of rows, because natural sets are drawn like the train rows and questions have no labels.
-    Labels with fewer than `FEWEST_ROWS` rows are left out of the mean.
+    There is no interval if a side has no training run or if the part has no row. A mean over gold labels is computed
+    only for challenge sets that consist of rows. Natural test sets need no such mean because they are drawn like the
+    train rows, and questions have no labels. Labels with fewer than `FEWEST_ROWS` rows are left out of the mean.
     """
     rows, family, chosen = int(part.mask.sum()), "deciding" if deciding else family_of(part), part.mask
     if not first or not second or not rows:
@@ -129,7 +130,7 @@ def claim_on(
 def judged(
     data: BenchmarkData, compared: Iterable[tuple[Difference, Claim]], *, show_label_means: bool = False
 ) -> tuple[Difference, ...]:
-    """Return the differences in the given order, with the numbers of their claims and with their verdicts."""
+    """Return the differences in the given order, with the numbers from their claims and with verdicts."""
     pairs, found = list(compared), []
     verdicts = judge([claim for _, claim in pairs], smallest_effect=data.smallest_effect)
     for (one, claim), verdict in zip(pairs, verdicts, strict=True):
@@ -148,7 +149,7 @@ Lack = Literal[
 
 
 def differences(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield every difference that a report states; differences of one kind are judged together (`verdicts.judge`)."""
+    """Yield every difference that a report states. Differences of one kind are judged together (`verdicts.judge`)."""
     yield from paired_differences(data)
     yield from _transfer(data)
     for compared in (_second_phases, _rankings, _sample_costs):
@@ -158,11 +159,11 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
 
 @lru_cache(maxsize=1)
 def deciding_lack(data: BenchmarkData) -> Lack | None:
-    """Return why no comparison can decide whether filtering helps, or None if at least one can.
+    """Return the reason why no comparison can decide whether filtering helps, or None if at least one comparison can.
 
-    Deciding comparisons use whole challenge sets that were not collected adversarially. The evaluators of deciding
-    comparisons learnt something and belong to another model family than the filter. Whether a comparison is deciding is
-    known before any model is trained on filtered rows.
+    A decisive comparison uses a whole challenge set that was not collected adversarially. Its evaluator learnt
+    something and belongs to another model family than the filter. The decisive comparisons are therefore fixed before
+    any model is trained on filtered rows.
     """
     challenges = [one for one in data.test_sets if one.challenge]
     if not challenges:
@@ -178,20 +179,20 @@ def deciding_lack(data: BenchmarkData) -> Lack | None:
 
 
 def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool:
-    """Return True if the evaluator learnt something and belongs to another model family than this filter."""
+    """Return True if the evaluator learnt something and belongs to another model family than the filter."""
     found = judging(data)
     return evaluator in found.judges and representation not in found.made_of.get(evaluator, ())
 
 
 @lru_cache(maxsize=1)
 def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
-    """Compare `filtered`, and the train sets left after earlier iterations, with their controls, for every evaluator
-    and test set.
+    """Compare `filtered` and the train sets of earlier iterations with their controls, for every evaluator and test
+    set.
 
-    Natural test sets are compared on all rows and on filtered rows, challenge sets as a whole and by `compared_parts`.
-    Two kinds of comparison use only whole test sets and get no verdict: `filtered` with `random`, which has other class
-    shares, and `weighted` with its own rows unweighted or with the control. All representations are judged together
-    (`verdicts.judge`).
+    Natural test sets are compared on all rows and on the filtered rows. Challenge sets are compared as a whole and by
+    `compared_parts`. Two kinds of comparison use only whole test sets and get no verdict. The first compares `filtered`
+    with `random`, because the class shares differ. The second compares `weighted` with the same rows unweighted or with
+    the control. The verdicts of all representations are computed together (`verdicts.judge`).
     """
     found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
@@ -213,7 +214,7 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
                 "took part in the filter": test_set.pooled,
                 "collected adversarially": test_set.collected == "adversarially",
                 "few filter runs": 0 < len(set(data.filter_runs.values())) < FEWEST_RUNS,
-                # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
+                # the filter chose these test rows and the train rows, so a gain only shows that both are alike
                 "chosen by the filter": place.tested_on == "filtered",
             }
             bar = barred or next((name for name, holds in bars.items() if holds), None)
@@ -225,8 +226,8 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
 
 
 def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
-    """Map each compared pair of train sets to the reason why the comparison gets no verdict; the reason is None for a
-    set and its control.
+    """Map each compared pair of train sets to the reason why it gets no verdict. The reason is None for a set and its
+    control.
     """
     pairs: dict[tuple[str, str], Bar | None] = {
         (name, against): None if against == control_of(name, names) else "not the control"
@@ -238,7 +239,7 @@ def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
 
 
 def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
-    """Yield the test rows on which trainings are compared, first the whole test set and then its parts."""
+    """Yield the test rows on which training runs are compared: first the whole test set, then each part."""
     for part in subsets.compared_parts(test_set) if by_part else [subsets.whole_set(test_set)]:
         yield whole._replace(**rows_of(test_set, part)), part
     if whole.representation in test_set.kept:
@@ -246,8 +247,8 @@ def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple
 
 
 def _transfer(data: BenchmarkData) -> Iterator[Difference]:
-    """Compare pairs of train sets by evaluators fine-tuned on challenge sets and by the models that these start from,
-    on the same challenge sets.
+    """Compare pairs of train sets on challenge sets, before and after evaluators are fine-tuned on the same challenge
+    sets.
     """
     tests = {one.name: one for one in data.test_sets if one.challenge}
     tuned = [
@@ -265,13 +266,13 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare every second training phase with the model it starts from, and with a phase on random rows if there is
-    one.
+    """Compare each second training phase with the model before the phase and, if there is one, with a phase on random
+    rows.
 
-    A phase whose rows were cut to the size of another weak model's set is also compared with the phase on that set.
-    Only the differences from random rows get a verdict, because a second phase on any rows changes a model. The phase
-    on forgettable rows of the first weak model is judged by itself on the first challenge set. Source: Yaghoobzadeh et
-    al., EACL 2021.
+    If the rows of a phase were cut to the size of another weak model's set, the phase is also compared with the phase
+    on that set. Only the differences from random rows get a verdict, because a second phase on any rows changes a
+    model. The phase on forgettable rows of the first weak model is judged by itself on the first challenge set. Source:
+    Yaghoobzadeh et al., EACL 2021.
     """
     forgettables = data.forgettables
     controls = {name: forgettables.control_of(name) for name in forgettables.phases}
@@ -293,8 +294,9 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
-    """Compare trainings with the same seed in pairs, because they share the first phase; return None if there are no
-    pairs or no rows.
+    """Compare training runs with the same seed in pairs, because runs with the same seed share the first phase.
+
+    Return None if there are no pairs or no rows.
     """
     first, second = (
         {cell.seed: right[part.mask].astype(np.float64) for cell in side for right in finished_rows([cell], test_set)}
@@ -307,7 +309,7 @@ def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, p
 
 
 def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare two rankings by every evaluator, at every size, on every test set and category."""
+    """Compare two rankings for every evaluator, every train set size, every test set and every category."""
     for pair, evaluator in product(data.rankings.values(), data.plain_evaluators):
         names = (pair.representation, pair.against)
         mine = [cell for cell in data.cells if cell.representation in names and cell.evaluator == evaluator]
@@ -324,7 +326,7 @@ def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare `full` with `sampled`, for every evaluator trained on both, on whole test sets."""
+    """Compare `full` with `sampled` on whole test sets, for every evaluator trained on both train sets."""
     if data.sample_curve is None:
         return
     names, representation = ("full", "sampled"), data.representations[0]
@@ -338,7 +340,7 @@ def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _means(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield the difference for each pair of means that are both in the table of scores."""
+    """Yield the difference for each compared pair whose two means are in the table of scores."""
     scores = score_table(data)
     for first, second in _compared_places(data):
         if first in scores and second in scores:
@@ -353,8 +355,10 @@ def _means(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
-    """Yield the compared pairs on natural sets (all rows, filtered rows, and all against filtered rows) and on
-    challenge sets.
+    """Yield the pairs of table entries that are compared by their means.
+
+    The pairs on natural sets compare all rows, filtered rows, and all rows with filtered rows. Pairs on challenge sets
+    come last.
     """
     for place in score_table(data):
         if place.tested_on == "filtered" and place.top == 1:

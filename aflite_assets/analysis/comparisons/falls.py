@@ -1,5 +1,5 @@
-"""Falls in accuracy: from training on `full` to training on `filtered`, as a sum of terms, and from natural to
-challenge rows.
+"""Falls in accuracy. A first kind of fall, from training on `full` to training on `filtered`, is split into a sum of
+terms. A second kind is the fall from natural rows to challenge rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,17 +21,17 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
 _CHANGES: Mapping[str, Change] = {"random": "fewer train rows", "filtered": "which train rows"}
-"""Names of changes by the train set that they lead to; the change to random_matched is "class sizes"."""
+"""Name of a change in a fall, by the train set after the change; the change to `random_matched` is "class sizes"."""
 
 
 @dataclass(frozen=True)
 class FallTerm:
-    """One term of a fall in accuracy: the accuracy at its start or end, in [0, 1], or one change with a simultaneous
+    """One term of a fall in accuracy: the accuracy at the start or at the end (in [0, 1]), or one change with its
     interval.
 
     `difference`, `low`, `high`: by how many points accuracy falls with the change (negative for a rise); None if a
-    result is missing. The intervals of one fall hold jointly at 95 % (Bonferroni). `after`: the train set that the
-    change leads to. The changes sum to the difference between start and end.
+    result is missing. The intervals of one fall hold jointly at 95 % (Bonferroni). `after`: the train set after the
+    change. The changes add up to the accuracy at the start minus the accuracy at the end.
     """
 
     representation: str
@@ -48,34 +48,36 @@ class FallTerm:
 
 FALLS = TidyTable("falls", FallTerm)
 Fall = tuple[FallTerm, ...]
-"""The terms of one evaluator on one test set, from full on all rows to filtered on its own filtered test rows."""
+"""The terms of one fall of one evaluator on one test set, from `full` on all rows to `filtered` on its filtered test
+rows.
+"""
 
 
 def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
-    """Yield the terms of every fall: start, changes and end. Within a filtering, natural sets come before challenge
-    sets.
+    """Yield the terms of every fall: start, changes and end. Natural test sets come before challenge sets within a
+    filtering.
     """
     found = ((*falls(data, name), *challenge_steps(data, name)) for name in data.representations)
     return chain.from_iterable(chain.from_iterable(found))
 
 
 def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
-    """Return one fall per evaluator, on the filtered natural test set "test", else "validation", else the first
-    filtered set.
+    """Return one fall per evaluator, on the first filtered test set among "test", "validation" and the other natural
+    sets.
 
-    A fall begins with the model trained on `full`, which is tested on all rows and then on only the filtered rows
-    (choice of test rows). It continues with models trained on `random` (fewer train rows), `random_matched` (class
-    sizes) and `filtered` (which train rows), which are tested on the filtered rows. Return an empty list if no natural
-    test set was filtered.
+    A fall begins with the model trained on `full`, which is tested first on all rows and then only on the filtered rows
+    (change: choice of test rows). The next models are trained on `random` (change: fewer train rows), `random_matched`
+    (change: class sizes) and `filtered` (change: which train rows), and are tested on the filtered rows. Return an
+    empty list if no natural test set was filtered.
     """
     return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
 
 
 def challenge_steps(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
-    """Return one fall per evaluator on all rows of the first challenge set, with the steps of `falls` except the choice
-    of test rows.
+    """Return one fall per evaluator on all rows of the first challenge set.
 
-    Return an empty list if there is no challenge set. A model that relies on a shortcut fails on challenge sets.
+    The steps are the same as in `falls`, but without the choice of test rows. Return an empty list if there is no
+    challenge set. A model that relies on a shortcut fails on challenge sets.
     """
     return _falls_on(data, representation, next((one for one in data.test_sets if one.challenge), None))
 
@@ -94,7 +96,7 @@ def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: Te
     trained = {name: trained_right(data, evaluator, name, representation, test_set) for name in path}
     kept = {name: [right[rows] for right in each] for name, each in trained.items()}
     groups = None if test_set.groups is None else test_set.groups[rows]
-    confidence = 1 - (1 - CONFIDENCE) / (len(path) - (not chosen))  # of as many changes as there are
+    confidence = 1 - (1 - CONFIDENCE) / (len(path) - (not chosen))  # Bonferroni, for the number of changes
     yield FallTerm(**where, change="start", after="full", accuracy=_mean(trained["full"]))
     if chosen:
         full = trained["full"] if rows.any() else []
@@ -113,17 +115,17 @@ def _mean(trained: list[np.ndarray]) -> float | None:
 
 
 ALIKE = 0.99
-"""Two paired sets count as alike for an evaluator if at least this share of their rows is right on both or wrong on
-both.
+"""Least share of rows on which an evaluator must be correct on both or wrong on both of two paired sets, so that the
+sets count as alike.
 """
 
 
 @dataclass(frozen=True)
 class ChallengeFall:
-    """The fall in accuracy of an evaluator trained on `full`, from natural rows to a challenge set; columns:
-    docs/analysis.md.
+    """The fall in accuracy of an evaluator trained on `full`, from natural rows to a challenge set.
 
-    The accuracies are averaged over gold labels, in [0, 1]; `fall` and its 95 % interval are in points.
+    docs/analysis.md describes the columns. The accuracies are averaged over gold labels, in [0, 1]; `fall` and its 95 %
+    interval are in points.
     """
 
     evaluator: str
@@ -139,7 +141,7 @@ class ChallengeFall:
 
     @property
     def named(self) -> bool:
-        """Whether the fall is significant and large enough to be named."""
+        """True if the fall is significant and large enough to be named in a report."""
         return self.fall >= LEAST_NAMED and self.low > 0
 
 
@@ -147,16 +149,18 @@ CHALLENGE_FALLS = TidyTable("challenge_falls", ChallengeFall, derived=("named",)
 
 
 def fair_sets(data: BenchmarkData) -> list[TestSet]:
-    """Return the challenge sets that were not collected adversarially; adversarial sets hold rows on which other models
-    failed.
+    """Return the challenge sets that were not collected adversarially.
+
+    Adversarial sets are left out because they hold rows on which other models failed.
     """
     return [one for one in data.test_sets if one.challenge and one.collected != "adversarially"]
 
 
 def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
-    """Return the falls of the evaluators that can judge filtering, grouped by evaluator, the largest first.
+    """Return the falls of the evaluators that can judge filtering, grouped by evaluator, with the largest fall first.
 
-    Sets of questions (which have no gold labels) and sets that are too small for a verdict are left out.
+    Test sets of questions are left out because questions have no gold labels. Test sets that are too small for a
+    verdict are left out too.
     """
     natural = headline_set(data.test_sets)
     if natural is None or not _is_enough(natural):
@@ -193,12 +197,13 @@ def _is_alike(one: TestSet, other: TestSet, first: Sequence[np.ndarray], second:
 
 
 Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]
-"""Correct answers of each training on the rows of a test set, with the gold labels and the groups."""
+"""Correct predictions of each training run on the rows of a test set, with the gold labels and the groups."""
 
 
 def fall_interval(natural: Asked, challenge: Asked) -> CrossedInterval:
-    """Return the accuracy on natural rows minus the accuracy on challenge rows, both averaged over gold labels, in
-    points.
+    """Return the accuracy on natural rows minus the accuracy on challenge rows, in points.
+
+    Both accuracies are averaged over gold labels.
     """
     sides = [_weighed(*each[:2]) for each in (natural, challenge)]
     nothing = [[np.zeros(len(rows)) for rows in side] for side in sides]
@@ -206,6 +211,6 @@ def fall_interval(natural: Asked, challenge: Asked) -> CrossedInterval:
 
 
 def _weighed(right: Sequence[np.ndarray], labels: np.ndarray) -> list[np.ndarray]:
-    """Weight correct predictions so that their mean over rows equals the mean over gold labels."""
+    """Multiply correct predictions by weights, so that the mean over rows equals the mean over gold labels."""
     weights = label_weights(labels)
     return [one * weights for one in right]

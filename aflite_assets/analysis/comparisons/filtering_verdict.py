@@ -1,5 +1,5 @@
-"""The verdict on one filtering, computed from a report's records, as a record that can be stored as JSON without
-loss.
+"""The verdict on one filtering, computed from the records of a report. The verdict is a record that can be stored as
+JSON without loss.
 """
 
 from collections.abc import Sequence
@@ -27,22 +27,21 @@ from aflite_assets.analysis.tidy import record_of
 from aflite_assets.scan.cues import ALL_TOGETHER, UNSEEN, ScanFacts
 
 _GIVES_AWAY = 0.9
-"""A cue may be a shortcut if at least this share of its rows has one class."""
+"""Least share of a cue's rows with the same class, so that the cue may be a shortcut."""
 
 _SEEN = 0.05
-"""Difference in points below which the mean over rows and the mean over gold labels are printed alike."""
+"""Difference in points below which the mean over rows and the mean over gold labels are printed as the same number."""
 
 _LEAST_MOVE = 0.05
-"""A class whose share of the train rows changes by less than this is not named."""
+"""Least change in a class's share of the train rows, so that the class is named."""
 
 
 @dataclass(frozen=True)
 class StatedDifference:
-    """Accuracy of one evaluator trained on `filtered` minus its accuracy when trained on `against`, on a whole test
-    set.
+    """Accuracy of an evaluator trained on `filtered` minus its accuracy when trained on `against`, on a whole test set.
 
-    `lacking`: what is too few for a decision (rows, groups or seeds), or None. `by_label`: whether the difference is a
-    mean over gold labels and differs from the mean over rows.
+    `lacking`: the quantity (rows, groups or seeds) that is too small for a decision, or None. `by_label`: True if the
+    difference is a mean over gold labels and differs from the mean over rows.
     """
 
     evaluator: str
@@ -55,13 +54,13 @@ class StatedDifference:
 
 @dataclass(frozen=True)
 class AgainstAllRows:
-    """Training on `filtered` compared with training on `full`, for the evaluator of the first comparison. Each field is
-    judged by itself, without adjustment for the others.
+    """Comparison of training on `filtered` with training on `full`, for the evaluator of the first decisive comparison.
 
-    `side`: the verdict on the test set of the first comparison. `best`: the challenge set on which `filtered` beats its
-    control and beats `full` most significantly, with the difference in points. `worse`: the other challenge sets on
-    which `full` is better, each with the difference in points. `random_as_good`: test sets on which `filtered` is not
-    shown to beat `random`; only the first comparison's test set and `best` are tested.
+    Each field is judged by itself, without adjustment for the others. `side`: the verdict on the test set of the first
+    decisive comparison. `best`: the challenge set, with the difference in points, on which `filtered` beats `full` most
+    significantly; only sets on which `filtered` also beats its control are considered. `worse`: the other challenge
+    sets on which `full` is better, each with the difference in points. `random_as_good`: test sets on which `filtered`
+    is not shown to beat `random`; only the test set of the first decisive comparison and `best` are tested.
     """
 
     side: Side | None
@@ -72,14 +71,14 @@ class AgainstAllRows:
 
 @dataclass(frozen=True)
 class FilteringVerdict:
-    """The verdict on the dataset for one filtering, with the numbers that support the verdict.
+    """The verdict on the dataset that follows from one filtering, with the numbers that support the verdict.
 
-    `moved_class`: the class whose share of the train rows changed most, with its shares before and after, in [0, 1];
+    `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
     None if no share changed by 5 points. `giveaway`: the most frequent cue of the removed rows among the cues that
-    nearly always occur in rows of one class. `on_natural`: `filtered` compared with `full`, on the natural test set
-    that the report's summary uses. `on_first`, `on_first_full`: `filtered` compared with its control and with `full`,
-    on the challenge set of the first deciding comparison. `on_first` and `on_first_full` are None without a result;
-    `against_all_rows` is None without a deciding comparison.
+    occur almost only in rows of one class. `on_natural`: `filtered` compared with `full`, on the natural test set that
+    the report's summary uses. `on_first`, `on_first_full`: `filtered` compared with its control and with `full`, on the
+    challenge set of the first decisive comparison; None without a result. `against_all_rows` is None without a decisive
+    comparison.
     """
 
     representation: str
@@ -93,7 +92,7 @@ class FilteringVerdict:
 
 
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
-    """Return the verdict on every filtering, the most informative verdict first and the others in the order of the
+    """Return one verdict per filtering: the most informative verdict first, then the others in the order of the
     filterings.
     """
     found = [_filtering_verdict(data, one) for one in data.filtered]
@@ -140,7 +139,7 @@ class _Trained:
     evaluator: str
 
     def sides(self, against: str, test_set: TestSet) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return the correct predictions (bool per row) of each training on `filtered`, and of each training on
+        """Return the correct predictions (bool per row) of each training run on `filtered`, and of each run on
         `against`.
         """
         names, where = ("filtered", against), (self.representation, test_set)
@@ -148,19 +147,23 @@ class _Trained:
         return first, second
 
     def stated(self, against: str, test: TestSet | None) -> StatedDifference | None:
-        """Compare both train sets on one test set; return None if either has no training or the test set has no
-        rows.
+        """Compare both train sets on one test set.
+
+        Return None if either train set has no training run or if the test set has no rows.
         """
         if test is None or not len(test.row_ids) or not all(sides := self.sides(against, test)):
             return None
         claim, lacks = claim_on(*sides, test, whole_set(test)), lacking(*sides, test.groups)
-        assert claim.interval is not None  # there are trainings and rows
+        assert claim.interval is not None  # there are training runs and rows
         assert claim.estimate is not None
         by_label = abs(claim.estimate.difference - claim.interval.difference) >= _SEEN
         return StatedDifference(self.evaluator, against, test.name, claim.estimate, lacks, by_label)
 
     def judged(self, against: str, *test_sets: str) -> list[tuple[str, CrossedInterval, Side | None]]:
-        """Compare both train sets on the named test sets, judged together; test sets without a result are left out."""
+        """Compare both train sets on the named test sets and judge all differences together.
+
+        Test sets without a result are left out.
+        """
         tests = [one for one in self.data.test_sets if one.name in test_sets]
         claims = [claim_on(*self.sides(against, test), test, whole_set(test)) for test in tests]
         verdicts = judge(claims, smallest_effect=self.data.smallest_effect)
@@ -189,7 +192,7 @@ def _against_all_rows(trained: _Trained, comparisons: Sequence[Comparison]) -> A
 def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
     """Return the verdict on the dataset for the filtering with one representation (`rules.dataset_verdict`).
 
-    The deciding comparison named by `report.primary` comes first; the others are ordered by significance.
+    The decisive comparison that `report.primary` names comes first; the others are ordered by significance.
     """
     deciding = [one for one in paired_differences(data) if one.deciding]
     mine = [one for one in deciding if one.representation == filtered.representation]
@@ -200,10 +203,10 @@ def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVer
 
 
 def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
-    """Return the names of the artefacts that predict the label and can be seen in a single row, the strongest first.
+    """Return the names of artefacts that predict the label and are visible in a single row, the strongest first.
 
-    If no single artefact predicts the label but all artefacts together do, return `ALL_TOGETHER`. Artefacts that a
-    stronger cue explains are left out.
+    If only all artefacts together predict the label, return `ALL_TOGETHER`. Artefacts that are explained by a stronger
+    cue are left out.
     """
     if scan is None:
         return ()
@@ -212,8 +215,9 @@ def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
-    """Return the representation bias at the start of filtering minus the bias for shuffled labels; None if either is
-    missing.
+    """Return the representation bias at the start of filtering minus the bias for shuffled labels.
+
+    Return None if either bias is missing.
     """
     if filtered.chance is None or filtered.first_scores is None:
         return None

@@ -1,5 +1,5 @@
-"""The table of properties that models may rely on: tests of every candidate property, and whether the property is a
-shortcut.
+"""The table of properties that models may rely on. The table holds the tests of every candidate property, and whether
+the property is a shortcut.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,9 @@ LEANINGS = TidyTable("leanings", PropertyLeaning, derived=("leans", "shortcut"))
 
 
 def property_leanings(data: BenchmarkData) -> tuple[PropertyLeaning, ...]:
-    """Return the tests of every candidate property: shortcuts first, then other properties that models rely on. The
-    most significant test of each kind comes first.
+    """Return the tests of every candidate property: shortcuts first, then other properties that models rely on.
+
+    Within each kind of property, the most significant test comes first.
     """
     found = [_tested(data, one) for one in data.leanings]
     adjusted = iter(holm([p for one in found if (p := one.p_value) is not None]))
@@ -48,8 +49,9 @@ def _with_tie(one: PropertyLeaning, tie: BrokenTie, broken_p: float) -> Property
 
 
 def best_skill(data: BenchmarkData) -> Skill | None:
-    """Return the skill, on the first natural test set, of the best evaluator that can judge filtering; None if there is
-    no such evaluator.
+    """Return the skill of the best evaluator that can judge filtering, on the first natural test set.
+
+    Return None if no evaluator can judge filtering.
     """
     natural = headline_set(data.test_sets)
     if natural is None or natural.unit != "row" or not len(natural.labels):
@@ -72,8 +74,9 @@ def best_skill(data: BenchmarkData) -> Skill | None:
 
 
 def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
-    """Test one property on the first natural test set and, if few of its rows carry the property, also on challenge
-    sets with the same classes.
+    """Test one property on the first natural test set.
+
+    If few rows of this test set carry the property, challenge sets with the same classes are used too.
     """
     natural, found = _natural_set(data, of), Leaning(0)
     if natural is None or not len(natural.labels):
@@ -90,13 +93,13 @@ def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
     )
     own: dict[str, Any] = {"carriers": found.carriers, "evaluator": evaluator, "p_value": None, "why": why}
     if own_p is not None and own_p <= p_value:
-        assert found.pull is not None  # or there would be no p-value
+        assert found.pull is not None  # there is a p-value
         assert found.untied is not None
         own |= {"evaluator": of.evaluator, "p_value": min(1.0, tests * own_p), "why": None}
         own |= {"pull": found.pull.difference, "untied": found.untied.difference}
         return record_of(PropertyLeaning, of.of, found.pull, **own)
     if elsewhere:
-        assert lost is not None  # a set gave the p-value
+        assert lost is not None  # the p-value is from a constructed set
         own |= {"fallen_on": test_set, "fall": lost.points, "fall_of": lost.of, "why": None}
         own |= {"p_value": min(1.0, tests * p_value)}
     return record_of(PropertyLeaning, of.of, **own)
@@ -109,11 +112,11 @@ def _natural_set(data: BenchmarkData, of: LeaningInputs) -> TestSet | None:
 def _on_constructed(
     data: BenchmarkData, of: LeaningInputs, natural: TestSet
 ) -> Sequence[tuple[float, str, str | None, rules.ConstructedLoss | None]]:
-    """Return tests of reliance on the property, on constructed challenge sets in which the property does not predict
-    the label: p-value, evaluator, test set and loss.
+    """Test reliance on the property on constructed challenge sets in which the property does not predict the label.
 
-    In a constructed challenge set, the authors removed or reversed the property. Every evaluator that can judge
-    filtering is tested, because some evaluators may ignore a property that others rely on.
+    Return p-value, evaluator, test set and loss of each test. In a constructed challenge set, the authors removed or
+    reversed the property. Every evaluator that can judge filtering is tested, because some evaluators may ignore a
+    property that others rely on.
     """
     sets = {one.name: one for one in _of_own_classes(data, of) if one.collected == "constructed"}
     here, found = (natural.labels, of.pointed[natural.name], natural.groups), []
@@ -146,8 +149,9 @@ def _predicted(of: LeaningInputs, name: LeaningSet, tests: Sequence[TestSet]) ->
 
 
 def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
-    """Return group codes for the rows of several test sets; no two sets share a code. Return None if no set has
-    groups.
+    """Return group codes for the rows of several test sets, or None if no test set has groups.
+
+    Different test sets never share a code.
     """
     if all(one.groups is None for one in tests):
         return None
@@ -160,8 +164,9 @@ def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
 
 
 def _broken_ties(data: BenchmarkData, of: LeaningInputs) -> list[BrokenTie]:
-    """Compare the tie between property and label on natural rows with the tie on each challenge set. Adversarial sets
-    are left out, because models fail on them anyway.
+    """Compare the association of property and label on natural rows with the association on each challenge set.
+
+    Adversarial sets are left out, because models fail on adversarial rows for other reasons.
     """
     natural = _natural_set(data, of)
     if natural is None:

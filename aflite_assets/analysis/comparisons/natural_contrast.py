@@ -1,5 +1,5 @@
-"""Gains on a challenge set minus the gain on natural rows of the same class and difficulty, with intervals but without
-verdicts.
+"""Gains on a challenge set minus the gain on natural rows of the same class and difficulty. The contrasts have
+intervals but no verdicts.
 
 If the rows of a challenge set were chosen because one model got them wrong, every other model is better on these rows.
 A gain on such a challenge set is therefore only evidence about shortcuts if it is larger than the gain on equally hard
@@ -17,29 +17,30 @@ from aflite_assets.analysis.scores.accuracy import gold_margins, trained_right
 from aflite_assets.analysis.scores.subsets import headline_set
 
 BINS = 10
-"""Bins of difficulty per class; each holds the same number of challenge rows."""
+"""Number of bins of difficulty per class. Each bin holds the same number of challenge rows."""
 
 FEWEST_IN_STRATUM = 5
-"""Fewest natural rows with which a stratum (a class and bin of difficulty) is compared."""
+"""Least number of natural rows in a stratum (a class and a bin of difficulty), so that the stratum is compared."""
 
 LEAST_OVERLAP = 0.8
-"""Least share of the challenge set in strata with enough natural rows; each gold label weighs the same."""
+"""Least share of the challenge set in strata with enough natural rows, if each gold label has the same weight."""
 
 
 def natural_contrast(data: BenchmarkData, place: Place, against: str, here: TestSet) -> CrossedInterval | None:
-    """Return by how much the gain of `place` over `against` on the challenge set `here` exceeds the gain on natural
-    rows.
+    """Return the gain of `place` over `against` on the challenge set `here`, minus the gain on natural rows.
 
-    The natural rows are the rows of the natural test set that the report's summary uses. Natural rows outside the
-    filter's pool are used if there are any, because challenge rows are also outside the pool. A constructed challenge
-    set is compared with all natural rows. Any other challenge set is compared within strata, which are weighted as in
-    the challenge set. A stratum holds rows of one gold class with a similar mean margin (`accuracy.gold_margins`) of
-    the trainings on `full`. Rows that one model got wrong may have normal margins for another model. Strata are
-    therefore made with the margins of each evaluator in turn, and the contrast whose interval has the lowest lower end
-    is returned. Margins are computed among the classes of each test set. If the challenge set merges classes, natural
-    rows seem harder than they would be with the merged classes. Return None if there is no natural set, a side is not
-    trained, or the evaluator itself has no margins. Also return None if the strata that have natural rows hold less
-    than `LEAST_OVERLAP` of the challenge set.
+    The natural rows belong to the natural test set that the report's summary uses. If some natural test sets took no
+    part in the filter, only these sets are used, because challenge rows took no part either.
+
+    A constructed challenge set is compared with all natural rows. Any other challenge set is compared within strata,
+    which are weighted as in the challenge set. A stratum holds rows of one gold class with similar margins
+    (`accuracy.gold_margins`), averaged over the training runs on `full`. Rows that one model got wrong may have normal
+    margins for another model. Strata are therefore made with the margins of each evaluator in turn, and the contrast
+    with the lowest lower bound is returned. Margins are computed among the classes of each test set. If the challenge
+    set merges classes, natural rows seem harder than they would be with the merged classes.
+
+    Return None if there is no natural test set, if a side is not trained, or if the evaluator itself has no margins.
+    Also return None if the strata with natural rows hold less than `LEAST_OVERLAP` of the challenge set.
     """
     there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
     if there is None or min(_groups(here), _groups(there)) < 2:
@@ -73,8 +74,9 @@ def weighed_contrast(
 def _mean_margins(
     data: BenchmarkData, evaluator: str, tests: tuple[TestSet, TestSet]
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the margin of each row of both test sets, averaged over the trainings on `full`; None without
-    probabilities.
+    """Return the margin of each row of both test sets, averaged over the training runs on `full`.
+
+    Return None if there are no probabilities.
     """
     full = data.cells_of(evaluator, "full", None)
     margins = [[one for cell in full if isinstance(one := gold_margins(cell, test), np.ndarray)] for test in tests]
@@ -84,14 +86,13 @@ def _mean_margins(
 def stratum_weights(
     here_labels: np.ndarray, here_difficulty: np.ndarray, there_labels: np.ndarray, there_difficulty: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return float64 weights of challenge rows and of natural rows, each with mean 1. Each stratum has the same weight
-    in both kinds of rows.
+    """Return float64 weights of challenge rows and of natural rows, each with mean 1.
 
-    A stratum is a class and one of `BINS` bins of difficulty. The bin edges are quantiles over the class's challenge
-    rows. Each class of the challenge set has the same weight, and the natural rows of a stratum share the weight of its
-    challenge rows. Rows of strata with fewer than `FEWEST_IN_STRATUM` natural rows get weight 0. Labels are int64; -1
-    marks natural rows of a class that the challenge set does not have. Return None if the strata with weight 0 hold
-    more than 1 - `LEAST_OVERLAP` of the challenge set's weight.
+    A stratum consists of the rows of one class in one of `BINS` bins of difficulty. The bin edges are quantiles over
+    the challenge rows of the class. Each stratum has the same total weight in both kinds of rows, and each class of the
+    challenge set has the same weight. Rows of strata with fewer than `FEWEST_IN_STRATUM` natural rows get weight 0.
+    Labels are int64; -1 marks natural rows of a class that the challenge set does not have. Return None if the strata
+    with weight 0 hold more than 1 - `LEAST_OVERLAP` of the challenge set's weight.
     """
     here, there = np.zeros(len(here_labels)), np.zeros(len(there_labels))
     classes = np.unique(here_labels)

@@ -1,5 +1,7 @@
-"""Comparison of two published results of `analysis`: numbers that changed, rows that moved between kept and removed,
-settings and data.
+"""Comparison of two published results of `analysis`.
+
+A comparison lists changed numbers, rows that were kept in one result and removed in the other, and changed settings and
+data.
 """
 
 from collections import Counter
@@ -25,8 +27,8 @@ Kind = Literal["setting", "data", "software"]
 
 @dataclass(frozen=True)
 class Version:
-    """One published result of `analysis`: its name in messages, its folder, and the settings, data and software behind
-    the result.
+    """One published result of `analysis`: its name in messages, its folder, and the settings, data and software that
+    produced it.
 
     `settings`, `data` and `software` map names to values; nested mappings are compared field by field. `scan`: the cues
     that the scan found, or None without a scan.
@@ -42,10 +44,10 @@ class Version:
 
 @dataclass(frozen=True)
 class MovedCue:
-    """A cue that only one result has, or whose balanced accuracy, in [0, 1], has non-overlapping intervals in the two
-    results.
+    """A cue that differs between two results.
 
-    `old`, `new`: the balanced accuracy in either result, or None if the result lacks the cue.
+    Either only one result has the cue, or the 95 % intervals of its balanced accuracy (in [0, 1]) do not overlap.
+    `old`, `new`: the balanced accuracy in the older and in the newer result, or None if the result lacks the cue.
     """
 
     name: str
@@ -56,7 +58,7 @@ class MovedCue:
 
     @property
     def state(self) -> Literal["gone", "new", "weaker", "stronger"]:
-        """The change of the cue, in one word."""
+        """One word for the change of the cue."""
         if self.old is None or self.new is None:
             return "new" if self.old is None else "gone"
         return "weaker" if self.new < self.old else "stronger"
@@ -64,11 +66,11 @@ class MovedCue:
 
 @dataclass(frozen=True)
 class MovedNumber:
-    """One accuracy, averaged over seeds, in both results (in [0, 1]), and the difference (new minus old) in points.
+    """One accuracy (in [0, 1], averaged over seeds) in both results, and the new value minus the old value in points.
 
-    `rows`: number of compared test rows; if `paired`, only rows that both results have. `low`, `high`: the 95 %
-    interval. `side`: "above" or "below" if the change is significant after adjustment for all numbers of the comparison
-    (Holm 1979).
+    `rows`: number of compared test rows; if `paired`, only rows that are in both results count. `low`, `high`: the 95 %
+    interval. `side`: "above" or "below" if the change is significant after adjustment for all compared numbers (Holm
+    1979).
     """
 
     evaluator: str
@@ -88,7 +90,8 @@ class MovedNumber:
 
 @dataclass(frozen=True)
 class MovedRow:
-    """One row that one result keeps and the other removes; `old` and `new` are "kept", "removed" or "not filtered".
+    """One row that was kept in one result and removed in the other. `old` and `new` are "kept", "removed" or "not
+    filtered".
 
     `text`: the row's first text, or None if the row has no text.
     """
@@ -104,8 +107,8 @@ class MovedRow:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Numbers of rows of one filtering: rows in both results, rows that moved between kept and removed, and rows in
-    only one result.
+    """Numbers of rows of one filtering: rows in both results, rows in only one result, and rows that changed between
+    kept and removed.
     """
 
     representation: str
@@ -118,7 +121,7 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class Changed:
-    """One setting, property of the data or software version that differs between two results, described in words."""
+    """One difference between two results, in words: a setting, a property of the data or a software version."""
 
     kind: Kind
     name: str
@@ -128,10 +131,10 @@ class Changed:
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """Comparison of two results: their names, every number that both have, rows by filtering, and all other
+    """Comparison of two results: their names, every number that both results have, rows by filtering, and all other
     differences.
 
-    `single`: how many accuracies exist in only one of the results.
+    `single`: the number of accuracies that only one of the results has.
     """
 
     old: str
@@ -150,7 +153,7 @@ class VersionComparison:
 
     @property
     def says_something(self) -> bool:
-        """Whether anything except the software differs."""
+        """True if anything except the software differs."""
         return bool(self.moved or self.rows or self.cues or any(one.kind != "software" for one in self.changed))
 
 
@@ -163,8 +166,8 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Tested:
-    """All trainings of one evaluator on one train set: the test rows that each training predicted right, and the rows'
-    ids and groups.
+    """All training runs of one evaluator on one train set: correctly predicted test rows per run, and the ids and
+    groups of the rows.
     """
 
     right: list[np.ndarray]
@@ -219,7 +222,7 @@ def compare_versions(old: Version, new: Version, *, smallest_effect: float) -> V
 
 
 def _cues_moved(old: ScanFacts | None, new: ScanFacts | None) -> Iterator[MovedCue]:
-    """Compare, by property and class, the cues that no stronger cue explains."""
+    """Compare the cues of two results by property and class. Cues that a stronger cue explains are left out."""
     if old is None or new is None:
         return
     before, after = ({(one.name, one.label): one for one in each.cues} for each in (old, new))
@@ -233,8 +236,9 @@ def _cues_moved(old: ScanFacts | None, new: ScanFacts | None) -> Iterator[MovedC
 
 
 def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, float]]:
-    """Compare one accuracy in two results. Return the claim to judge, whether the results are paired by row, and the
-    mean accuracy in each result.
+    """Compare one accuracy in two results.
+
+    Return the claim to judge, whether the results are paired by row, and the mean accuracy in each result.
     """
     known = {name: place for place, name in enumerate(old.ids)}
     there = np.array([place for place, name in enumerate(new.ids) if name in known], dtype=np.int64)
@@ -254,8 +258,9 @@ def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, floa
 
 
 def _tested(folder: Path) -> dict[_Place, _Tested]:
-    """Return the finished trainings by evaluator, train set and test set; a training that lacks rows of a test set is
-    left out there.
+    """Return the finished training runs by evaluator, train set and test set.
+
+    A training run is left out for a test set if it lacks rows of the test set.
     """
     tests = pq.read_table(folder / TEST_ROWS_FILE, columns=["test_row", "test_set", "row_id", "source_id", "group"])
     names = np.array(tests["test_set"].to_pylist(), object)
@@ -276,8 +281,9 @@ def _tested(folder: Path) -> dict[_Place, _Tested]:
 
 
 def _trainings(folder: Path, tests: pa.Table) -> Iterator[tuple[tuple[str, str | None, str], np.ndarray]]:
-    """Yield each training's evaluator, representation and train set, and which rows it predicted right (NaN if not
-    tested).
+    """Yield evaluator, representation, train set and correctly predicted rows of each training run.
+
+    The value of a row is NaN if the row was not tested.
     """
     predictions = pq.read_table(folder / PREDICTIONS_FILE)
     place = pc.index_in(predictions["test_row"], value_set=tests["test_row"].combine_chunks()).to_numpy()
@@ -341,8 +347,9 @@ def _statuses(folder: Path) -> dict[str, dict[str, tuple[str, str, str | None, s
 
 
 def _changed(kind: Kind, old: Mapping[str, object], new: Mapping[str, object], above: str = "") -> Iterator[Changed]:
-    """Yield the differences between two mappings; a field that only one side has is one difference, even if the field
-    is a mapping itself.
+    """Yield the differences between two mappings.
+
+    A field that only one mapping has is reported as one difference, even if the field is a mapping itself.
     """
     for name in dict.fromkeys([*old, *new]):
         here, there = old.get(name), new.get(name)

@@ -1,4 +1,6 @@
-"""Records of evidence about removed rows, which `diagnostics` computes: cues, planted shortcuts and similarities."""
+"""Records of the evidence about removed rows: cues, planted shortcuts and similarities. The evidence is computed in
+`diagnostics`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.p_values import holm
 
 LEAST_SHARE = 0.01
-"""A cue is named if at least this share of the removed rows carries it."""
+"""Least share of the removed rows that must carry a cue, so that the cue is named."""
 
 OF_ITS_QUESTION = "of its question"
 """Suffix in the value of a length if the length is an answer's rank among the answers of its question."""
@@ -22,16 +24,15 @@ OF_ITS_QUESTION = "of its question"
 
 @dataclass(frozen=True)
 class Cue:
-    """A tested cue: the share of removed rows with the cue, and the share of random rows of the same classes with the
-    cue.
+    """A tested cue, with its share of the removed rows and its share of random rows of the same classes.
 
     `kind`: attribute, partial input (one text of a pair predicts the label), word, text length, or feature column.
     `label_name`: the class that the cue is most associated with. `class_share`: the share of class `label_name` among
-    the rows with the cue. `class_shares`: the shares of all classes among these rows, in the dataset's order.
-    `share_removed`, `share_expected`: the share of the removed and of random rows that carry the cue and have a class
-    that the cue is associated with. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's method over all cues.
-    `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the words that name this cue
-    in `same_rows_as`. `elsewhere`: the share of rows with the cue in each challenge set.
+    the rows with the cue. `class_shares`: the shares of all classes among the rows with the cue, in the dataset's
+    order. `share_removed`, `share_expected`: shares of the removed and of the random rows that carry the cue and have a
+    class that the cue is associated with. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's method over all
+    cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the words that name this
+    cue in `same_rows_as`. `elsewhere`: the share of rows with the cue in each challenge set.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -57,8 +58,8 @@ class Cue:
 
     @property
     def shown(self) -> bool:
-        """Whether rows with the cue were removed more often than by chance and are at least `LEAST_SHARE` of the
-        removed rows.
+        """True if rows with the cue are at least `LEAST_SHARE` of the removed rows and were removed more often than by
+        chance.
         """
         return self.share_removed >= LEAST_SHARE and self.adjusted_p <= 1 - CONFIDENCE
 
@@ -89,11 +90,10 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
 
 
 def telling(cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues that a report names, in the given order. Of several words in the same rows only one is kept, and
-    only one length.
+    """Return the cues that a report names, in the given order.
 
-    Lengths nearly agree with one another, so one is enough. An answer's rank by length in its question is preferred to
-    other lengths; otherwise the first length is kept.
+    If several words occur in the same rows, only one word is returned. Lengths nearly agree with one another, so only
+    one length is returned: an answer's rank by length in its question if there is one, otherwise the first length.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
     cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]
@@ -106,8 +106,9 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 
 @dataclass(frozen=True)
 class PlantedRemoval:
-    """Numbers of train rows that entered the filter and that were removed, among all rows and among planted rows (whose
-    `attribute` has one of `values`).
+    """Numbers of train rows that entered the filter and of removed rows, among all rows and among planted rows.
+
+    Planted rows are rows with one of `values` as their value of `attribute`.
     """
 
     representation: str
@@ -125,7 +126,7 @@ class PlantedRemoval:
 
     @property
     def precision_by_chance(self) -> float | None:
-        """Share of planted rows among all rows, which is the precision of random removal."""
+        """Share of planted rows among all rows, which is the precision of removing rows at random."""
         return self.planted_rows / self.rows if self.rows else None
 
     @property
@@ -135,7 +136,7 @@ class PlantedRemoval:
 
     @property
     def recall_by_chance(self) -> float | None:
-        """Share of removed rows among all rows, which is the recall of random removal."""
+        """Share of removed rows among all rows, which is the recall of removing rows at random."""
         return self.removed_rows / self.rows if self.rows else None
 
 
@@ -146,8 +147,10 @@ PLANTED = TidyTable(
 
 @dataclass(frozen=True)
 class MeanSimilarity:
-    """Mean cosine similarity over all pairs of `used_rows` rows of one class, drawn from `rows` kept, removed or random
-    rows (`side`) of the class.
+    """Mean cosine similarity over all pairs of rows of one class and one `side` (kept, removed or random).
+
+    `rows`: number of rows of the class on this side. `used_rows`: number of rows in the sample that the mean is
+    computed on.
     """
 
     representation: str
@@ -164,8 +167,9 @@ SIMILARITIES = TidyTable("similarities", MeanSimilarity)
 
 @dataclass(frozen=True, eq=False)
 class SimilarityBlock(MeanSimilarity):
-    """A mean similarity, the ids of some rows to show (`row_ids`), and the pairwise `similarities` of these rows
-    (float32 in [-1, 1], in the order of `row_ids`).
+    """A mean similarity, with the pairwise similarities of a few rows to show.
+
+    `similarities` is float32 in [-1, 1], in the order of `row_ids`.
     """
 
     row_ids: Sequence[int]

@@ -1,5 +1,5 @@
 """Inputs of a report about the rows that weak models forget: numbers per weak model, agreement of weak models, and
-second phases of training.
+second training phases.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,14 +13,14 @@ import pyarrow as pa
 class WeakModelFacts:
     """Numbers about one weak model, from its first seed; stored as JSON in the summary of `forgettable_sets`.
 
-    `rows`: number of rows presented in training; `forgettable`: number of rows that were forgotten or never learnt;
-    `never_learnt`: number of rows never learnt; `taken`: number of rows in the forgettable set (after balancing).
-    `events`: the number of rows for each number of forgetting events, and the number of rows never learnt. `by_class`:
-    the numbers of rows, forgettable rows and taken rows of each class. All shares are in [0, 1]: `largest_class` (share
-    of the rows), `train_accuracy` (when rows are presented), and `accuracy` (on splits that were not trained on).
-    `margins`: per split in `accuracy` that is large enough, the share of the split's `largest_class`, and the interval
-    (`low`, `high`), in points, of the accuracy minus that share. `margins` is empty if the weak model is an evaluator's
-    own training.
+    `rows`: number of rows presented in training. `forgettable`: number of rows that were forgotten or never learnt.
+    `never_learnt`: number of rows that were never learnt. `taken`: number of rows in the forgettable set (after
+    balancing). `events`: the number of rows for each number of forgetting events, and the number of rows that were
+    never learnt. `by_class`: the numbers of rows, forgettable rows and taken rows of each class. All shares are in [0,
+    1]: `largest_class` (share of the rows), `train_accuracy` (when rows are presented), and `accuracy` (on splits that
+    the model was not trained on). `margins`: for each large enough split in `accuracy`, the share of the split's
+    `largest_class`, and the interval (`low`, `high`), in points, of the accuracy minus this share. `margins` is empty
+    if the weak model is an evaluator's own training run.
     """
 
     rows: int
@@ -42,10 +42,10 @@ class WeakModelFacts:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of two trainings on which rows they forget: counts, the Jaccard index of both sets, and the mean index
-    of random sets.
+    """Agreement of two training runs on which rows they forget: counts, and the Jaccard index of the two sets of rows.
 
-    The random sets have the same sizes as the two sets; both indices are None if no row is forgettable.
+    `jaccard_by_chance`: the mean Jaccard index of random sets of the same sizes. `jaccard` and `jaccard_by_chance` are
+    None if no row is forgettable.
     """
 
     first: str
@@ -59,11 +59,11 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class LearntRows:
-    """Learning statistics of the train rows in one training of a weak model.
+    """Learning statistics of the train rows in one training run of a weak model.
 
-    `counts`: one line per row with the int64 columns `row_id`, `forgetting_events`, `right` (how often it was right; 0:
-    never learnt) and `presentations`. `sets`: row ids (int64, ascending) of each set drawn from this training, by name;
-    random sets are left out.
+    `counts`: one line per row with the int64 columns `row_id`, `forgetting_events`, `right` and `presentations`.
+    `right` counts the correct predictions; 0 means never learnt. `sets`: row ids (int64, ascending) of each set drawn
+    from this training run, by name; random sets are left out.
     """
 
     weak_model: str
@@ -74,12 +74,12 @@ class LearntRows:
 
 @dataclass(frozen=True)
 class SecondPhase:
-    """An evaluator that continues the training of the evaluator `start`, which was trained on `full`, with rows chosen
-    by weak models.
+    """An evaluator that continues the training of the evaluator `start` with rows chosen by weak models.
 
-    `rows`: the rows that each stage trains on, in words. `weak_model`, `set_name`: the weak model and the row set of
-    the first stage that trains on a weak model's rows. `training`: how each stage trains, in words; empty if unknown.
-    `as_many_as`: the weak model whose number of rows is used, if it is not `weak_model`; else None.
+    The evaluator `start` was trained on `full`. `rows`: the rows that each stage trains on, in words. `weak_model`,
+    `set_name`: the weak model and the row set of the first stage that trains on a weak model's rows. `training`: how
+    each stage trains, in words; empty if unknown. `as_many_as`: another weak model that determines the number of rows,
+    or None if `weak_model` determines it.
     """
 
     start: str
@@ -97,11 +97,10 @@ class SecondPhase:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Accuracy in [0, 1], averaged over `seeds`, if every row whose probability of `class_name` exceeds a threshold is
-    assigned this class.
+    """Accuracy in [0, 1], averaged over `seeds`, if a probability threshold assigns rows to the class `class_name`.
 
-    `chosen`: whether this threshold has the highest accuracy; among equal accuracies, the threshold nearest to 0.5 is
-    chosen.
+    A row is assigned to the class if its probability of the class exceeds the threshold. `chosen`: whether this
+    threshold has the highest accuracy. Among equal accuracies, the threshold nearest to 0.5 is chosen.
     """
 
     evaluator: str

@@ -1,9 +1,9 @@
-"""Learning curves, and the sizes at which they stop rising: curves of encoders over the number of warm-up rows, and
-curves of a model over the size of a growing sample.
+"""Learning curves, and the sizes at which they stop rising.
 
+There are curves of encoders over the number of warm-up rows, and curves of one model over the size of a growing sample.
 Le Bras et al. (ICML 2020, section 2) choose the warm-up rows "based on the learning curve in low-data regime" but do
-not explain how; the rule here is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP),
-Algorithm 1.
+not explain how. The rule in this module is therefore this project's own. The growing sample is from Mishra and Sachdeva
+2020 (SustaiNLP), Algorithm 1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,12 +17,11 @@ from aflite_assets.specs.sample import StopRule
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Number of held-back rows that one representation's encoder predicted right, by the number of rows that it was
-    trained on.
+    """Number of held-back rows that an encoder predicted correctly, by the number of rows that it was trained on.
 
-    `rows`: sizes of the train samples, ascending. `right`: number of held-back rows predicted right after training on
-    each sample. `largest_class`: number of held-back rows of the most frequent class, which guessing this class gets
-    right.
+    `rows`: sizes of the train samples, ascending. `right`: for each sample, the number of held-back rows that the
+    encoder trained on it predicted correctly. `largest_class`: number of held-back rows of the most frequent class,
+    which is the number of correct predictions of always guessing this class.
     """
 
     representation: str
@@ -36,10 +35,10 @@ class LearningCurve:
         """The smallest sample whose accuracy is not clearly below the best accuracy.
 
         If an encoder gets worse with more rows, this is due to chance in training. Accuracies are therefore first
-        replaced by the nearest non-decreasing values (isotonic regression). The elbow is the first size whose smoothed
-        value reaches the lower end of Wilson's 95 % interval around the last and highest value. Source: the rule of one
-        standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval
-        instead.
+        replaced by the nearest non-decreasing values (isotonic regression). The elbow is the first size with a smoothed
+        value inside Wilson's 95 % interval of the last and highest value. Source: the rule of one standard error
+        (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval instead of the
+        standard error.
         """
         from scipy.optimize import isotonic_regression
 
@@ -50,7 +49,7 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class SampleCurve:
-    """A learning curve of one model for a growing sample: `right` has one number per size and training.
+    """A learning curve of one model for a growing sample: `right` has one number per size and training run.
 
     `stop`: the rule that ends the growth. The sizes are in the order in which they were tried.
     """
@@ -63,17 +62,16 @@ class SampleCurve:
 
     @property
     def means(self) -> LearningCurve:
-        """A learning curve of the means over the trainings of each size, rounded to whole rows."""
+        """A learning curve of the means over the training runs of each size, rounded to whole rows."""
         right = tuple(round(sum(each) / len(each)) for each in self.right)
         return LearningCurve("sample", self.rows, right, self.held_back_rows, self.largest_class)
 
     @property
     def chosen(self) -> int:
-        """The size that is large enough: the last size before accuracy stopped increasing, or the largest size if
-        accuracy never stopped.
+        """The size at which accuracy stopped increasing, or the largest size if accuracy never stopped.
 
-        The rule "flat" is the rule of `LearningCurve.elbow`. The rule "falls", from Algorithm 1, stops at the first
-        size that is not better than the previous size.
+        The rule "flat" is the rule of `LearningCurve.elbow`. The rule "falls", from Algorithm 1, chooses the last size
+        before the first size that is not better than the previous size.
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -83,27 +81,32 @@ class SampleCurve:
 
     @property
     def ended(self) -> bool:
-        """Whether the growth ends, because `NO_BETTER` larger samples were not better than the chosen one."""
+        """True if the sample need not grow further, because `NO_BETTER` larger samples were not better than the chosen
+        sample.
+        """
         return self.rows.index(self.chosen) + NO_BETTER[self.stop] < len(self.rows)
 
 
 NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
-"""Number of samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
+"""Number of samples larger than the chosen sample after which growth ends. With two, a single bad training run does not
+end the growth.
+"""
 
 
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:
-    """Return the largest elbow of the curves, because one warm-up split serves all representations and must be large
-    enough for each.
+    """Return the largest elbow of the curves.
+
+    All representations share one warm-up split, which must be large enough for each of them.
     """
     return max(curve.elbow for curve in curves)
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One size of a learning curve: accuracy with Wilson's bounds, whether the size is the elbow, and whether the size
-    was chosen.
+    """One size of a learning curve: accuracy with Wilson's bounds, and whether the size is the `elbow` and was
+    `chosen`.
 
-    All accuracies lie in [0, 1]; `most_frequent_class` is the accuracy of guessing the most frequent class.
+    All accuracies lie in [0, 1]; `most_frequent_class` is the accuracy of always guessing the most frequent class.
     """
 
     representation: str
@@ -120,8 +123,8 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SamplePoint:
-    """One size of the growing sample, as in `CurvePoint`: means over `repeats` trainings, with the lowest and highest
-    accuracy.
+    """One size of the growing sample, as in `CurvePoint`, with means, lowest and highest accuracy over `repeats`
+    training runs.
     """
 
     rows: int
@@ -159,7 +162,7 @@ def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
 
 
 def _points(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterator[CurvePoint]:
-    """Yield one point per size, with the accuracy of `right` rows, which may be a mean over trainings."""
+    """Yield one point per size. The numbers of correct rows in `right` may be means over training runs."""
     elbow, held_back = curve.elbow, curve.held_back_rows
     for rows, whole, accuracy in zip(curve.rows, curve.right, [one / held_back for one in right], strict=True):
         shares = (accuracy, *wilson_interval(accuracy, held_back), curve.largest_class / held_back)
@@ -170,10 +173,10 @@ Flaw = Literal["no better than guessing", "still rises", "never rises"]
 
 
 def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
-    """Return why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops.
+    """Return why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops rising.
 
-    The chosen size is the elbow of a warm-up curve, or the size of a sample. An elbow may be the smallest size of its
-    curve, but the size of a sample may not.
+    The chosen size is the elbow of a warm-up curve, or the size of a sample. The smallest size of a curve is accepted
+    as the elbow of a warm-up curve, but not as the size of a sample.
     """
     first, last = points[0], points[-1]
     if max(point.interval_low for point in points) <= first.most_frequent_class:

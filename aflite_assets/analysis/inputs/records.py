@@ -1,6 +1,4 @@
-"""Input records of an analysis: trainings, test sets, filtered sets, and all inputs of one report. No statistics are
-computed here.
-"""
+"""Input records of an analysis: training runs, test sets, filtered sets, and all inputs of one report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,10 +31,10 @@ DATA_MAP_COLUMNS = ("guid", "index", "confidence", "variability", "correctness",
 
 @dataclass(frozen=True)
 class Training:
-    """One evaluator trained on one train set with one seed; `reason`: why the training is not done, if known.
+    """One evaluator trained on one train set with one seed.
 
     `representation` names the filtering that the train set belongs to; None for `full` and for sets of forgettable
-    rows.
+    rows. `reason`: why the training run is not done, if known.
     """
 
     evaluator: str
@@ -50,7 +48,7 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Cell(Training):
-    """A training and its predictions; two cells of the same training are equal.
+    """A training run and its predictions. Two cells of the same training run are equal.
 
     `predictions` (of a done cell) has the columns `test_set` (string), `row_id` (int64) and `predicted` (int64, a class
     number of the dataset). For top-k accuracy and for test sets with `adds_probabilities`, `predictions` also has
@@ -68,7 +66,7 @@ class Cell(Training):
 
 @dataclass(frozen=True)
 class FineTuned:
-    """An evaluator trained like the evaluator `start` and then fine-tuned on rows of each challenge set in `sets`, in
+    """An evaluator trained like the evaluator `start`, and then fine-tuned on rows of each challenge set in `sets`, in
     order.
     """
 
@@ -94,10 +92,10 @@ class TestSet:
     mapped to none counts as wrong. With "probability", probabilities are summed over classes that are mapped to the
     same class, and the class with the largest sum is predicted. `notes`: caveats about the set's numbers. `groups`:
     int64, one per row; rows with the same number belong together (one premise, one template); None if every row is its
-    own group. `pooled`: True if the rows entered the filter's pool with the train rows; a difference on such rows is no
-    evidence of help or harm. `unit`: what a prediction is right or wrong about. A multiple-choice question is
-    represented by the row of its right answer (`questions.question_set`). `chance`, in [0, 1]: for questions, the mean
-    accuracy of guessing; otherwise None. `collected`: how the challenge rows were collected, as declared in the
+    own group. `pooled`: True if the rows entered the filter together with the train rows; a difference on such rows is
+    no evidence of help or harm. `unit`: what is predicted, a row or a question. A multiple-choice question is
+    represented by the row of its correct answer (`questions.question_set`). `chance`, in [0, 1]: for questions, the
+    mean accuracy of guessing; otherwise None. `collected`: how the challenge rows were collected, as declared in the
     dataset's file; None if undeclared. `questions`: int64, one per row, if rows are answers to questions and a group
     holds several questions; else None.
     """
@@ -124,14 +122,12 @@ class TestSet:
 
     @property
     def question_codes(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64; if `questions` is None, the groups are the questions."""
+        """Number of the question that each row answers, int64; if `questions` is None, each group is one question."""
         return self.groups if self.questions is None else self.questions
 
     @property
     def adds_probabilities(self) -> bool:
-        """Whether predictions are made from summed probabilities, because classes of the dataset are merged or mapped
-        to none.
-        """
+        """True if probabilities are summed, because dataset classes are merged or mapped to none."""
         if self.class_map is None or self.collapse == "label":
             return False
         return bool((self.class_map < 0).any()) or len(np.unique(self.class_map)) < len(self.class_map)
@@ -141,13 +137,14 @@ class TestSet:
 class FilteredSet:
     """The outcome of filtering with one representation.
 
-    `iterations` has the columns `iteration` (int64), `rows_in` (rows of the pool), `train_rows_in`, `scored_rows_in`,
-    `removed`, `train_removed`, `scored_removed`, `cutoff` (nullable), `representation_bias` (in [0, 1]) and
-    `rows_never_held_out`. `rows` holds every row of the pool and of the scored splits, with the columns `row_id`,
-    `split`, `label`, `kept`, `removed_in_iteration` (nullable), `predictability` and `label_probability` (in [0, 1],
-    nullable). `runs`: number of runs of the filter, each with its own random draws. `kept_jaccard`: Jaccard index, in
-    [0, 1], of the train rows that two runs kept: mean and minimum over pairs of runs, and expected by chance. `chance`:
-    scores with permuted labels; `first_scores`: `row_id` and `predictability` in the first iteration.
+    `iterations` has the columns `iteration` (int64), `rows_in` (rows that entered the iteration), `train_rows_in`,
+    `scored_rows_in`, `removed`, `train_removed`, `scored_removed`, `cutoff` (nullable), `representation_bias` (in [0,
+    1]) and `rows_never_held_out`. `rows` holds every row that entered the filter and every row of the scored splits,
+    with the columns `row_id`, `split`, `label`, `kept`, `removed_in_iteration` (nullable), `predictability` and
+    `label_probability` (in [0, 1], nullable). `runs`: number of runs of the filter, each with its own random draws.
+    `kept_jaccard`: Jaccard index, in [0, 1], of the train rows that two runs kept: mean and minimum over pairs of runs,
+    and expected by chance. `chance`: scores with permuted labels; `first_scores`: `row_id` and `predictability` in the
+    first iteration.
     """
 
     representation: str
@@ -163,7 +160,7 @@ class FilteredSet:
 
     @property
     def train(self) -> pa.Table:
-        """The `rows` of the train split."""
+        """The rows of the train split in `rows`."""
         return self.rows.filter(pc.field("split") == "train")
 
     def policy(self, split: str) -> str:
@@ -179,12 +176,14 @@ class FilteredSet:
 
     @property
     def entered(self) -> np.ndarray:
-        """Bool mask of the `rows` that belong to train or to `filtered_splits`."""
+        """Bool mask over `rows`: True for rows of the train split and of `filtered_splits`."""
         return self._in_train_or(self.filtered_splits)
 
     @property
     def pool(self) -> np.ndarray:
-        """Bool mask of the `rows` that were filtered like train rows: the train rows and the rows of pooled splits."""
+        """Bool mask over `rows`: True for train rows and for rows of pooled splits, which are filtered like train
+        rows.
+        """
         return self._in_train_or([split for split in self.filtered_splits if self.policy(split) == "pooled"])
 
     def _in_train_or(self, splits: Sequence[str]) -> np.ndarray:
@@ -193,8 +192,8 @@ class FilteredSet:
 
 @dataclass(frozen=True)
 class ScoreBin:
-    """Numbers of train rows with a predictability from `low` up to `high` that entered an iteration (`rows`) and that
-    were removed by it (`removed`).
+    """Numbers of train rows with a predictability from `low` up to `high` before an iteration (`rows`) and `removed` by
+    it.
     """
 
     representation: str
@@ -216,12 +215,11 @@ class EvidenceTable:
 
 @dataclass(frozen=True, eq=False)
 class DataMap:
-    """The data map of an evaluator trained on all train rows; the column `kept` marks the rows that one
-    representation's filter kept.
+    """The data map of an evaluator trained on all train rows, with the rows that one representation's filter kept.
 
     `table` has the columns `DATA_MAP_COLUMNS`: `guid` is the row's id in the source, `index` its place in the table,
-    and `kept` is null for rows that never entered the filter. `seeds`: number of trainings averaged over; `epochs`:
-    epochs of each training. `seeds` is 0 if the map is `given` with the data.
+    and `kept` is null for rows that never entered the filter. `seeds`: number of training runs averaged over; `epochs`:
+    epochs of each training run. `seeds` is 0 if the map is `given` with the data.
     """
 
     evaluator: str
@@ -234,7 +232,7 @@ class DataMap:
 
 @dataclass(frozen=True)
 class RankingOverlap:
-    """Overlap of the train rows kept by two filterings (named `representation` and `against`) with different rankings.
+    """Overlap of the train rows kept by two filterings (`representation` and `against`) that rank rows differently.
 
     `train_set`: `filtered` or `filtered_<name>`. Of the same `rows` train rows, the first filtering kept `first_rows`
     and the second `second_rows`; `shared` rows were kept by both. `jaccard`, in [0, 1]: `shared` divided by the number
@@ -258,7 +256,7 @@ RANKING_OVERLAP = TidyTable("ranking_overlap", RankingOverlap)
 
 @dataclass(frozen=True)
 class RankingPair:
-    """Names of two filtered sets that use the same representation but rank rows differently, and both `rankings`."""
+    """Names of two filtered sets that use the same representation but rank rows differently, and the two `rankings`."""
 
     representation: str
     against: str
@@ -267,8 +265,8 @@ class RankingPair:
 
 
 LeaningSet = Literal["tied", "independent"]
-"""Random rows, which keep the tie, or as many rows of each class among which the property is not associated with any
-class.
+""""tied": random rows. "independent": as many rows of each class, chosen so that the property is not associated with
+any class.
 """
 
 DRAWN = pa.schema([("candidate", pa.int64()), ("name", pa.string()), ("training", pa.int64()), ("row_id", pa.int64())])
@@ -304,11 +302,11 @@ CANDIDATES = TidyTable("candidates", Candidate)
 
 @dataclass(frozen=True, eq=False)
 class LeaningInputs:
-    """A candidate property, with the predictions and property values for testing whether models rely on the property.
+    """A candidate property, with the predictions and property values to test whether models rely on it.
 
     `pointed`: per test set, the class that each row's value of the property points to (int64, -1 for none); test sets
     without the property are left out. `predicted`: per train set and test set, the predictions (int64) of each finished
-    training of `evaluator`. `too_few_rows`: True if there were too few rows to draw train sets.
+    training run of `evaluator`. `too_few_rows`: True if there were too few rows to draw train sets.
     """
 
     of: Candidate
@@ -319,7 +317,7 @@ class LeaningInputs:
 
     @property
     def trained(self) -> bool:
-        """Whether both train sets have at least two trainings."""
+        """True if each of the two train sets has at least two training runs."""
         sets = ([each for (own, _), each in self.predicted.items() if own == name] for name in get_args(LeaningSet))
         return all(each and min(map(len, each)) >= 2 for each in sets)
 
@@ -329,13 +327,13 @@ class Forgettables:
     """Everything that one report shows about forgettable rows: weak models, row sets, second training phases and
     thresholds.
 
-    `models`: the trained weak models by name; `failed`: why the other weak models were not trained, by name.
+    `models`: the trained weak models by name; `failed`: for each weak model that was not trained, the reason.
     `minorities` has the columns `weak_model` and `name` (null for the set of all rows), `seed`, `measure`, `group`,
     `rows`, `mean` and `deviation`. `phases`: the second phase of each evaluator. `cells`: training runs of second
     phases, training runs on `full` from which second phases start, and training runs on sets of forgettable rows alone.
     `overlap`: per natural test set, the Jaccard index (float64 in [0, 1]) of the words in each row's two texts;
     `positive`: the class number associated with a high overlap. `thresholds`: threshold curves of second phases and of
-    the evaluators that the phases start from. `learnt`: how each training of a weak model learnt the rows.
+    the evaluators from which the phases start. `learnt`: how each training run of a weak model learnt the rows.
     """
 
     models: Mapping[str, WeakModelFacts]
@@ -351,25 +349,21 @@ class Forgettables:
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """The evaluators that second phases start from, each once."""
+        """The evaluators from which second phases start, each once."""
         return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
 
     def control_of(self, evaluator: str) -> str | None:
-        """Return the control: the evaluator whose second phase used as many random rows; None if there is none."""
+        """Return the evaluator with a second phase on as many random rows, or None if there is none."""
         phase = self.phases[evaluator]
         return None if phase.set_name == "random" else self._phase_on(phase, "random")
 
     def rival_of(self, evaluator: str) -> str | None:
-        """Return the evaluator whose second phase determined how many rows this evaluator's second phase uses,
-        or None.
-        """
+        """Return the evaluator whose second phase determined the size of this evaluator's phase, or None."""
         phase = self.phases[evaluator]
         return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
 
     def _phase_on(self, phase: SecondPhase, set_name: str) -> str | None:
-        """Return the evaluator with the same start whose phase used the row set `set_name` of the weak model
-        `phase.sized_by`.
-        """
+        """Return the evaluator with the same start and a phase on the set `set_name` of `phase.sized_by`."""
         wanted = (phase.start, phase.sized_by, set_name)
         found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
         return next(found, None)
@@ -380,7 +374,7 @@ class Forgettables:
 
 
 NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
-"""The empty record for a report whose file names no weak model."""
+"""The empty record for a report without weak models."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -390,10 +384,10 @@ class DatasetRecord:
     `split_rows`: number of loaded rows per split; `warmup_rows`: number of train rows used to train the encoders;
     `notes`: remarks at the top of the report. `settings_done`: changes that settings made to the source's rows;
     `published`: name of the papers' figures in `published_tables`; `provenance`: versions and seeds as text.
-    `missing_sets`: why each missing challenge set could not be obtained. `smallest_effect`: the smallest difference, in
-    points, that is reported as a difference.
+    `missing_sets`: for each missing challenge set, why it could not be obtained. `smallest_effect`: the smallest
+    difference, in points, that is reported as a difference.
 
-    `families` and `architectures` map "evaluators.<name>" and "representations.<name>" to a text. Models of the same
+    `families` and `architectures` map `evaluators.<name>` and `representations.<name>` to a text. Models of the same
     family or architecture have the same text. `held_back`: per evaluator, the share of train rows, in (0, 1), used for
     early stopping. `fine_tuned`: evaluators that were trained further on challenge sets. `partial_inputs`: evaluators
     that see only a part of the input. `rankings`: per representation, a filtered set that differs only in its ranking.
@@ -423,7 +417,7 @@ class DatasetRecord:
 class BenchmarkData(DatasetRecord):
     """Everything that one report shows.
 
-    `source`: the places of rows in the user's files. `checks`: results of the checks of data, filter and models.
+    `source`: the positions of rows in the user's files. `checks`: results of the checks of data, filter and models.
     `warmup_curves` is empty if a size was given; `sample_curve` is None if all train rows are filtered. `primary`:
     evaluator and test set of the comparison that sentences state first; if None, the most significant comparison is
     first. `leanings`: properties that models may rely on. `scan`: cues that predict the label by themselves, or None if
@@ -474,7 +468,7 @@ class BenchmarkData(DatasetRecord):
 
     @property
     def judging_evaluators(self) -> tuple[str, ...]:
-        """The plain evaluators that see whole inputs; all plain evaluators if none of them does."""
+        """The plain evaluators that see whole inputs; all plain evaluators if none sees whole inputs."""
         whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
         return whole or self.plain_evaluators
 
@@ -484,12 +478,12 @@ class BenchmarkData(DatasetRecord):
         return [cell for cell in cells if cell.representation in (None, representation)]
 
     def train_sets_of(self, representation: str) -> tuple[str, ...]:
-        """Return the train sets that tables of one filtering show, in the tables' order."""
+        """Return the train sets that the tables of one filtering show, in the order of the tables."""
         own = (cell.train_set for cell in self.cells if cell.representation in (None, representation))
         return in_order(["full", "random", "filtered", *own])
 
     def cell_groups(self, representation: str) -> Iterator[tuple[str, str, list[Cell]]]:
-        """Yield each evaluator and train set with its training runs, ordered by evaluator and then by train set."""
+        """Yield each evaluator and train set with its training runs, ordered by evaluator and train set."""
         for evaluator, train_set in product(self.evaluators, self.train_sets_of(representation)):
             yield evaluator, train_set, self.cells_of(evaluator, train_set, representation)
 

@@ -1,4 +1,6 @@
-"""The places of a report's rows in the user's own files: file, line and row number, and the source's column names."""
+"""The positions of a report's rows in the user's own files (file, line and row number), and the source's column
+names.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,8 +21,8 @@ SOURCE_PLACES = pa.schema(
     }
 )
 ANSWER_PLACES = pa.schema([*SOURCE_PLACES, ("source_question", pa.string()), ("source_answer", pa.int64())])
-"""Further columns for rows that are answers: the source's id of the question (or its number) and the answer's number,
-from 1.
+"""Further columns for rows that are answers: the question's id or number in the source, and the answer's number from
+1.
 """
 
 
@@ -32,8 +34,8 @@ class SourceRows:
     split (from 0), the file, and the line in the file (from 1). Unknown values are null. If rows are answers to
     questions, `places` has the columns `ANSWER_PLACES` instead. `columns`: the source's column name for each text
     column of the raw table (`text`, `text_pair`). `features`: names of feature columns, or None if the source has none.
-    `mean`, `deviation`: float64 (width,), used to standardise the features, or None. `right`: the class number of right
-    answers, or None if rows are not answers.
+    `mean`, `deviation`: float64 (width,), used to standardise the features, or None. `right`: the class number of
+    correct answers, or None if rows are not answers.
     """
 
     places: pa.Table
@@ -45,11 +47,11 @@ class SourceRows:
 
     @property
     def from_files(self) -> bool:
-        """Whether the file is known for any row."""
+        """True if the file of at least one row is known."""
         return self.places["source_file"].null_count < len(self.places)
 
     def of(self, row_ids: np.ndarray) -> pa.Table:
-        """Return the places of the given rows, in the given order; a row with unknown place gets nulls."""
+        """Return the places of the given rows, in the given order. A row with an unknown place gets nulls."""
         found = self.places.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=self.places["row_id"]))
         return found.set_column(0, "row_id", pa.array(row_ids, pa.int64()))
 
@@ -63,7 +65,9 @@ class SourceRows:
         return self.columns.get(column, column)
 
     def feature_title(self, number: int) -> str:
-        """Return the name of a feature column in figures: the source's name, else "feature 3" (from 0)."""
+        """Return the name of a feature column in figures: the source's name, or "feature 3" (counted from 0) without a
+        name.
+        """
         return f"feature {number}" if self.features is None else one_line(self.features[number])
 
     def original(self, features: np.ndarray) -> np.ndarray:
@@ -73,7 +77,7 @@ class SourceRows:
 
 
 def place_text(place: Mapping[str, object]) -> str:
-    """Describe one line of `SourceRows.of` in words; an empty string if the place is unknown.
+    """Describe one line of `SourceRows.of` in words, or return an empty string if the place is unknown.
 
     An example is "train.csv, line 18 (train, source row 16)"; for an answer, "train.csv, line 18, answer 2 (train,
     question 17)".
@@ -91,8 +95,8 @@ def place_text(place: Mapping[str, object]) -> str:
 
 
 def brief_place(place: Mapping[str, object]) -> str:
-    """Describe one line of `SourceRows.of` in few words: "train.csv, line 18", or "train, source row 16" without a
-    file.
+    """Describe one line of `SourceRows.of` in few words: "train.csv, line 18", or "train, source row 16" if no file is
+    known.
     """
     if place["source_line"] is None:
         return place_text(place)
@@ -100,7 +104,9 @@ def brief_place(place: Mapping[str, object]) -> str:
 
 
 def _answer(place: Mapping[str, object]) -> str:
-    """Return the last part of an answer's place, such as ", answer 2"; empty for a row that is not an answer."""
+    """Return the last part of an answer's place, such as ", answer 2", or an empty string for a row that is not an
+    answer.
+    """
     return "" if place.get("source_answer") is None else f", answer {place['source_answer']}"
 
 

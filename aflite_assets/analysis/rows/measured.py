@@ -1,4 +1,4 @@
-"""Statistics of rows as tidy tables: data maps, picked answers, annotators' agreement, and lengths of texts."""
+"""Statistics of rows as tidy tables: data maps, picked answers, agreement of annotators, and lengths of texts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,12 +16,12 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import word_counts
 
 DRAWS = 10
-"""Number of random sets of rows whose lengths are compared."""
+"""Number of random sets of rows for the comparison of text lengths."""
 
 _MOST_PLACES = 40
 
 _SHOWN = 0.995
-"""Share of the texts that have a bin for their length; longer texts share the last bin."""
+"""Share of the texts that have a bin for their length; all longer texts share the last bin."""
 
 _Side = Literal["kept", "removed"]
 _TestedOn = Literal["full", "filtered"]
@@ -29,7 +29,9 @@ _TestedOn = Literal["full", "filtered"]
 
 @dataclass(frozen=True)
 class DataMapMeans:
-    """Means over the kept or the removed train rows of a `DataMap`, in [0, 1]; None if there are no such rows."""
+    """Means over the kept or the removed train rows of a `DataMap`, in [0, 1]. A mean is None if there are no such
+    rows.
+    """
 
     representation: str
     evaluator: str
@@ -55,7 +57,10 @@ def data_map_means(data: BenchmarkData) -> Iterator[DataMapMeans]:
 
 @dataclass(frozen=True)
 class AnswerPick:
-    """Number of an evaluator's `trainings` on `full` that picked the answer `row_id` of a question."""
+    """Number of an evaluator's training runs on `full` that picked the answer `row_id` of a question.
+
+    `trainings`: the number of all training runs of the evaluator on `full`.
+    """
 
     row_id: int
     evaluator: str
@@ -64,7 +69,7 @@ class AnswerPick:
 
 
 def answer_picks(data: BenchmarkData) -> Iterator[AnswerPick]:
-    """Yield the answers that were picked, by evaluator; nothing if rows are not answers to questions."""
+    """Yield the answers that were picked, by evaluator. Nothing is yielded if rows are not answers to questions."""
     asked = pa.array([one.name for one in data.test_sets if one.unit == "question" and not one.challenge], pa.string())
     times: Counter[tuple[int, str, str]] = Counter()
     trainings: Counter[tuple[str, str]] = Counter()
@@ -84,9 +89,9 @@ def answer_picks(data: BenchmarkData) -> Iterator[AnswerPick]:
 class AnnotatorAgreement:
     """Agreement of single annotators with the label, on the test rows for one train set.
 
-    `share`, in [0, 1]: the share of a row's annotators that gave the row's label, averaged over annotated rows (`rows`
-    of the `test_rows`); None if no row is annotated. `difference`: for filtered rows, by how many points `share` is
-    below the same share over all rows.
+    `share`, in [0, 1]: the share of a row's annotators that gave the row's label, averaged over the annotated rows;
+    None if no row is annotated. `rows`: number of annotated rows among the `test_rows`. `difference`: for filtered
+    rows, the share over all rows minus `share`, in points.
     """
 
     test_set: str
@@ -100,7 +105,7 @@ class AnnotatorAgreement:
 
 
 def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
-    """Yield one record per natural test set with annotators' labels and per train set."""
+    """Yield one record per natural test set with annotators' labels and train set."""
     for test_set in data.test_sets:
         shares = None if test_set.challenge else annotators_right(data, test_set)
         if shares is None:
@@ -116,8 +121,9 @@ def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
 
 
 def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[str, str | None, _TestedOn]]:
-    """Yield each train set with its filtering and test rows: all test rows if the filtering did not change the test
-    set.
+    """Yield each train set with its filtering and test rows.
+
+    The test rows are all rows if the filtering did not change the test set.
     """
     yield "full", None, "full"
     for name in data.representations:
@@ -127,12 +133,12 @@ def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[
 
 
 def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | None:
-    """Return, per row, the share of its annotators that gave the row's label: float64 in [0, 1], NaN without
-    annotators.
+    """Return, for each row, the share of the row's annotators that gave the row's label.
 
-    Return None if no row has annotators, or if the unit is a question, because annotators saw single answers. If the
-    label is the majority vote of the same annotators, as in SNLI, each annotator contributed to the label. The share is
-    then higher than a new annotator would reach.
+    The shares are float64 in [0, 1], and NaN for rows without annotators. Return None if no row has annotators, or if
+    the unit is a question, because annotators saw single answers. If the label is the majority vote of the same
+    annotators, as in SNLI, each annotator contributed to the label. The share is then higher than a new annotator would
+    reach.
     """
     if test_set.unit == "question" or "annotator_labels" not in data.examples.table.column_names:
         return None
@@ -148,13 +154,12 @@ def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | Non
 
 @dataclass(frozen=True)
 class LengthShare:
-    """Shares, in [0, 1], of kept, removed and random rows whose text has a certain number of words (SustaiNLP 2020,
-    Figure 2).
+    """Shares, in [0, 1], of kept, removed and random rows with a text length in one bin (SustaiNLP 2020, Figure 2).
 
-    The text is in `column`; the source's name of this column is `column_name`. The bin holds lengths from `start` up to
-    the next bin's `start`; the last bin holds all longer texts. `random_*`: mean, minimum and maximum over random sets
-    with as many rows as were kept. `kept_rows`, `removed_rows`: numbers of kept and removed rows that have the text. A
-    share is None if no such row has the text.
+    The length is the number of words of the text in `column`; `column_name` is the source's name of this column. The
+    bin holds lengths from `start` up to the next bin's `start`; the last bin holds all longer texts. `random_*`: mean,
+    minimum and maximum over random sets with as many rows as were kept. `kept_rows`, `removed_rows`: numbers of kept
+    and removed rows that have the text. A share is None if no row of its kind has the text.
     """
 
     representation: str
@@ -175,11 +180,11 @@ class LengthShare:
 def length_shares(
     examples: Examples, filtered: FilteredSet, named: Callable[[str], str] = str
 ) -> Iterator[LengthShare]:
-    """Yield the bins of each text column, computed on the train rows that entered the filter; there are no bins without
-    texts or rows.
+    """Yield the bins of each text column, computed on the train rows that entered the filter.
 
-    Random set i is drawn with the seed (0, i). `named`: a function that returns the source's name of a column. Raises
-    DataError if a row of the filtering is not among the examples.
+    No bins are yielded if there are no texts or no rows. Random set i is drawn with the seed (0, i). `named`: a
+    function that returns the source's name of a column. Raises DataError if a row of the filtering is not among the
+    examples.
     """
     train = filtered.train
     names = [name for name in ("text", "text_pair") if name in examples.table.column_names]

@@ -1,4 +1,4 @@
-"""Tables of single rows as files: the filtered rows, which the report page shows, and predictions of test rows."""
+"""Tables of single rows as files: the filtered rows, which the report page shows, and the predictions of test rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +20,14 @@ from aflite_assets.data.synthetic.circles import list_column
 ROWS_FILE = "rows.parquet"
 
 PVI_FILE = "pvi.parquet"
-"""File of the PVI of rows of every natural test set; it exists if an evaluator gives probabilities."""
+"""File with the pointwise V-information of rows of every natural test set; it exists if an evaluator gives
+probabilities.
+"""
 
 DATA_MAPS_FOLDER = "data_maps"
-"""Folder of data maps, `<representation>.<evaluator>.parquet`; it exists if an evaluator records its training."""
+"""Folder of the files `<representation>.<evaluator>.parquet` with data maps, for evaluators that record their
+training.
+"""
 
 ROW_FACTS = pa.schema(
     [
@@ -38,12 +42,11 @@ ROW_FACTS = pa.schema(
     ]
 )
 """Facts about the rows of one filtering beyond its outcome; all but the first are null if nothing is stored.
-
 `predictability_by_iteration`: a value in [0, 1] per iteration that the row entered, null before it was first held out.
 `predicted_instead`: the wrong classes that classifiers predicted most often, with their shares of the row's held-out
 predictions. `nearest_kept`: the row id of the most similar kept row of another class, with the similarity in [-1, 1].
-`suggested_label`: the likely right class of a suspected label error; `suggested_probability`: its probability in [0, 1]
-by models that had not seen the row.
+`suggested_label`: the likely correct class of a row with a suspected label error; `suggested_probability`: the
+probability of this class, in [0, 1], by models that were not trained on the row.
 """
 
 INFORMATION = pa.schema(
@@ -56,7 +59,9 @@ INFORMATION = pa.schema(
         ("seeds", pa.int64()),
     ]
 )
-"""Pointwise V-information of natural test rows in bits, averaged over `seeds`; null for a class without train rows."""
+"""Columns of the pointwise V-information of natural test rows in bits, averaged over `seeds`; null for a class without
+train rows.
+"""
 
 _OUTCOME = {
     "kept": pa.bool_(),
@@ -65,10 +70,10 @@ _OUTCOME = {
     "label_probability": pa.float32(),
 }
 _LEARNT = {"forgotten": "forgetting_events", "right": "right", "presentations": "presentations"}
-"""Columns about trainings of weak models, from the columns of `LearntRows.counts` that they hold."""
+"""Columns on training runs of weak models, by the columns of `LearntRows.counts` with the same content."""
 
 _CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
-"""Columns of class numbers, or of lists of them, that are published as names."""
+"""Columns of class numbers, or of lists of class numbers, that are published as class names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +91,7 @@ class RowTables:
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
-    """Write `ROWS_FILE`, one representation after the other, and, if there are any, `PVI_FILE` and the data maps."""
+    """Write `ROWS_FILE`, one representation after the other, and, if the data exist, `PVI_FILE` and the data maps."""
     first = data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
     with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:
@@ -111,7 +116,7 @@ def read_row_tables(folder: Path) -> RowTables:
 
 
 def lines_of(table: pa.Table, row_ids: np.ndarray | pa.Array | Sequence[int]) -> pa.Table:
-    """Return the table's lines for the given row ids, in the given order; rows that the table lacks get nulls."""
+    """Return the table's lines for the given row ids, in the given order. Rows that are not in the table get nulls."""
     return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=table["row_id"]))
 
 
@@ -143,11 +148,12 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
 
 
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
-    """Return columns that show how each training of a weak model learnt the rows; rows outside the training have nulls.
+    """Return columns on how each training run of a weak model learnt the rows. Rows outside the training run have
+    nulls.
 
-    Each training has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`: how
-    often the row was forgotten, predicted right and presented. If row sets were drawn from the training,
-    `forgettable_sets.<...>` names the sets that contain the row.
+    Each training run has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`:
+    how often the row was forgotten, predicted correctly and presented. If row sets were drawn from the training run,
+    the column `forgettable_sets.<...>` names the sets that contain the row.
     """
     columns: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}
@@ -163,7 +169,7 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
 
 
 def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
-    """Return the examples' columns, with images as paths of their files and features in the source's units.
+    """Return the columns of the examples, with images as paths of image files and features in the source's units.
 
     A path is null if the dataset holds the image itself. If features have names, each feature has a column
     `feature.<name>`.
@@ -186,7 +192,7 @@ def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
 
 
 def _named(column: pa.Array | pa.ChunkedArray, names: pa.Array) -> pa.Array:
-    """Replace class numbers, or lists of class numbers, by the classes' names; null stays null."""
+    """Replace class numbers, or lists of class numbers, by class names; null stays null."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not pa.types.is_list(array.type):
         return names.take(array)
@@ -221,19 +227,18 @@ PREDICTIONS = pa.schema(
         ("correct", pa.float64()),
     ]
 )
-"""Every finished training on every `test_row`; `correct` is 0 or 1 for a row, and for a question its credit in [0,
-1].
+"""Every finished training run on every `test_row`; `correct` is 0 or 1 for a row, and the credit in [0, 1] for a
+question.
 """
 
 
 def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folder: Path) -> None:
-    """Write the files of test rows and of predictions into an existing folder, one training after the other; `tested`
-    has the rows of each test set.
+    """Write the files of test rows and of predictions into an existing folder, one training run after the other.
 
-    Raises DataError if predictions do not match the rows of their test set.
+    `tested` has the rows of each test set. Raises DataError if predictions do not match the rows of their test set.
     """
     keys = {one.name: pa.array([f"{one.name}/{row}" for row in one.row_ids], pa.string()) for one in data.test_sets}
-    trained = chain(data.forgettables.cells, data.cells)  # a training of a second phase may be in both
+    trained = chain(data.forgettables.cells, data.cells)  # a training run of a second phase may be in both
     cells = {(one.evaluator, one.train_set, one.representation, one.seed): one for one in trained}
     with pq.ParquetWriter(folder / TEST_ROWS_FILE, TEST_ROWS, compression="zstd") as writer:
         for test_set in data.test_sets:

@@ -1,3 +1,3 @@
-"""Rules that turn numbers into statements: when a difference is reported, how much data a decision needs, and the
-verdict on a dataset.
+"""Rules that turn numbers into statements: conditions for reporting a difference, the amount of data that a decision
+needs, and the verdict on a dataset.
 """

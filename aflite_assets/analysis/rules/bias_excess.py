@@ -1,4 +1,6 @@
-"""Representation bias at the start of filtering, minus the same bias for permuted labels; computed from arrays."""
+"""Representation bias at the start of filtering, minus the representation bias for permuted labels, computed from
+arrays.
+"""
 
 from dataclasses import dataclass
 
@@ -11,10 +13,10 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Excess:
-    """A bias minus the bias for permuted labels (each in [0, 1]): the difference and its two-sided 95 % interval, in
-    points (hundredths).
+    """A bias minus the bias for permuted labels, and the two-sided 95 % interval of the difference.
 
-    `rows`: number of scored rows; `groups`: number of equal-sized groups that carry as much information.
+    `bias` and `shuffled_labels` are in [0, 1]; the difference and the interval are in points (hundredths). `rows`:
+    number of scored rows. `groups`: number of equal-sized groups that carry as much information.
     """
 
     difference: float
@@ -27,20 +29,19 @@ class Excess:
 
     @property
     def width(self) -> float:
-        """Distance from the interval's lower to its upper end, in points."""
+        """Width of the interval, in points."""
         return self.high - self.low
 
 
 @dataclass(frozen=True)
 class BiasExcess:
-    """The excess of the bias over chance, over all rows and as the mean over classes. The mean over classes depends
-    neither on class sizes nor on how often each class is predicted.
+    """The excess of the bias over chance, over all rows and as the mean over classes.
 
-    `labels_moved`: whether permutations moved enough labels to show chance (`ChanceScores.labels_moved`).
-    `probabilities`: the same excess for the predicted probability of each row's own label, as the mean over classes;
-    None if the classifier has no probabilities. The mean probability exceeds 1/C, for C classes, exactly if mixing a
-    little of the probabilities into the class shares lowers the held-out log loss. The excess is the slope of this
-    loss.
+    The mean over classes depends neither on class sizes nor on how often each class is predicted. `labels_moved`:
+    whether permutations moved enough labels to show chance (`ChanceScores.labels_moved`). `probabilities`: the excess
+    of the mean predicted probability of each row's own label, averaged over classes; None if the classifier has no
+    probabilities. For C classes, this mean probability exceeds 1/C exactly if mixing a little of the probabilities into
+    the class shares lowers the held-out log loss. The excess is the slope of this loss.
     """
 
     rows: Excess
@@ -50,12 +51,12 @@ class BiasExcess:
 
     @property
     def learnt(self) -> Excess:
-        """The excess that reacts most to anything learnt beyond class shares."""
+        """The excess that is most sensitive to anything learnt beyond class shares."""
         return self.classes if self.probabilities is None else self.probabilities
 
     @property
     def is_learnt(self) -> bool:
-        """Whether the classifiers significantly learnt something beyond class shares."""
+        """True if the classifiers significantly learnt something beyond class shares."""
         return self.learnt.low > 0
 
 
@@ -76,9 +77,9 @@ def bias_excess(
 
     Let m be the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K the same mean
     in each of the K passes. The difference is m minus the mean of b, with variance max(V, W) + W / K. V is the variance
-    between groups of rows, G/(G-1) sum_g (sum of a group's influences)^2. The influence of row i is (d_i - mean d) / n,
-    where d_i is the row's score minus the passes' mean score for its class, because permutation does not change class
-    shares. For the mean over classes, the influence is (p_i - m_c) / (C n_c), where p_i is the row's score or the
+    between groups of rows, G/(G-1) sum_g (sum of a group's influences)^2. The influence of row i is (d_i - mean d) / n.
+    Here d_i is the row's score minus the passes' mean score for the row's class, because permutation does not change
+    class shares. For the mean over classes, the influence is (p_i - m_c) / (C n_c), where p_i is the row's score or the
     probability of its label. W is the variance of b, scaled down if the passes had only a sample of the rows. The
     larger of V and W is used, because classifiers trained on the same rows make correlated errors. The quantiles of t
     have as many degrees of freedom as there are equal-sized groups, minus one.
@@ -114,7 +115,7 @@ def bias_excess(
 
 
 def _chance_of_classes(chance: ChanceScores, missing: float) -> np.ndarray:
-    """Return the mean score over the passes of each class, or `missing` for a class that no pass scored."""
+    """Return the mean score of each class over the passes, or `missing` for a class that no pass scored."""
     passes, sums = (~np.isnan(chance.class_bias)).sum(axis=0), np.nansum(chance.class_bias, axis=0)
     return np.asarray(np.divide(sums, passes, out=np.full(len(passes), missing), where=passes > 0))
 

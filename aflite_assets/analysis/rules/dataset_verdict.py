@@ -1,8 +1,9 @@
-"""Rules for the verdict on a dataset and one of its filterings, applied to numbers only. The sentences about a verdict
-are in `reports.sentences`.
+"""Rules for the verdict on a dataset and one of its filterings. The rules use only numbers; the sentences about a
+verdict are in `reports.sentences`.
 
-High predictability alone does not show a shortcut, because a task may simply be easy. The rules are this project's and
-are documented in docs/evaluation.md; `benchmarks/verdict_rates.py` measures their error rates on simulated data.
+High predictability alone does not show a shortcut, because a task may simply be easy. The rules are this project's own.
+They are documented in docs/evaluation.md, and `benchmarks/verdict_rates.py` measures their error rates on simulated
+data.
 """
 
 import math
@@ -15,12 +16,12 @@ from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, Verdict
 
 WIDEST = 5.0
-"""Widest interval of the starting bias over chance, in points: nothing is concluded from a wider one that begins near
-chance.
+"""Widest interval of the starting bias minus chance, in points. A wider interval that begins near chance allows no
+conclusion.
 """
 
 LEAST = 2.0
-"""Least starting bias over chance, in points: one that is significantly smaller counts as none."""
+"""Least starting bias minus chance, in points. A bias that is significantly smaller counts as none."""
 
 Code = Literal[
     "shortcut_found_helps",
@@ -36,31 +37,30 @@ Code = Literal[
     "nothing_found",
     "cannot_tell",
 ]
-"""Codes of verdicts, the most informative one first."""
+"""Codes of verdicts, the most informative code first."""
 
 LEAST_SKILL = 0.2
-"""For an easy task, the least lower end of the best evaluator's skill."""
+"""Least lower bound of the best evaluator's skill, so that a task counts as easy."""
 
 MOST_BY_PROPERTY = 0.8
-"""For an easy task, the largest share of that skill that one property may reach by itself."""
+"""Largest share of the best evaluator's skill that a single property may reach, so that a task counts as easy."""
 
 Effect = Literal["helps", "mixed", "harms"]
 
 _SETTLED = -1.0
-"""Lower limit in points: a challenge set with a simultaneous interval that reaches below it is not settled, whatever
-the other sets show.
+"""Limit in points. A challenge set is not settled if its simultaneous interval begins below the limit, whatever the
+other sets show.
 """
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A deciding comparison of `filtered` with its control, on a whole challenge set, by an evaluator that can judge
-    filtering.
+    """A decisive comparison of `filtered` with its control, on a whole challenge set.
 
-    `difference`: in points, with its 95 % interval, averaged over gold labels if the set has labels; None if the
-    comparison was not run. `test_rows` is a number of rows or questions (`unit`), `groups` a number of equal-sized
-    groups, and `seeds` the smaller number of seeds of the two sides. `constructed`: whether the dataset's file declares
-    that the set was made without looking at a model's errors.
+    The evaluator can judge filtering. `difference`: in points, with its 95 % interval, averaged over gold labels if the
+    set has labels; None if the comparison was not run. `test_rows` is a number of rows or questions (`unit`), `groups`
+    a number of equal-sized groups, and `seeds` the smaller number of seeds of the two sides. `constructed`: whether the
+    dataset's file declares that the set was made without looking at a model's errors.
     """
 
     evaluator: str
@@ -77,8 +77,9 @@ class Comparison:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether a loss of more than one point cannot be excluded, at 95 % confidence for all deciding comparisons
-        together.
+        """True if a loss of more than one point cannot be excluded.
+
+        The confidence is 95 % for all decisive comparisons together.
         """
         low = self.verdict.simultaneous_low
         return self.verdict.side == "open" and low is not None and low < _SETTLED
@@ -88,10 +89,10 @@ class Comparison:
 class Skill:
     """Skill, on natural test rows, of the best evaluator that can judge filtering, trained on `full`.
 
-    A skill of 0 is chance level, and 1 means that every prediction is right; accuracy is averaged over gold labels.
+    A skill of 0 is chance level, and 1 means that every prediction is correct; accuracy is averaged over gold labels.
     `low`: the lower end of the skill's 95 % interval; `property_skill`: the skill of the best candidate property.
-    `holds_elsewhere`: whether the evaluator keeps its accuracy on challenge sets, without a named `ChallengeFall`; None
-    if unknown.
+    `holds_elsewhere`: whether the evaluator keeps its accuracy on challenge sets, which is the case if it has no named
+    `ChallengeFall`; None if unknown.
     """
 
     evaluator: str
@@ -102,7 +103,7 @@ class Skill:
 
     @property
     def shows_easy(self) -> bool:
-        """Whether the evaluator learnt more than a single property and keeps its accuracy on challenge sets."""
+        """True if the evaluator learnt more than a single property and keeps its accuracy on challenge sets."""
         learnt = self.low >= LEAST_SKILL and self.property_skill < MOST_BY_PROPERTY * self.skill
         return learnt and bool(self.holds_elsewhere)
 
@@ -111,10 +112,10 @@ class Skill:
 class VerdictEvidence:
     """The numbers that a verdict is based on.
 
-    `bias`: the bias at the start of filtering over chance. `comparisons`: the deciding comparisons of this filtering; a
-    report states the first comparison first. `leanings`: the candidate properties, shortcuts first. `skill`: the skill
-    of the best evaluator, or None if no evaluator can judge. `artefacts`: names of properties that are no part of the
-    task but predict the label by themselves and can be seen in a single row; the strongest comes first.
+    `bias`: the bias at the start of filtering minus chance. `comparisons`: the decisive comparisons of this filtering;
+    a report states the first comparison first. `leanings`: the candidate properties, shortcuts first. `skill`: the
+    skill of the best evaluator, or None if no evaluator can judge. `artefacts`: names of properties that are no part of
+    the task, predict the label by themselves and are visible in a single row; the strongest comes first.
     """
 
     bias: BiasExcess | None
@@ -125,9 +126,9 @@ class VerdictEvidence:
 
     @property
     def leaning(self) -> PropertyLeaning | None:
-        """The property that models lean on most significantly; a shortcut comes before other properties.
+        """The property that models rely on most significantly. A shortcut comes before other properties.
 
-        A word of a single text may well be part of the task, so leaning on such a word is only shown in the table.
+        A word of a single text may well be part of the task, so reliance on such a word is only shown in the table.
         """
         return next((one for one in self.leanings if one.shortcut or (one.leans and one.kind != "topic word")), None)
 
@@ -143,19 +144,21 @@ class VerdictEvidence:
 
     @property
     def proven_gains(self) -> tuple[Comparison, ...]:
-        """The gains on challenge sets that are declared as constructed, or on which the tie of a shortcut to the label
-        is significantly broken.
+        """The gains that prove that filtering helps.
 
-        On any other set, even a large gain is no proof: if rows were chosen because a model got them wrong, every other
-        model seems better.
+        A proven gain is on a challenge set that is declared as constructed, or on which a shortcut's association with
+        the label is significantly weaker. On any other set, even a large gain is no proof: if rows were chosen because
+        a model got them wrong, every other model seems better.
         """
         broken = {name for one in self.leanings if one.shortcut for name in (one.broken_on, one.fallen_on)}
         return tuple(one for one in self.gains if one.constructed or one.test_set in broken)
 
     @property
     def effect(self) -> Effect | None:
-        """The effect of filtering: "helps" (proven gains and no loss), "harms" (losses and no proven gain), "mixed"
-        (both) or None (neither).
+        """The effect of filtering: "helps", "harms", "mixed", or None if there is neither a proven gain nor a loss.
+
+        Filtering "helps" if there are proven gains and no loss, and "harms" if there are losses and no proven gain. The
+        effect is "mixed" if there are both.
         """
         if self.proven_gains:
             return "mixed" if self.losses else "helps"
@@ -164,7 +167,9 @@ class VerdictEvidence:
 
 @dataclass(frozen=True)
 class DatasetVerdict:
-    """A verdict: its code, the evidence, and what was too few for a decision if the code is "cannot_tell"."""
+    """A verdict: its code, the evidence, and, if the code is "cannot_tell", the quantities that are too small for a
+    decision.
+    """
 
     code: Code
     shortfalls: tuple[Shortfall, ...]
@@ -172,32 +177,33 @@ class DatasetVerdict:
 
     @property
     def shortcut(self) -> bool:
-        """Whether the verdict is that there is a shortcut."""
+        """True if the verdict is that there is a shortcut."""
         return self.code.startswith("shortcut_found")
 
 
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
-    """Return the first of the following verdicts whose condition holds; the rules are checked in order.
+    """Apply the rules for verdicts in order, and return the first verdict with a condition that holds.
 
-    `shortcut_found` (rule 1): models lean on a property that is no part of the task. The dataset's file declares so,
-        the property is an artefact by nature, or models lose accuracy on a challenge set that breaks the property's tie
-        with the label. All deciding comparisons together decide whether filtering helps, harms or does both.
-    `leans_on` (rule 2): models lean on a property that may or may not be part of the task.
+    `shortcut_found` (rule 1): models rely on a property that is no part of the task. The dataset's file declares so,
+        the property is an artefact by nature, or models lose accuracy on a challenge set in which the property is
+        hardly associated with the label. All decisive comparisons together show whether filtering helps, harms or does
+        both.
+    `leans_on` (rule 2): models rely on a property that may or may not be part of the task.
     `artefact_tells` (rule 3): a property that is no part of the task predicts the label by itself, in rows that were
-        not used to choose the property (`scan`), but models were not shown to lean on it.
-    `cannot_tell` (rule 4): permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the
-        interval of the starting bias over chance is wider than 5 points and begins below 2 points.
-    `nothing_found` (rule 5): the interval of the starting bias over chance ends below 2 points.
-    `class_balance_only` (rule 6): in the mean over classes, the interval of the starting bias over chance ends below 2
-        points. The bias then shows only how often each class is predicted. Rules 5 and 6 do not apply if the
+        not used to choose the property (`scan`), but models were not shown to rely on it.
+    `cannot_tell` (rule 4): permutations hardly move the labels of the groups (`ChanceScores.labels_moved`), or the
+        interval of the starting bias minus chance is wider than 5 points and begins below 2 points.
+    `nothing_found` (rule 5): the interval of the starting bias minus chance ends below 2 points.
+    `class_balance_only` (rule 6): in the mean over classes, the interval of the starting bias minus chance ends below
+        2 points. The bias then shows only how often each class is predicted. Rules 5 and 6 do not apply if the
         probabilities of the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). With
         classes of 95 % and 5 %, hardly any prediction changes, whatever is learnt.
-    `cannot_tell` (rule 7): nothing was significantly learnt beyond class shares.
-    `helps_no_shortcut_named` (rule 8): a deciding comparison shows a proven gain (`proven_gains`), and no deciding
+    `cannot_tell` (rule 7): the classifiers did not significantly learn anything beyond class shares.
+    `helps_no_shortcut_named` (rule 8): a decisive comparison shows a proven gain (`proven_gains`), and no decisive
         comparison shows a loss.
-    `cannot_tell` (rule 9): no deciding comparison had enough rows, groups or seeds.
+    `cannot_tell` (rule 9): no decisive comparison had enough rows, groups or seeds.
     `easy` (rule 10): the best evaluator is well above chance in the mean over gold labels and does not fall on
-        challenge sets. No candidate property predicts the label nearly as well, and models lean on no property, not
+        challenge sets. No candidate property predicts the label nearly as well, and models rely on no property, not
         even on a topic word.
     `learnable_no_shortcut_shown` (rule 11): none of the other conditions holds.
     """
@@ -235,8 +241,9 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
 
 
 def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
-    """Return the quantities that are too small for a verdict on a comparison; empty if the comparison has a verdict or
-    no result.
+    """Return the quantities that are too small for a verdict on a comparison.
+
+    Return an empty tuple if the comparison has a verdict or no result.
     """
     if comparison.difference is None or comparison.verdict.side is not None:
         return ()
@@ -250,7 +257,7 @@ def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
 
 
 def _wider_than_needed(excess: Excess) -> Shortfall:
-    """Return how many rows would make the interval narrow enough, or how many groups if rows belong together."""
+    """Return how many rows (or groups, if rows belong together) would make the interval narrow enough."""
     grouped = excess.groups < 0.99 * excess.rows
     present = math.floor(excess.groups) if grouped else excess.rows
     factor = (excess.width / WIDEST) ** 2

@@ -1,9 +1,11 @@
-"""Rules to decide whether a model leans on a property, applied to predictions of held-out rows.
+"""Rules to decide whether a model relies on a property, from predictions of held-out rows.
 
-A value of a property points to the class that it is associated with. A model leans on the property if it predicts this
-class too often for rows that have the value but belong to other classes. Rows with a value may also resemble the class
-for other reasons. The model is therefore compared with a model trained on rows without the association. A pull towards
-the class that has other reasons is as large in that second model, but a pull that comes from leaning is small in it.
+A value of a property points to the class that it is associated with. A model relies on (leans on) the property if it
+predicts this class too often for rows of other classes that have the value. Rows with a value may also resemble the
+class for other reasons. The model is therefore compared with a second model, which is trained on rows without the
+association. The pull is the excess of predictions of the class. A pull that has other reasons is as large in the second
+model; a pull that comes from reliance on the property is small in the second model.
+
 Predictions cannot show whether a property belongs to the task. A property is no part of the task if the dataset's file
 declares so, if the property is an artefact by nature, or if models lose accuracy on a challenge set without the
 association.
@@ -18,16 +20,20 @@ import numpy as np
 from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, group_codes
 
 FEWEST_CARRIERS = 30
-"""Fewest test rows of other classes than their value points to (carriers) for which a pull is computed."""
+"""Least number of carriers (test rows with a value that points to another class than their own), so that a pull is
+computed.
+"""
 
 FEWEST_IN_CLASS = 5
-"""A gold class with fewer carriers, or fewer other rows, is left out of the pull towards a class."""
+"""Least number of carriers, and of other rows, in a gold class, so that the class counts in the pull towards another
+class.
+"""
 
 LEAST_NAMED = 5.0
-"""Least fall or loss on a challenge set that is named, in points."""
+"""Least fall or loss on a challenge set, in points, that is named."""
 
 NOWHERE = -1
-"""The code, in place of a class, of a value without a tie."""
+"""Code, instead of a class number, for a value that is not associated with any class."""
 
 WhyUntold = Literal["few carriers", "few rows without the tie", "not trained", "no test set"]
 
@@ -35,18 +41,19 @@ Pointed = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 """Gold labels of a test set, the class that each row's value points to (or `NOWHERE`), and groups."""
 
 Predictions = Sequence[np.ndarray]
-"""Predicted classes of the same test rows, one int64 array per training."""
+"""Predicted classes of the same test rows, one int64 array per training run."""
 
 
 @dataclass(frozen=True)
 class Leaning:
     """The pull of predictions towards the class that a property's value points to; intervals are in points.
 
-    `pull` is computed from models trained on rows that keep the tie between property and label. For rows of class A and
-    another class B, the pull is the share predicted as B among rows whose value points to B (`carriers`), minus the
-    share predicted as B among the remaining rows. `untied`: the pull on models trained on rows without the tie;
-    `halved`: half of `pull`, minus `untied`. `within`: how much more often rows of a class are predicted right if their
-    value points to their class. All intervals are None with fewer than `FEWEST_CARRIERS` carriers.
+    `pull` is computed from models trained on rows in which property and label are associated, on the test rows of each
+    class A and for each other class B. The pull is the share predicted as B among rows with a value that points to B
+    (`carriers`), minus the share predicted as B among the remaining rows. `untied`: the pull of models trained on rows
+    without the association; `halved`: half of `pull`, minus `untied`. `within`: by how much the accuracy on rows of a
+    class is higher if their value points to the class. All intervals are None with fewer than `FEWEST_CARRIERS`
+    carriers.
     """
 
     carriers: int
@@ -57,10 +64,11 @@ class Leaning:
 
     @property
     def p_value(self) -> float | None:
-        """p-value, in [0, 1], of the hypothesis that models do not lean on the property; None if unknown.
+        """p-value, in [0, 1], of the hypothesis that models do not rely on the property; None if unknown.
 
-        Models lean on a property if there is a pull towards the class, if at least half of the pull comes from the tie,
-        and if the value does not make predictions for rows of its own class worse.
+        Three conditions must hold if models rely on a property. There is a pull towards the class. At least half of the
+        pull comes from the association in the train rows. The value does not make predictions for rows of its own class
+        worse.
         """
         if self.pull is None or self.halved is None or self.within is None:
             return None
@@ -73,13 +81,14 @@ def _one_sided(interval: CrossedInterval) -> float:
 
 
 def pull_weights(labels: np.ndarray, pointed: np.ndarray, *, to_own: bool = False) -> tuple[np.ndarray, int]:
-    """Return weights of predicting each class for each row, of shape (rows, classes), and the number of carriers used.
+    """Return a weight for each row and each class that may be predicted, of shape (rows, classes), and the number of
+    carriers used.
 
-    The weighted sum of predictions is the mean of P(c predicted | k, points to c) - P(c predicted | k, points
-    elsewhere) over pairs of a gold class k and a class c that values point to. A pair with n1 and n0 rows of the two
-    kinds has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer Institute 22:719).
-    Only pairs with different k and c are used, or with `to_own` only pairs with k = c. `pointed`: the class that each
-    row's value points to, or `NOWHERE`.
+    The sum of the weights of the predicted classes is the mean of P(c predicted | k, points to c) - P(c predicted | k,
+    points elsewhere) over pairs of a gold class k and a class c that values point to. A pair with n1 and n0 rows of the
+    two kinds has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer Institute
+    22:719). Only pairs with different k and c are used, or with `to_own` only pairs with k = c. `pointed`: the class
+    that each row's value points to, or `NOWHERE`.
     """
     classes = int(max(labels.max(), pointed.max())) + 1
     weights, counted, total = np.zeros((len(labels), classes)), 0, 0.0
@@ -104,11 +113,11 @@ def leaning(
     pointed: np.ndarray,
     groups: np.ndarray | None = None,
 ) -> Leaning:
-    """Compare the pull on models trained on random rows (`tied`) with the pull on models trained on rows in which
-    property and label are independent (`independent`).
+    """Compare the pull of two kinds of models: trained on random rows, and trained on rows without the association.
 
-    `labels`: the class of each test row, int64; `pointed`: the class that the row's value points to, int64; `groups`:
-    one code per row, or None.
+    `tied`: predictions of the models trained on random rows. `independent`: predictions of the models trained on rows
+    in which property and label are independent. `labels`: the class of each test row, int64; `pointed`: the class that
+    the row's value points to, int64; `groups`: one code per row, or None.
     """
     weights, carriers = pull_weights(labels, pointed)
     if carriers < FEWEST_CARRIERS:
@@ -123,14 +132,14 @@ def leaning(
 
 @dataclass(frozen=True)
 class BrokenTie:
-    """A challenge set in which the tie between a property and the label is weaker than on natural rows, and the
-    resulting loss of accuracy.
+    """A challenge set in which a property is less associated with the label than on natural rows, and the resulting
+    loss.
 
-    The strength of the tie, in points, is a mean over the classes that values point to: how much more often a value
-    that points to the class occurs in rows of the class than in other rows. `natural`, `challenge`: the strength of the
-    tie on natural rows and in the challenge set. `broken_p`: p-value of the hypothesis that `challenge` is at least
-    half of `natural`. `loss`: by how many points accuracy is lower on rows whose value points to another class than on
-    rows of the same class whose value points to their own class.
+    The strength of the association, in points, is a mean over the classes that values point to. For one class, it is
+    the share of the class's rows with a value that points to the class, minus the same share of the other rows.
+    `natural`, `challenge`: the strength on natural rows and in the challenge set. `broken_p`: p-value of the hypothesis
+    that `challenge` is at least half of `natural`. `loss`: the loss of accuracy, in points, on rows with a value that
+    points to another class, compared with rows of the same class with a value that points to their own class.
     """
 
     test_set: str
@@ -141,16 +150,18 @@ class BrokenTie:
 
     @property
     def p_value(self) -> float:
-        """p-value of the hypothesis that the tie is not broken in the challenge set, or that there is no loss."""
+        """p-value of the hypothesis that the challenge set keeps the association or that there is no loss of
+        accuracy.
+        """
         return max(self.broken_p, _one_sided(self.loss))
 
 
 def broken_tie(test_set: str, natural: Pointed, challenge: Pointed, right: Sequence[np.ndarray]) -> BrokenTie | None:
-    """Compare the tie on natural rows with the tie in a challenge set, and compute the loss on challenge rows whose
-    label contradicts the property.
+    """Compare the association of property and label on natural rows with the association in a challenge set.
 
-    `right`: which challenge rows each training on `full` predicted right. Return None if no class has both agreeing and
-    contradicting rows.
+    Also compute the loss on challenge rows with a label that contradicts the property. `right`: for each model trained
+    on `full`, which challenge rows it predicted correctly. Return None if no class has both agreeing and contradicting
+    rows.
     """
     labels, pointed, groups = challenge
     weights = _contradicting_weights(labels, pointed)
@@ -161,14 +172,18 @@ def broken_tie(test_set: str, natural: Pointed, challenge: Pointed, right: Seque
 
 
 LossOf = Literal["set", "contradicting rows"]
-"""Rows that lose accuracy: a whole challenge set compared with natural rows, or the rows of the set whose value points
-to a class other than their own, compared with rows of the same class whose value points to it.
+"""Rows that lose accuracy. "set": a whole challenge set, compared with natural rows. "contradicting rows": rows of the
+set with a value that points to another class, compared with rows of the same class with a value that points to their
+own class.
 """
 
 
 @dataclass(frozen=True)
 class ConstructedLoss:
-    """The `points` that models lose on a challenge set made without a property, and the p-value of no loss."""
+    """The loss of models on a challenge set that was made without a property, and the p-value of no loss.
+
+    `points`: the loss of accuracy, in points.
+    """
 
     points: float
     p_value: float
@@ -182,7 +197,8 @@ def constructed_loss(
 
     If rows of the set have values that point to a class, the loss is computed by `broken_tie`. Otherwise the loss is
     `fall`: the fall in accuracy on the set, in points, with its p-value. A loss under `LEAST_NAMED` has the p-value 1.
-    Return None if the tie is not significantly broken, because such a set shows nothing about the property.
+    Return None if the association is not significantly weaker in the set, because such a set shows nothing about the
+    property.
     """
     broken_p = tie_strengths(natural, challenge)[2]
     if broken_p > 1 - CONFIDENCE:
@@ -194,8 +210,9 @@ def constructed_loss(
 
 
 def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, float]:
-    """Return the strength of the tie on natural and on challenge rows, in points, and the p-value of the hypothesis
-    that the challenge rows keep at least half of the strength.
+    """Return the strength of the association on natural and on challenge rows, in points, and a p-value.
+
+    The p-value tests the hypothesis that the challenge rows keep at least half of the strength.
     """
     from scipy.special import ndtr
 
@@ -205,8 +222,9 @@ def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, f
 
 
 def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarray | None:
-    """Return weights whose sum over correctly predicted rows is the accuracy of agreeing rows minus the accuracy of
-    contradicting rows.
+    """Return weights for a sum over correctly predicted rows.
+
+    The sum is the accuracy of agreeing rows minus the accuracy of contradicting rows.
     """
     weights, points = np.zeros(len(labels)), pointed != NOWHERE
     if not points.any():
@@ -217,7 +235,7 @@ def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarra
 
 
 def _tie(labels: np.ndarray, pointed: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
-    """Return the strength of the tie, in [-1, 1], and its standard error between groups of rows."""
+    """Return the strength of the association, in [-1, 1], and its standard error between groups of rows."""
     (weights, residuals), targets = np.zeros((2, len(labels))), np.unique(pointed[pointed != NOWHERE])
     for target in targets:
         for inside, sign in ((labels == target, 1.0), (labels != target, -1.0)):
@@ -230,17 +248,17 @@ def _tie(labels: np.ndarray, pointed: np.ndarray, groups: np.ndarray | None) -> 
 
 
 def _weighted(predicted: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return each row's contribution to the pull times the number of rows; the mean over rows is then the pull."""
+    """Return each row's contribution to the pull times the number of rows, so that the mean over rows is the pull."""
     inside = predicted < weights.shape[1]
     own = weights[np.arange(len(predicted)), np.where(inside, predicted, 0)]
     return np.asarray(len(predicted) * np.where(inside, own, 0.0))
 
 
 def property_skill(pointed: np.ndarray, labels: np.ndarray, classes: int) -> float:
-    """Return the skill of predicting, for each row, the class that its value points to, or a random class if there is
-    none.
+    """Return the skill of predicting, for each row, the class that the row's value points to.
 
-    Skill is (a - 1/K) / (1 - 1/K) for K `classes` and an accuracy a averaged over gold labels.
+    If the value points to no class, a random class is predicted. Skill is (a - 1/K) / (1 - 1/K) for K `classes` and an
+    accuracy a averaged over gold labels.
     """
     right = np.where(pointed == NOWHERE, 1 / classes, pointed == labels)
     mean = float(np.mean([right[labels == label].mean() for label in np.unique(labels)]))
@@ -249,15 +267,15 @@ def property_skill(pointed: np.ndarray, labels: np.ndarray, classes: int) -> flo
 
 @dataclass(frozen=True)
 class PropertyLeaning:
-    """A property that is associated with the label, and whether models lean on the property; docs/analysis.md describes
-    the columns.
+    """A property that is associated with the label, and whether models rely on it; docs/analysis.md describes the
+    columns.
 
     The fields from `kind` to `overlap` are as in `Candidate`. The fields from `carriers` to `untied` are as in
     `Leaning`, in points. `fallen_on`: the constructed challenge set that shows most significantly that `evaluator`
-    leans on the property; `fall`: how many points the evaluator loses on this set; `fall_of`: on which of its rows.
-    `p_value`: p-value of the hypothesis that models do not lean on the property; `adjusted_p`: the same, adjusted for
-    all candidates (Holm). The fields from `broken_on` to `broken_p` describe the most significant `BrokenTie`;
-    `broken_p` is adjusted for all tested ones. The fields about the `BrokenTie` are None if none is significant.
+    relies on the property; `fall`: how many points the evaluator loses on this set; `fall_of`: the rows of the set to
+    which the loss refers. `p_value`: p-value of the hypothesis that models do not rely on the property; `adjusted_p`:
+    the same p-value, adjusted for all candidates (Holm). The fields from `broken_on` to `broken_p` describe the most
+    significant `BrokenTie`, or are None if none is significant; `broken_p` is adjusted for all tested challenge sets.
     """
 
     kind: str
@@ -289,10 +307,10 @@ class PropertyLeaning:
 
     @property
     def leans(self) -> bool | None:
-        """Whether the evaluator leans on the property; None if unknown."""
+        """Whether the evaluator relies on the property; None if unknown."""
         return None if self.adjusted_p is None else self.adjusted_p <= 1 - CONFIDENCE
 
     @property
     def shortcut(self) -> bool:
-        """Whether the evaluator leans on the property and the property is no part of the task."""
+        """True if the evaluator relies on the property and the property is no part of the task."""
         return bool(self.leans) and (self.reason is not None or self.broken_on is not None)

@@ -1,10 +1,10 @@
-"""Rules for reporting differences: when there is no verdict, how many comparisons are judged together, and how much
-data is missing.
+"""Rules for reporting differences: when a difference gets no verdict, how many comparisons are judged together, and how
+much data is missing.
 
-One family of comparisons, which the dataset's file fixes before the run, decides whether filtering helps. The deciding
-family consists of all challenge sets, all representations, and all evaluators that learnt something and belong to
-another model family than the filter. All other comparisons on whole test sets are a second family, and comparisons on
-parts of sets are a third. P-values are adjusted within each family (`p_values.holm`).
+One family of comparisons decides whether filtering helps; the dataset's file fixes this family before the run. The
+decisive family consists of all challenge sets, all representations, and all evaluators that learnt something and belong
+to another model family than the filter. All other comparisons on whole test sets are a second family, and comparisons
+on parts of test sets are a third. P-values are adjusted within each family (`p_values.holm`).
 """
 
 import math
@@ -18,28 +18,33 @@ from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crosse
 from aflite_assets.p_values import holm
 
 FEWEST_ROWS = 20
-"""With fewer test rows there is no verdict, because accuracies then move in steps of over 5 points."""
+"""Least number of test rows for a verdict. With fewer rows, an accuracy changes in steps of over 5 points."""
 
 FEWEST_GROUPS = 10
-"""With fewer groups of test rows (counted in equal-sized groups, `intervals.effective_groups`) there is no verdict."""
+"""Least number of groups of test rows for a verdict, counted in equal-sized groups (`intervals.effective_groups`)."""
 
 FEWEST_RUNS = 8
-"""Fewest filter runs for which a difference describes the procedure; with one run it describes only the set that it
-made.
-
-By a t-test, three runs find a true effect as large as the spread between runs in 18 % of cases, and eight in 68 %.
+"""Least number of filter runs for a statement about the procedure. With one run, a difference describes only the
+filtered set that this run made. By a t-test, three runs find a true effect as large as the spread between runs in 18 %
+of cases, and eight runs in 68 %.
 """
 
 WIDEST_SAID = 20.0
-"""Widest interval in points: a wider one that includes zero is uninformative, and only tables show it."""
+"""Largest width of an interval in points. A wider interval that includes zero is uninformative and is only shown in
+tables.
+"""
 
 _MOST_SEEDS = 100
 
 NOT_BY_LABEL = "not surely in the mean over gold labels"
-"""Reason for "open" if the difference on all rows is significant but the one averaged over gold labels is not."""
+"""Reason for "open" if the difference on all rows is significant but the difference averaged over gold labels is
+not.
+"""
 
 NOT_COMPARABLE = "too few natural rows of the same class and difficulty"
-"""Reason for "open" if a gain on a challenge set cannot be compared with that on natural rows (`Claim.contrast`)."""
+"""Reason for "open" if a gain on a challenge set cannot be compared with the gain on natural rows
+(`Claim.contrast`).
+"""
 
 NOT_BEYOND_NATURAL = "no more than on natural rows of the same class and difficulty"
 """Reason for "open" if a gain on a challenge set does not exceed the gain on natural rows."""
@@ -54,12 +59,12 @@ Bar = Literal[
 
 @dataclass(frozen=True)
 class Claim:
-    """One difference between trainings, before it is judged. `bar`: why the difference cannot get a verdict, whatever
-    its interval; None if it can.
+    """One difference between training runs, before a verdict is given.
 
-    `label_mean`: the same difference averaged over gold labels (`intervals.label_mean_interval`); None if there are no
-    labels. `contrast`: by how much the difference exceeds the difference on natural rows; None if the two cannot be
-    compared. `needs_contrast`: whether a gain also needs a significant contrast above zero.
+    `bar`: why the difference cannot get a verdict, whatever its interval; None if it can. `label_mean`: the same
+    difference averaged over gold labels (`intervals.label_mean_interval`); None if there are no labels. `contrast`: the
+    difference minus the same difference on natural rows; None if the two cannot be compared. `needs_contrast`: whether
+    a gain also needs a significant contrast above zero.
     """
 
     interval: CrossedInterval | None
@@ -72,7 +77,7 @@ class Claim:
 
     @property
     def estimate(self) -> CrossedInterval | None:
-        """The difference by which a deciding comparison is judged: the mean over gold labels if there are labels."""
+        """The difference that counts in a decisive comparison: the mean over gold labels if there are labels."""
         return self.interval if self.label_mean is None else self.label_mean
 
     @property
@@ -82,7 +87,7 @@ class Claim:
 
     @property
     def p_value(self) -> float:
-        """p-value of the judged difference; a gain that needs a contrast must also exceed the gain on natural rows."""
+        """p-value of the judged difference. A gain that needs a contrast must also exceed the gain on natural rows."""
         if self.judged is None:
             return 1.0
         if self.judged.difference <= 0 or not self.needs_contrast:
@@ -98,7 +103,7 @@ class Verdict:
     `side`: "above" or "below" if a difference was found, "open" if none was found, None if the difference was not
     judged. `why`: the reason if `side` is None, or if `side` is "open" for another reason than the interval.
     `adjusted_p`: p-value in [0, 1], adjusted within the `family` (Holm). `simultaneous_low`: the interval's lower end,
-    in points, if the intervals of all deciding comparisons hold jointly at 95 % (Bonferroni).
+    in points, if the intervals of all decisive comparisons hold jointly at 95 % (Bonferroni).
     """
 
     side: Side | None
@@ -110,7 +115,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A quantity that is too small for a decision: its unit, its present value, and the value that would be enough."""
+    """A quantity that is too small for a decision: its unit, its present value, and a value that would be large
+    enough.
+    """
 
     what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
     present: int
@@ -120,10 +127,10 @@ class Shortfall:
 def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, ...]:
     """Return a verdict for each claim of one report, in the given order.
 
-    `smallest_effect`: the smallest difference, in points, that is reported as a difference. Deciding comparisons are
+    `smallest_effect`: the smallest difference, in points, that is reported as a difference. Decisive comparisons are
     judged by the mean over gold labels. In any other comparison, a difference is reported only if `label_mean` is
-    significant on the same side. If gold labels differ in frequency, a model that merely predicts a frequent class more
-    often is right more often.
+    significant in the same direction. The reason: if gold labels differ in frequency, a model gains accuracy by merely
+    predicting a frequent class more often.
     """
     verdicts = [Verdict(None, _bar(claim), claim.family) for claim in claims]
     for family in dict.fromkeys(claim.family for claim in claims):
@@ -134,7 +141,7 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
 
 
 def _bar(claim: Claim) -> str | None:
-    """Return the reason why there is no verdict, or None if there is a verdict."""
+    """Return the reason why a claim gets no verdict, or None if it gets a verdict."""
     if claim.interval is None and claim.bar not in ("not the control", "about weights"):
         return "not run" if claim.test_rows else "no rows"
     if claim.bar is not None or claim.interval is None:
@@ -148,7 +155,7 @@ def _bar(claim: Claim) -> str | None:
 
 def _verdict(claim: Claim, adjusted_p: float, smallest_effect: float, family_size: int) -> Verdict:
     judged = claim.judged
-    assert judged is not None  # without a result there is a bar
+    assert judged is not None  # a claim without a result gets no verdict
     significant = judged.p_value <= 1 - CONFIDENCE
     why = _objection(claim, judged, adjusted_p, smallest_effect) if significant else None
     found: Side = "above" if judged.difference > 0 else "below"
@@ -159,7 +166,7 @@ def _verdict(claim: Claim, adjusted_p: float, smallest_effect: float, family_siz
 
 
 def _objection(claim: Claim, judged: CrossedInterval, adjusted_p: float, smallest_effect: float) -> str | None:
-    """Return why a significant difference is not reported, or None if it is reported."""
+    """Return the reason why a significant difference is not reported, or None if it is reported."""
     if abs(judged.difference) < smallest_effect:
         return f"under {smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
     if claim.p_value > 1 - CONFIDENCE:
@@ -173,14 +180,15 @@ def _objection(claim: Claim, judged: CrossedInterval, adjusted_p: float, smalles
 
 
 def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:
-    """Return the quantity (rows, groups or seeds) that is too small, and the approximate value at which the interval of
-    `crossed_interval` is `WIDEST_SAID` points wide.
+    """Return the quantity (rows, groups or seeds) that is too small for an informative interval, and the approximate
+    number needed.
 
-    Return None if the interval excludes zero or is not wider than `WIDEST_SAID` points. Rows (or groups, if rows belong
-    together) are too few if the interval would be too wide even without variance between trainings. The interval's
-    width then falls with the square root of the number of rows. If there are enough rows, there are too few seeds. The
-    needed number of seeds is the smallest at which the formula of `crossed_spread` gives the target width, if the
-    variances between trainings and between rows stay the same. Arguments and errors are as in `crossed_interval`.
+    With the needed number, the interval of `crossed_interval` is `WIDEST_SAID` points wide. Return None if the interval
+    excludes zero or is not wider than `WIDEST_SAID` points. Rows (or groups, if rows belong together) are too few if
+    the interval would be too wide even without variance between training runs. The interval's width is then assumed to
+    fall with the square root of the number of rows. If there are enough rows, there are too few seeds. The needed
+    number of seeds is the smallest number at which the formula of `crossed_spread` gives the target width, if the
+    variances between training runs and between rows stay the same. Arguments and errors are as in `crossed_interval`.
     """
     interval = crossed_interval(first, second, groups)
     if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:

@@ -1,3 +1,3 @@
-"""Accuracies per test set and part of a test set, computed from predictions. Differences between two trainings are in
-`comparisons`.
+"""Accuracies per test set and part of a test set, computed from predictions. Differences between two training runs are
+in `comparisons`.
 """

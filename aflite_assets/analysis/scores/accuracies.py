@@ -1,4 +1,4 @@
-"""Tidy tables of trainings and scores: how many rows each training predicted right, and means over the seeds."""
+"""Tidy tables of training runs and scores: correctly predicted rows per training run, and means over the seeds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,16 +16,17 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 TestedOn = Literal["full", "filtered", "own", "all"]
 
 OVERLAP = "overlap"
-"""The column that splits rows by overlap of both texts."""
+"""Name of the column that splits rows by the word overlap of their two texts."""
 
 
 class Place(NamedTuple):
-    """The place of a score: what was trained and what it was tested on; docs/analysis.md describes the columns.
+    """The place of a score in the tables: the trained model and the tested rows; docs/analysis.md describes the
+    columns.
 
-    `representation` is None for second phases, the evaluators they start from, and sets of forgettable rows. For second
-    phases, the column `OVERLAP` splits the rows with gold label `label` ("others" for the other classes) into the
-    categories "all", "high" and "low". `top`: 1, or `accuracy.TOP` for the top-k accuracy on whole sets with many
-    classes.
+    `representation` is None for second phases, for the evaluators from which they start, and for sets of forgettable
+    rows. For second phases, the column `OVERLAP` splits the rows with gold label `label` ("others" for the other
+    classes) into the categories "all", "high" and "low". `top`: 1, or `accuracy.TOP` for the top-k accuracy on whole
+    sets with many classes.
     """
 
     representation: str | None
@@ -41,7 +42,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy(Score, Part):
-    """Mean accuracy over the seeds at one `Place`; `test_rows` is the number of rows or questions.
+    """Mean accuracy over the seeds at one `Place`; `test_rows` is the number of test rows or questions.
 
     `train_rows`, `train_rows_most`: the smallest and the largest number of train rows over finished seeds, or None.
     """
@@ -90,8 +91,8 @@ def _all_rows(test_set: TestSet) -> TestedOn:
 
 
 def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """Yield the rows of a natural test set that the filter kept, and then the rows kept by the rule that made the train
-    set.
+    """Yield the rows of a natural test set that the filter kept, and then the rows that the train set's own rule
+    kept.
     """
     kept = test_set.kept.get(representation)
     own = test_set.own_kept.get((representation, train_set), kept if train_set == "filtered" else None)
@@ -100,7 +101,7 @@ def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Ite
 
 
 def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """Yield the rows of each class by the overlap of their texts: "high" is above the test set's mean, "low" is the
+    """Yield the rows of each class by the overlap of their two texts: "high" is above the test set's mean, "low" is the
     rest.
     """
     positive, overlap = data.forgettables.positive, data.forgettables.overlap.get(test_set.name)
@@ -114,7 +115,7 @@ def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[Tes
 
 @lru_cache(maxsize=1)
 def score_table(data: BenchmarkData) -> Mapping[Place, Accuracy]:
-    """Return every score of a report, ordered as in the tables by evaluator, train set and test set."""
+    """Return every score of a report, ordered as in the tables: by evaluator, train set and test set."""
     ranked = ranked_sets(data)
     scores: dict[Place, Accuracy] = {}
     for representation, evaluator, train_set, cells, tested in scored_groups(data):
@@ -133,12 +134,12 @@ def score_table(data: BenchmarkData) -> Mapping[Place, Accuracy]:
 
 
 def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
-    """Return each distinct number of train rows over finished seeds, ascending."""
+    """Return the distinct numbers of train rows over finished seeds, in ascending order."""
     return tuple(sorted({cell.train_rows for cell in cells if cell.status == "done"}))
 
 
 def points(before: Score | None, after: Score | None) -> float | None:
-    """Return `before` minus `after` in points (hundredths of accuracy); None if either is missing."""
+    """Return `before` minus `after` in points (hundredths of accuracy), or None if either is missing."""
     if before is None or after is None or before.accuracy is None or after.accuracy is None:
         return None
     return 100 * (before.accuracy - after.accuracy)
@@ -146,9 +147,9 @@ def points(before: Score | None, after: Score | None) -> float | None:
 
 @dataclass(frozen=True)
 class SeedScore:
-    """One finished training at one `Place`: `correct` of `n` rows or questions (`unit`), in `groups` groups.
+    """One finished training run at one `Place`: `correct` of `n` rows or questions (`unit`), in `groups` groups.
 
-    `correct` is a whole number, except that a question with several likeliest answers counts as a fraction.
+    `correct` is a whole number, except that a question with several equally likely answers counts as a fraction.
     """
 
     representation: str | None
@@ -168,7 +169,7 @@ class SeedScore:
 
 
 def seed_scores(data: BenchmarkData) -> Iterator[SeedScore]:
-    """Yield every finished training on every test set and part, once per filtering that it belongs to."""
+    """Yield every finished training run on every test set and part, once per filtering that the run belongs to."""
     for group in scored_groups(data):
         for cell, (test_set, parts) in product(group.cells, group.tested):
             for right, (tested_on, part) in product(finished_rows([cell], test_set), parts):

@@ -24,19 +24,19 @@ RANK = "gold_rank"
 """Column of a predictions table that holds ranks instead of probabilities, int64, null without probabilities."""
 
 MARGIN = "gold_margin"
-"""Column of a predictions table: the probability of the row's own class minus the highest other one, float64, or null.
-
-The margin lies in [-1, 1] and is positive if the row was predicted right. Only trainings on full have the margin.
+"""Column of a predictions table: the probability of the row's own class minus the highest other probability, float64,
+or null. The margin lies in [-1, 1] and is positive if the row was predicted correctly. Only models trained on `full`
+have the margin.
 """
 
 TOP = 5
-"""In top-5 accuracy, a row counts as right if its class is among this many likeliest classes."""
+"""Number of likeliest classes that count in top-5 accuracy: a row counts as correct if its class is one of them."""
 
 FEWEST_CLASSES = 10
-"""With fewer classes, top-5 accuracy is uninformative."""
+"""Least number of classes for top-5 accuracy, which is uninformative with fewer classes."""
 
 BLOCK_ROWS = 2_048
-"""Number of rows whose probabilities are ranked together: 16 MB as float64 at 1,000 classes."""
+"""Number of rows for which probabilities are ranked together: 16 MB as float64 at 1,000 classes."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class MissingScore:
 
 
 def match_predictions(cell: Cell, test_set: TestSet) -> pa.Table | MissingScore:
-    """Return the cell's predictions of the test set, in the set's row order, or the reason why there are none.
+    """Return the cell's predictions of the test set, in the set's row order, or the reason why there are no
+    predictions.
 
     Raises DataError if some rows are predicted twice or not at all.
     """
@@ -71,8 +72,9 @@ def _where(cell: Cell, test_set: TestSet) -> str:
 
 
 def required_predictions(cell: Cell, test_set: TestSet) -> pa.Table:
-    """Return the cell's predictions of the test set, in the set's row order. Raises InvalidInputError if there are no
-    predictions.
+    """Return the cell's predictions of the test set, in the set's row order.
+
+    Raises InvalidInputError if there are no predictions.
     """
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
@@ -88,8 +90,9 @@ def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
 
 
 def ranked_sets(data: BenchmarkData) -> frozenset[str]:
-    """Return the names of the test sets that have enough classes for top-5 accuracy and probabilities from some
-    training.
+    """Return the names of the test sets that get a top-5 accuracy.
+
+    Such a test set has enough classes, and at least one training run has probabilities for it.
     """
     enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
     return frozenset(
@@ -98,20 +101,22 @@ def ranked_sets(data: BenchmarkData) -> frozenset[str]:
 
 
 def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Count, for each row of the test set, the classes that the cell finds likelier than the row's own class (int64).
+    """Count, for each row of the test set, the classes to which the cell gives a higher rank than to the row's own
+    class (int64).
 
-    Among equal probabilities, the lowest class number comes first. If the set sums probabilities
-    (`TestSet.adds_probabilities`), the ranked classes are the set's own, and dataset classes that are mapped to none
-    are left out. Otherwise the ranked classes are the dataset's, and a row gets the rank of the likeliest class that is
-    mapped to its own class. Raises DataError if rows do not match, or if there is not one finite probability per row
-    and dataset class.
+    Classes are ranked by probability; among equal probabilities, the lowest class number comes first. If the set sums
+    probabilities (`TestSet.adds_probabilities`), the ranked classes are the set's own, and dataset classes that are
+    mapped to none are left out. Otherwise the ranked classes are the dataset's, and a row gets the rank of the
+    likeliest class that is mapped to the row's own class. Raises DataError if rows do not match, or if there is not one
+    finite probability per row and dataset class.
     """
     return _by_own_class(cell, test_set, RANK, _rank)
 
 
 def gold_margins(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return the margin of each row's own class (`MARGIN`), float64, or why it is unknown; errors are as in
-    `gold_ranks`.
+    """Return the margin of each row's own class (`MARGIN`), float64, or the reason why it is unknown.
+
+    Errors are as in `gold_ranks`.
     """
     return _by_own_class(cell, test_set, MARGIN, _margin)
 
@@ -119,8 +124,9 @@ def gold_margins(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 def _by_own_class(
     cell: Cell, test_set: TestSet, column: str, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> np.ndarray | MissingScore:
-    """Return the stored column, or compute it from the scores of classes (rows x classes) and the number of each row's
-    own class.
+    """Return the stored column, or compute the column from the classes' scores (rows x classes).
+
+    The own class of each row is given by its number.
     """
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
@@ -142,8 +148,9 @@ def _by_own_class(
 
 
 def in_top(cell: Cell, test_set: TestSet, top: int) -> np.ndarray | MissingScore:
-    """Return which rows have their own class among the `top` likeliest classes (`gold_ranks`), bool, or why this is
-    unknown.
+    """Return which rows have their own class among the `top` likeliest classes (`gold_ranks`), bool.
+
+    Return the reason instead if this is unknown.
     """
     ranks = gold_ranks(cell, test_set)
     return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks < top)
@@ -154,7 +161,7 @@ def _dataset_classes(test_set: TestSet) -> int:
 
 
 def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
-    """Return the cell's predictions of the test set with the column `RANK` instead of `probabilities`; this saves
+    """Return the cell's predictions of the test set with the column `RANK` instead of `probabilities`, which saves
     memory.
     """
     table = required_predictions(cell, test_set)
@@ -169,30 +176,33 @@ def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
 
 
 def _class_scores(probabilities: np.ndarray, labels: np.ndarray, test_set: TestSet) -> tuple[np.ndarray, np.ndarray]:
-    """Return a score per row and class (-inf for classes that cannot be predicted), and the column number of each row's
-    own class.
+    """Return a score per row and class, and the column number of each row's own class.
+
+    The score is -inf for classes that cannot be predicted.
     """
     class_map = test_set.class_map
     if class_map is None:
         return probabilities, labels
     if test_set.adds_probabilities:
-        # A class that nothing counts as must not win even if all sums are zero.
+        # A class to which no dataset class is mapped must not win, even if all sums are zero.
         sums = np.full((len(probabilities), len(test_set.label_names)), -np.inf)
         for target in np.unique(class_map[class_map >= 0]):
             sums[:, target] = probabilities[:, class_map == target].sum(axis=1, dtype=np.float64)
         return sums, labels
     own = np.where(class_map[None, :] == labels[:, None], probabilities, -np.inf)
     likeliest = own.argmax(axis=1)
-    # other classes of the dataset that count as the row's own are no rivals of the likeliest one, nor is one its own
-    # if none counts as the row's
+    # Of the dataset classes that are mapped to the row's own class, only the likeliest is ranked. If there is no such
+    # class, the score of the own class is -inf.
     rivals = np.where(class_map[None, :] == labels[:, None], -np.inf, probabilities)
     rivals[np.arange(len(labels)), likeliest] = own.max(axis=1)
     return rivals, likeliest
 
 
 def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Count the classes that come before the chosen class: classes with a higher score, or with an equal score and a
-    lower number. Count all classes if the row has no chosen class.
+    """Count the classes that come before the chosen class.
+
+    A class comes before the chosen class if it has a higher score, or an equal score and a lower number. Count all
+    classes if the row has no chosen class.
     """
     own = scores[np.arange(len(scores)), chosen][:, None]
     before = (scores > own) | ((scores == own) & (np.arange(scores.shape[1]) < chosen[:, None]))
@@ -200,8 +210,9 @@ def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def _margin(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the chosen class's score minus the highest other score, float64 in [-1, 1]; -1 if the class cannot be
-    predicted.
+    """Return the chosen class's score minus the highest other score, float64 in [-1, 1].
+
+    The margin is -1 if the class cannot be predicted.
     """
     rows = np.arange(len(scores))
     others = scores.astype(np.float64)
@@ -212,14 +223,13 @@ def _margin(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return which rows of the test set the cell predicted right (bool, in the set's row order), or why this is
-    unknown.
+    """Return which rows of the test set the cell predicted correctly (bool, in the set's row order).
 
-    For a set of questions, return the credit of each question, float64 in [0, 1]: 1 if the right answer is the
-    likeliest. Before comparison with the labels, predictions are mapped by `test_set.class_map`, in the way given by
-    `test_set.collapse`. Among equal sums of probabilities, the lowest class number is predicted. The result is computed
-    once per cell and test set. Raises DataError in the cases of `gold_ranks`, and if a prediction is not a class of the
-    dataset.
+    Return the reason instead if this is unknown. For a set of questions, return the credit of each question, float64 in
+    [0, 1]: 1 if the correct answer is the likeliest. Before comparison with the labels, predictions are mapped by
+    `test_set.class_map`, in the way given by `test_set.collapse`. Among equal sums of probabilities, the lowest class
+    number is predicted. The result is computed once per cell and test set. Raises DataError in the cases of
+    `gold_ranks`, and if a prediction is not a class of the dataset.
     """
     if test_set not in cell.correct:
         cell.correct[test_set] = _correct_rows(cell, test_set)
@@ -246,17 +256,17 @@ def _correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 
 
 def finished_rows(cells: Iterable[Cell], test_set: TestSet) -> list[np.ndarray]:
-    """Return, for each training with predictions of the test set, which rows it predicted right (`correct_rows`)."""
+    """Return the correctly predicted rows (`correct_rows`) of each training run with predictions of the test set."""
     return [rows for cell in cells if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
 
 
 def trained_right(
     data: BenchmarkData, evaluator: str, train_set: str, representation: str, test_set: TestSet
 ) -> list[np.ndarray]:
-    """Return which test rows each training predicted right; `train_set` is `full` or a set of one filtering.
+    """Return the correctly predicted test rows of each training run; `train_set` is `full` or a set of one filtering.
 
-    For `filtered`, return the mean over the trainings of each filter run. Trainings on the rows of the same filter run
-    share the run's random draws. If there are several runs, the runs are therefore the random units.
+    For `filtered` with several filter runs, return the mean over the training runs of each filter run. Training runs on
+    the rows of the same filter run share the random draws of the filter run, so the filter runs are the random units.
     """
     runs: dict[int, list[Cell]] = {}
     for place, cell in enumerate(data.cells_of(evaluator, train_set, representation)):

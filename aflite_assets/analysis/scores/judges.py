@@ -1,5 +1,6 @@
-"""Evaluators that can judge a filter: evaluators that learnt something and belong to another model family than the
-filter's model.
+"""Evaluators that can judge a filter.
+
+An evaluator can judge a filter if it learnt something and belongs to another model family than the filter's model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,16 +19,17 @@ from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
 ONE_ANSWER = 0.95
-"""A model that predicts one class on at least this share of a test set is named in the cautions."""
+"""Least share of a test set for which a model predicts the same class, so that the cautions name the model."""
 
 
 @dataclass(frozen=True)
 class OverLargestClass:
-    """Accuracy of an evaluator trained on `full` minus the accuracy of always predicting the largest class of a test
-    set, in points.
+    """Accuracy of an evaluator trained on `full` minus the accuracy of always predicting a test set's largest class, in
+    points.
 
-    For questions, whose labels do not vary, the baseline is guessing one of the answers. `largest`: the accuracy of the
-    baseline, in [0, 1]. `lacks`: the quantity that is too small for a decision (`verdicts.lacking`), or None.
+    The labels of questions do not vary, so for questions the baseline is guessing one of the answers. `largest`: the
+    accuracy of the baseline, in [0, 1]. `lacks`: the quantity that is too small for a decision (`verdicts.lacking`), or
+    None.
     """
 
     evaluator: str
@@ -44,23 +46,23 @@ class OverLargestClass:
 
     @property
     def accuracy(self) -> float:
-        """Mean over the trainings, in [0, 1]."""
+        """Mean accuracy over the training runs, in [0, 1]."""
         return self.largest + self.margin.difference / 100
 
     @property
     def beaten(self) -> bool:
-        """Whether the whole interval is above the baseline."""
+        """True if the whole interval is above the baseline."""
         return self.margin.low > 0
 
     @property
     def at_chance(self) -> bool:
-        """Whether the interval includes zero and is narrow enough for a decision (`too_few`)."""
+        """True if the interval includes zero and is narrow enough for a decision (`too_few`)."""
         return self.lacks is None and self.margin.low <= 0 <= self.margin.high
 
     @property
     def too_few(self) -> str:
-        """The unit of which there are too few for a decision: "rows", "questions", "groups" or "seeds"; empty if there
-        are enough.
+        """The unit that is too rare for a decision: "rows", "questions", "groups" or "seeds"; empty if there are
+        enough.
         """
         what = "" if self.lacks is None else self.lacks.what
         return "questions" if self.questions and what == "rows" else what
@@ -68,8 +70,8 @@ class OverLargestClass:
 
 @dataclass(frozen=True)
 class OneAnswer:
-    """An evaluator and train set of which some training predicts one class for nearly all rows of a natural
-    test set.
+    """An evaluator and a train set with a training run that predicts one class for nearly all rows of a natural test
+    set.
     """
 
     evaluator: str
@@ -85,12 +87,12 @@ def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
 
 @dataclass(frozen=True)
 class Judging:
-    """The evaluators that judge filters, and the evidence for and against every evaluator.
+    """The evaluators that judge filters, and evidence on whether each evaluator learnt anything.
 
     `judges`: evaluators that see whole inputs and learnt something. Evaluators of another model family than the
     filters' models come first. `margins`: margins over the largest class on the natural test set of the report's
-    summary; `challenge_margins`: the same on challenge sets. `one_answer`: evaluators that predict one class for nearly
-    all rows. `made_of`: per evaluator, the representations of its own model family.
+    summary; `challenge_margins`: the same margins on challenge sets. `one_answer`: evaluators that predict one class
+    for nearly all rows. `made_of`: per evaluator, the representations of the same model family.
     """
 
     judges: tuple[str, ...]
@@ -101,17 +103,19 @@ class Judging:
 
 
 def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
-    """Return `margins_over_largest` on the natural test set of the report's summary; empty if there is no such set."""
+    """Return `margins_over_largest` on the natural test set of the report's summary, or an empty dict without such a
+    set.
+    """
     natural = headline_set(test_sets)
     return {} if natural is None else margins_over_largest(cells, natural)
 
 
 def margins_over_largest(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
-    """Return, per evaluator, the margin of its trainings on `full` over the largest class of a test set.
+    """Return, per evaluator, the margin over the largest class of a test set, from its training runs on `full`.
 
-    Evaluators without a finished training on `full` are left out. Return an empty dict if there are fewer than 20 rows
-    or 10 groups. Also return an empty dict if rows are answers that are not scored by question, because the largest
-    class is then no useful baseline.
+    Evaluators without a finished training run on `full` are left out. Return an empty dict if there are fewer than 20
+    rows or 10 groups. Also return an empty dict if rows are answers that are not scored by question, because the
+    largest class is then no useful baseline.
     """
     if len(test_set.row_ids) < FEWEST_ROWS or _has_answers(test_set):
         return {}
@@ -131,14 +135,14 @@ def _margin(right: Sequence[np.ndarray], test_set: TestSet) -> CrossedInterval:
 
 
 def _always_the_largest(test_set: TestSet) -> np.ndarray:
-    """Return which rows the baseline predicts right; for questions, the share of right guesses."""
+    """Return which rows the baseline predicts correctly; for questions, return the share of correct guesses."""
     if test_set.chance is not None:
         return np.full(len(test_set.row_ids), test_set.chance)
     return np.asarray(test_set.labels == np.bincount(test_set.labels).argmax())
 
 
 def _has_answers(test_set: TestSet) -> bool:
-    """Return True if rows are answers to questions, which may have several right answers, or if labels do not vary."""
+    """Return True if rows are answers to questions (of which several may be correct), or if labels do not vary."""
     if test_set.unit == "question":
         return False
     right = right_class(test_set.label_names)
@@ -147,11 +151,12 @@ def _has_answers(test_set: TestSet) -> bool:
 
 
 def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[OneAnswer, ...]:
-    """Return the evaluators and train sets with a training that predicts almost only one class on a natural test set
-    and is not significantly better than always predicting this class.
+    """Return the evaluators and train sets with a training run that predicts almost only one class on a natural test
+    set.
 
-    Test sets with fewer than 20 rows, or with a class that is nearly that frequent, are skipped. If a class is almost
-    that frequent, a good model may predict it almost as often, but is significantly better than always predicting it.
+    A training run that is significantly better than always predicting this class is left out. Test sets with fewer than
+    20 rows are skipped. Test sets with one class that is nearly as frequent are skipped too, because a good model may
+    then predict this class almost as often.
     """
     natural = [one for one in test_sets if not one.challenge and len(one.row_ids) >= FEWEST_ROWS]
     varied = [one for one in natural if np.bincount(one.labels).max() / len(one.labels) < ONE_ANSWER]
@@ -172,8 +177,9 @@ def _gives_one_answer(cell: Cell, test_set: TestSet) -> bool:
 def same_kind(
     evaluators: Iterable[str], representations: Sequence[str], kinds: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    """Map each evaluator to the representations of the same kind; `kinds` is a mapping such as
-    `BenchmarkData.families`.
+    """Map each evaluator to the representations of the same kind.
+
+    `kinds` is a mapping such as `BenchmarkData.families`.
     """
     related: dict[str, list[str]] = {}
     for name, representation in product(evaluators, representations):

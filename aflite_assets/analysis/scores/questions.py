@@ -1,7 +1,8 @@
-"""Multiple choice scored by question: a question counts as right if the model finds a right answer the likeliest.
+"""Multiple choice scored by question: a question counts as correct if the model gives a correct answer the highest
+probability.
 
-Rows are answers, right or wrong. A test set of answers becomes a test set of questions, and its rows' predictions
-become predictions of questions; `accuracy` and all tables then count questions.
+Rows are correct or wrong answers. A test set of answers is converted to a test set of questions, and predictions of
+answers to predictions of questions. After that, `accuracy` and all tables count questions.
 """
 
 from dataclasses import replace
@@ -16,17 +17,19 @@ from aflite_assets.data.questions import credit_by_question, guessing_credit, is
 from aflite_assets.errors import InvalidInputError
 
 PICKED = "picked"
-"""The row id of the likeliest answer, the first of several; null without probabilities."""
+"""Column with the row id of the likeliest answer, or of the first of several likeliest answers; null without
+probabilities.
+"""
 
 
 def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Score answers by question: return the credit of each question, float64 in [0, 1], ordered by group number.
 
-    The credit is 1 if a right answer alone has the highest probability of being right, and 0 if no right answer has it.
-    The credit is 1/n if n answers share the highest probability and one of them is right. The mean credit is the
-    expected accuracy if ties are broken at random. `probability` (rows,): the model's probability that each answer is
-    right; `right`: bool (rows,); `groups`: int64 (rows,), one number per question. Raises InvalidInputError if there is
-    no row, a probability is not finite, or a group is not a question.
+    The credit is 1 if a correct answer alone has the highest probability of being correct, and 0 if no correct answer
+    has it. The credit is 1/n if n answers share the highest probability and one of them is correct. The mean credit is
+    the expected accuracy if ties are broken at random. `probability` (rows,): the model's probability that each answer
+    is correct; `right`: bool (rows,); `groups`: int64 (rows,), one number per question. Raises InvalidInputError if
+    there is no row, a probability is not finite, or a group is not a question.
     """
     if not len(groups) or not np.isfinite(probability).all():
         raise InvalidInputError(
@@ -39,12 +42,12 @@ def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray
 
 
 def question_set(test_set: TestSet, right: int) -> TestSet:
-    """Convert a test set of answers to a test set of questions, each represented by the row of its right answer;
-    `right` is the class of right answers.
+    """Convert a test set of answers to a test set of questions. Each question is represented by the row of its correct
+    answer.
 
-    If several answers are right, the first of their rows is used. A question counts as kept if all its answers are
-    kept, so that it can still be answered. Questions without a right or without a wrong answer are left out, and the
-    notes say so. Raises InvalidInputError if no question is left.
+    `right`: the class of correct answers. If several answers are correct, the first of their rows is used. A question
+    counts as kept if all its answers are kept, so that it can still be answered. Questions without a correct or without
+    a wrong answer are left out, and the set's notes state how many. Raises InvalidInputError if no question is left.
     """
     is_right, groups = test_set.labels == right, test_set.question_codes
     if groups is None or not (whole := whole_questions(is_right, groups)).any():
@@ -70,18 +73,18 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
         notes=(*test_set.notes, note) if left_out else test_set.notes,
         groups=None if test_set.questions is None or test_set.groups is None else test_set.groups[chosen],
         questions=None,
-        class_map=None,  # the right answer is one, by whatever name
+        class_map=None,  # a question has no class, only a correct answer
         unit="question",
         chance=float(guessing_credit(is_right[whole], groups[whole]).mean()),
     )
 
 
 def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
-    """Return a cell's predictions of a test set of answers as predictions of its questions.
+    """Convert a cell's predictions of a test set of answers to predictions of the set's questions.
 
-    `test_set`: the test set of answers; `right`: the class of right answers. The columns are `test_set`, `row_id` (of
-    the right answer), `predicted` (the class of the picked answer; 0 without probabilities), `CREDIT` and `PICKED`.
-    Raises DataError if predictions and rows do not match, and InvalidInputError if there are none.
+    `test_set`: the test set of answers; `right`: the class of correct answers. The columns are `test_set`, `row_id` (of
+    the correct answer), `predicted` (the class of the picked answer; 0 without probabilities), `CREDIT` and `PICKED`.
+    Raises DataError if predictions and rows do not match, and InvalidInputError if there are no predictions.
     """
     table, asked = required_predictions(cell, test_set), question_set(test_set, right)
     probabilities, count = table["probabilities"].combine_chunks(), len(asked.row_ids)
@@ -92,10 +95,10 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
     }
     if not probabilities.null_count:
         is_right, groups = test_set.labels == right, test_set.question_codes
-        assert groups is not None  # question_set refuses a set without
+        assert groups is not None  # question_set raises an error without groups
         probability = probabilities.flatten().to_numpy().reshape(len(probabilities), -1)[:, right]
         whole = np.flatnonzero(whole_questions(is_right, groups))
-        # by question, then the likeliest first, then in the set's order
+        # sorted by question, then by falling probability, then in the set's order
         ordered = whole[np.lexsort((whole, -probability[whole], groups[whole]))]
         firsts = ordered[np.unique(groups[ordered], return_index=True)[1]]
         credit = answer_credit(probability[whole], is_right[whole], groups[whole])
@@ -105,14 +108,14 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
 
 
 def question_counts(data: BenchmarkData) -> dict[str, int]:
-    """Count the questions of each split; return an empty dict if rows are not answers."""
+    """Count the questions of each split, or return an empty dict if rows are not answers."""
     row_ids, splits = data.examples.row_ids, data.examples.table["split"].to_numpy()
     counts = {split: questions_of(data, row_ids[splits == split]) for split in dict.fromkeys(splits.tolist())}
     return {split: count for split, count in counts.items() if count is not None}
 
 
 def questions_of(data: BenchmarkData, row_ids: np.ndarray) -> int | None:
-    """Count the questions to which the given rows (int64 ids) are answers; return None if rows are not answers."""
+    """Count the questions that the given rows (int64 ids) answer, or return None if rows are not answers."""
     examples = data.examples
     if data.source.right is None or examples.questions is None:
         return None

@@ -10,17 +10,21 @@ import numpy as np
 from aflite_assets.analysis.inputs.records import TestSet
 
 MAX_LABELS_APART = 4
-"""Most gold labels by which a challenge set is split; with more, it is split by category alone."""
+"""Largest number of gold labels by which a challenge set is split. With more labels, the set is split only by
+category.
+"""
 
 MAX_CLASSES_APART = 20
-"""Most gold labels by which a natural test set is split; with more, it is scored only as a whole."""
+"""Largest number of gold labels by which a natural test set is split. With more labels, only the whole set is
+scored.
+"""
 
 PartName = tuple[str | None, str | None, str | None]
-"""The category column, category and gold label of a part of a challenge set; None stands for any."""
+"""The category column, category and gold label of a part of a challenge set; None means any value."""
 
 
 class Part:
-    """A part of a test set: rows with a certain `category` in a `column`, or with a gold `label`; None stands for any
+    """A part of a test set: rows with a certain `category` in a `column`, or with a gold `label`; None means any
     value.
     """
 
@@ -29,16 +33,14 @@ class Part:
 
     @property
     def whole(self) -> bool:
-        """Whether the part is not limited to a category or gold label; the part may still be limited to the filtered
-        rows.
-        """
+        """True if the part is not limited to a category or gold label. It may still be limited to the filtered rows."""
         return self.column is None and self.label is None
 
 
 @dataclass(frozen=True, eq=False)
 class Subset(Part):
-    """Some rows of a test set: `mask` (bool per row), with the category column, category and gold label; None stands
-    for any value.
+    """Some rows of a test set: `mask` (bool per row), with the category column, category and gold label; None means any
+    value.
     """
 
     column: str | None
@@ -48,19 +50,19 @@ class Subset(Part):
 
     @property
     def name(self) -> PartName:
-        """Category column, category and gold label."""
+        """Tuple of category column, category and gold label."""
         return self.column, self.category, self.label
 
 
 def headline_split(names: list[str]) -> str | None:
-    """Return the name of the natural test set that sentences are about: test, else validation, else the first of
+    """Return the name of the natural test set that the report's summary uses: test, else validation, else the first of
     `names`.
     """
     return next((name for name in ("test", "validation", *names) if name in names), None)
 
 
 def headline_set(test_sets: Iterable[TestSet]) -> TestSet | None:
-    """Return the natural test set that sentences are about, or None if there is no natural test set."""
+    """Return the natural test set that the report's summary uses, or None if there is no natural test set."""
     natural = {one.name: one for one in test_sets if not one.challenge}
     name = headline_split(list(natural))
     return None if name is None else natural[name]
@@ -72,17 +74,17 @@ def whole_set(test_set: TestSet) -> Subset:
 
 
 def gold_labels(test_set: TestSet, *, most: int) -> list[Subset]:
-    """Return the rows of each gold label, if the set has two to `most` of them."""
+    """Return the rows of each gold label, or nothing unless the set has two to `most` gold labels."""
     masks = [(name, test_set.labels == number) for number, name in enumerate(test_set.label_names)]
     labels = [Subset(None, None, name, mask) for name, mask in masks if mask.any()]
     return labels if 2 <= len(labels) <= most else []
 
 
 def subsets_of(test_set: TestSet) -> list[Subset]:
-    """Return the parts of a test set: first its gold labels, then each value of each category column. If some rows have
-    no value in a column, the rows with any value are one more part.
+    """Return the parts of a test set: first its gold labels, then each value of each category column.
 
-    Each part by category is followed by its gold labels, if the set has two to `MAX_LABELS_APART` gold labels.
+    If some rows have no value in a column, the rows with any value are one more part. Each part by category is followed
+    by its gold labels, if the set has two to `MAX_LABELS_APART` gold labels.
     """
     labels = gold_labels(test_set, most=MAX_LABELS_APART)
     subsets = list(labels)
@@ -96,23 +98,23 @@ def subsets_of(test_set: TestSet) -> list[Subset]:
         for category, inside in categories.items():
             halves = [Subset(column, category, each.label, inside & each.mask) for each in labels]
             halves = [half for half in halves if half.mask.any()]
-            # a category with one gold label is that half already
+            # a category with only one gold label is not split
             subsets += halves if len(halves) == 1 else [Subset(column, category, None, inside), *halves]
     return subsets
 
 
 def scored_parts(test_set: TestSet) -> list[Subset]:
-    """Return the whole test set and then its parts; models of every train set are scored on each of them."""
+    """Return the whole test set and then its parts. Models of every train set are scored on each of them."""
     parts = subsets_of(test_set) if test_set.challenge else gold_labels(test_set, most=MAX_CLASSES_APART)
     return [whole_set(test_set), *parts]
 
 
 def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
-    """Return the whole set, then its parts in the zero-shot table; for sets without categories, these are the gold
+    """Return the whole set, then its parts in the zero-shot table. If the set has no categories, the parts are its gold
     labels.
 
-    In a set with several category columns (NLI Diagnostics), a column that is empty for some rows is one part: the rows
-    with any value, as in the paper. The column's values are in the set's own table.
+    If a set has several category columns (as NLI Diagnostics has), a column that is empty for some rows gives one part:
+    the rows with any value, as in the paper. The single values of such a column are in the set's own table.
     """
     parts = subsets_of(test_set)
     if test_set.categories:
@@ -124,20 +126,21 @@ def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
 
 
 def category_parts(test_set: TestSet) -> list[Subset]:
-    """Return each category of a challenge set once; a natural test set has none."""
+    """Return each category of a challenge set once. A natural test set has no categories."""
     first: dict[tuple[str, str | None], Subset] = {}
     for part in zero_shot_subsets(test_set) if test_set.challenge else ():
         if part.column is not None:
-            # the whole category comes before its gold labels; with one label alone there is only that half
+            # The whole category comes before its gold labels. With only one gold label, it is not split.
             first.setdefault((part.column, part.category), part)
     return list(first.values())
 
 
 def compared_parts(test_set: TestSet) -> list[Subset]:
-    """Return the whole set, then the parts of a challenge set: first gold labels, then parts of the zero-shot table.
+    """Return the whole set, then the parts of a challenge set: first gold labels, then the parts in the zero-shot
+    table.
 
-    There are either no parts or at least two. Parts matter because, on the whole set, a gain on one gold label can hide
-    a loss on another, as in the two halves of HANS.
+    There are either no parts or at least two. The parts matter because a gain on one gold label can hide a loss on
+    another, as in the two halves of HANS.
     """
     whole = [whole_set(test_set)]
     if not test_set.challenge:

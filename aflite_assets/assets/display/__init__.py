@@ -1,1 +1,1 @@
-"""Metadata that Dagster's pages show of results: columns, numbers, pictures, links. No assets are defined here."""
+"""Metadata that Dagster's pages show for results: columns, numbers, pictures, links. No assets are defined here."""

@@ -1,4 +1,4 @@
-"""Columns of the published tables for Dagster: types and meanings, and the columns that they come from."""
+"""Columns of the published tables, as Dagster shows them: types, meanings, and source columns."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -14,54 +14,57 @@ from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.published import FINE_TUNE, FORGETTABLE_ROWS, open_features, read_challenge_sets
 
 Types = dict[str, str]
-"""A table's columns in order, each with its type."""
+"""Types of a table's columns by column name, in order."""
 
 _INPUTS = ("text", "text_pair", "image", "features")
 _ATTRIBUTE = "attribute."
 
 _MEANINGS = {
-    "row_id": "position in the source before anything is dropped",
+    "row_id": "the row's position in the source, before any row is dropped",
     "source_id": "the source's own id, or a hash of the row's content",
     "split": "train, or another of the dataset's splits",
     "label": "class number, from 0 in the order of the dataset's labels",
     "text": "input: the text, or the first one of a pair",
     "text_pair": "input: the second text of a pair",
-    "image": "input: an encoded image, or where its file is",
+    "image": "input: an encoded image, or the path of its file",
     "features": "input: one number per feature",
-    "group": "rows of one group are never split between the sides of a partition",
-    "annotator_labels": "class numbers that annotators gave",
+    "group": "rows of one group are never split between the training and the held-out part of a partition",
+    "annotator_labels": "class numbers that single annotators chose",
     "warmup_label_probability": "probability of the row's label under the warm-up model, 0 to 1",
     "kept": "whether the row is in the filtered set",
     "removed_in_iteration": "iteration in which the row was removed, from 0; empty if it was kept",
-    "predictability": "share of the row's held-out predictions that were right, 0 to 1, as last known",
-    "held_out_count": "how many held-out predictions the row got in its last iteration",
+    "predictability": "share of the row's held-out predictions that were right, 0 to 1, in the last iteration with any",
+    "held_out_count": "number of the row's held-out predictions in its last iteration",
     "label_probability": "mean held-out probability of the row's label in the first iteration, 0 to 1",
-    "last_label_probability": "the same in the row's last iteration, if rows are ranked by it",
-    "representation": "the representation whose filtered set is controlled",
+    "last_label_probability": "mean held-out probability of the row's label in its last iteration, if it ranks rows",
+    "representation": "the representation that the filtered set belongs to",
     "name": "sampled, random, random_matched, single_pass_model, single_pass_linear, weighted, or an earlier size",
     "held_back": "whether the row was held back to choose the size of the sample; such rows are in no train set",
     "seed": "seed of the draw; empty if nothing was drawn",
     "status": "kept or removed; warm-up, not sampled or not filtered if the row never entered the filter",
     "id": "the source's own id, or the row's split in the source and its number there",
-    "source_row": "the row's number in its split of the source, from 0, before anything is dropped",
+    "source_row": "the row's number in its split of the source, from 0, before any row is dropped",
     "content_hash": "hash of the row's input",
-    "weight": "share of the row's class / label_probability, 0.25 to 4",
+    "weight": "share of the row's class divided by label_probability, 0.25 to 4",
     "test_set": "the split or challenge set predicted on",
-    "predicted": "class number",
-    "probabilities": "one per class; empty for evaluators that give none",
+    "predicted": "number of the predicted class",
+    "probabilities": "predicted probability per class; empty for evaluators without probabilities",
 }
 _MEANINGS_HERE = {
     ("embeddings", "features"): "features.npy: the encoder's features of the row, one number per feature",
-    ("published_dataset", "predictability"): "how predictable the row was, 0 to 1; configuration full_tagged",
+    ("published_dataset", "predictability"): "predictability of the row, 0 to 1; configuration full_tagged",
     ("published_dataset", "removed_in_iteration"): "iteration in which the row was removed; configuration full_tagged",
     ("published_dataset", "status"): "kept, removed, warm-up, not sampled or not filtered; configuration full_tagged",
     ("published_dataset", "source_id"): "the source's own id",
-    ("published_dataset", "row_id"): "the row's place in the source",
-    ("published_dataset", "weight"): "share of the class / label probability, 0.25 to 4; configuration full_tagged",
+    ("published_dataset", "row_id"): "the row's position in the source",
+    (
+        "published_dataset",
+        "weight",
+    ): "share of the class divided by label probability, 0.25 to 4; configuration full_tagged",
 }
 
 Sources = tuple[tuple[str, str], ...]
-"""Columns, each as (asset, column)."""
+"""Source columns, each as (asset, column)."""
 
 _RAW_INPUTS: Sources = tuple(("raw_dataset", name) for name in _INPUTS)
 _TESTED: Sources = (*_RAW_INPUTS, *(("challenge_sets", name) for name in _INPUTS))
@@ -112,15 +115,13 @@ _COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
         "probabilities": (*_TESTED, *_TRAINED),
     },
 }
-"""The columns that each column is computed from, by asset and column. Columns that a dataset lacks are left out when
-they are shown.
-"""
+"""The source columns of each column, by asset and column; columns that a dataset lacks are not shown."""
 
 
 def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, Any]:
-    """Return the column schema of a result's table and, if it has parents, its column lineage, as metadata of Dagster.
+    """Return the column schema of a result's table and, if there are source columns, the column lineage.
 
-    Return an empty dict for a result without a table. Only Parquet and npy headers are read.
+    Return an empty dict for a result without a table. Only the headers of Parquet and npy files are read.
     """
     types = column_types(result)
     if not types:
@@ -137,9 +138,7 @@ def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, An
 
 
 def column_types(result: PublishedResult) -> Types:
-    """Return every column of a result's tables with its type; a column in several tables (parts, sets) is listed
-    once.
-    """
+    """Return the type of every column in a result's tables; a column in several tables is listed once."""
     types: Types = {}
     for schema in _TABLES.get(result.asset, lambda _: ())(result):
         types |= {field.name: str(field.type) for field in schema if field.name not in types}
@@ -170,14 +169,14 @@ def column_parents(result: PublishedResult, store: ResultStore) -> dict[str, Sou
 
 
 def _published_rules(result: PublishedResult) -> Mapping[str, Sources]:
-    """Return the lineage rules by the names that the source's columns have in the published folder."""
+    """Return the source columns of the published dataset's columns, by published name."""
     from_raw = {name: (("raw_dataset", column),) for name, column in result.summary.get("columns", {}).items()}
     fate = result.summary.get("fate_columns", {})
     return from_raw | {name: _COMES_FROM["published_dataset"][column] for name, column in fate.items()}
 
 
 def _plain_name(result: PublishedResult, column: str) -> str:
-    """Return a column's name in the documentation; the published folder uses the source's names instead."""
+    """Return the documented name of a column; the published dataset uses the source's names instead."""
     summary = result.summary if result.asset == "published_dataset" else {}
     if column in ("id", "source_row", "content_hash"):
         return column
@@ -187,13 +186,14 @@ def _plain_name(result: PublishedResult, column: str) -> str:
 
 def _meaning(asset: str, column: str) -> str | None:
     if column.startswith(_ATTRIBUTE):
-        return "the source's column of that name, carried along"
+        return "copied from the source's column of this name"
     return _MEANINGS_HERE.get((asset, column), _MEANINGS.get(column))
 
 
 def _described(result: PublishedResult, column: str, parents: Sources) -> str | None:
-    """Return the column's meaning and origin in words, because Dagster's open-source pages draw no lineage of
-    columns.
+    """Return the meaning and the source columns of a column as text.
+
+    The open-source version of Dagster does not show column lineage, so the text contains the source columns.
     """
     meaning = _meaning(result.asset, _plain_name(result, column))
     if not parents:
@@ -209,7 +209,7 @@ def _challenge_schemas(result: PublishedResult) -> Iterable[pa.Schema]:
 
 
 def _of_parts(file: str) -> Callable[[PublishedResult], Iterable[pa.Schema]]:
-    """Return the schemas of a file in each part; a part that is not a table of rows (shared weights) is left out."""
+    """Return a function that reads the schemas of a file in each part; parts without the file are left out."""
     return lambda result: [
         pq.read_schema(part.path / file) for part in result.parts.values() if file in part.manifest["files"]
     ]
@@ -227,4 +227,4 @@ _TABLES: Mapping[str, Callable[[PublishedResult], Iterable[pa.Schema]]] = {
     "published_dataset": lambda result: map(pq.read_schema, sorted(result.path.glob("data/full_tagged*/*.parquet"))),
     "evaluator_models": _of_parts("predictions.parquet"),
 }
-"""The schemas of the tables in a result, by asset."""
+"""Functions that return the schemas of the tables in a result, by asset."""

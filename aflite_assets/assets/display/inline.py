@@ -1,5 +1,6 @@
-"""Pictures that Dagster's pages show directly, because Markdown of a thousand characters or more is shown only after a
-click.
+"""Small pictures that Dagster's pages show directly.
+
+Dagster shows Markdown of a thousand characters or more only after a click.
 """
 
 import base64
@@ -13,19 +14,19 @@ from aflite_assets.addresses import results_page
 from aflite_assets.results import PublishedResult, ResultStore
 
 LONGEST = 999
-"""Most characters of Markdown that the asset's page shows without a click."""
+"""Largest number of characters of Markdown that Dagster's asset page shows without a click."""
 
 _WIDTH, _HEIGHT = 320, 60
 _POINTS = 24
-"""Most points of a drawn line: values at equal steps, including the last."""
+"""Largest number of points of a curve; the points are at equal steps and include the last value."""
 _COLOURS = (("blue", "#35d"), ("grey", "#888"))
 
 
 def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValue:
     """Return a small picture of at most two curves with values in [0, 1], and their first and last values as text.
 
-    `lines`: values by name, of equal length; all curves share the steps, and values range from 0 at the bottom to 1 at
-    the top. A value that is not finite is left out.
+    `lines`: the values of each curve by name, one value per step. The bottom of the picture is 0 and the top is 1.
+    Values that are not finite are left out.
     """
     known = {
         name: [(step, value) for step, value in enumerate(values) if math.isfinite(value)]
@@ -47,9 +48,10 @@ def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValu
 
 
 def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[str]) -> dict[str, dg.MetadataValue]:
-    """Return the report's figures in `names` as pictures served by `aflite serve`; empty if its address is not set.
+    """Return the report's figures in `names` as pictures served by `aflite serve`.
 
-    `names` are in the form of metadata, with "_" for ".".
+    The dict is empty if the address of the server is not set. `names` are metadata names, which have "_" instead of
+    ".".
     """
     from aflite_assets.reports.page.markdown import escape_markdown
 
@@ -64,7 +66,7 @@ def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[
 
 
 def _path(points: Sequence[tuple[int, float]], last: int) -> str:
-    """Return the path through points (step, value); `last` is the step at the right border."""
+    """Return the SVG path through points (step, value); `last` is the step at the right border."""
     end = len(points) - 1
     few = points if end < _POINTS else [points[round(at * end / (_POINTS - 1))] for at in range(_POINTS)]
     placed = [

@@ -1,7 +1,7 @@
-"""The few numbers of a result that Dagster plots over partitions and over time, under names that do not change.
+"""Numbers of a result that Dagster plots over partitions and over time; the names of the numbers do not change.
 
-Numbers of the first representation have plain names. Names for other representations end with a dot and the
-representation's name; names of tables end with an underscore and a representation.
+Numbers of the first representation have plain names. For other representations, the name is followed by a dot and the
+representation's name. In names of tables, an underscore replaces the dot.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +13,15 @@ from aflite_assets.results import PublishedResult
 
 _COMPARED = ("full", "random_matched", "filtered")
 _ACCURACY = "accuracy."
-"""Prefix of a test set's name in the summary of a cell."""
+"""Prefix of the accuracy on a test set in the summary of a cell; the name of the test set follows."""
 
 Row = Mapping[str, Any]
 
 
 def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
-    """Return the numbers of filtered_sets: train rows kept and their share in [0, 1], representation bias before and
-    after, iterations.
+    """Return the numbers of `filtered_sets` that are plotted.
+
+    The numbers are kept train rows (count, and share in [0, 1]), representation bias before and after, and iterations.
     """
     numbers: dict[str, int | float] = {}
     for facts, suffix in zip(result.summary.values(), _suffixes(result.summary), strict=True):
@@ -37,10 +38,10 @@ def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
 
 
 def grid_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Return the numbers of evaluator_models: mean accuracy in [0, 1] over the finished seeds, by train set.
+    """Return the numbers of `evaluator_models` that are plotted: mean accuracy in [0, 1] per train set.
 
-    The numbers are for the grid's first evaluator, on the first test set with the dataset's own classes; `accuracy.of`
-    names the evaluator and the test set.
+    The mean is over the seeds that are done, for the grid's first evaluator, on the first test set with the dataset's
+    own classes. `accuracy.of` names the evaluator and the test set.
     """
     cells = pq.read_table(result.file("cells.parquet")).to_pylist()
     done = [cell for cell in cells if cell["status"] == "done" and cell["evaluator"] == cells[0]["evaluator"]]
@@ -49,7 +50,7 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
     test_set = next((name for by_test_set in scores.values() for name in by_test_set), None)
     if test_set is None:
         return {}
-    numbers: dict[str, Any] = {"accuracy.of": f"{done[0]['evaluator']} on {test_set}, mean of the seeds done"}
+    numbers: dict[str, Any] = {"accuracy.of": f"{done[0]['evaluator']} on {test_set}, mean of the finished seeds"}
     representations = [name for name in dict.fromkeys(cell["representation"] for cell in cells) if name is not None]
     for train_set in _COMPARED:
         of_set = [cell for cell in done if cell["train_set"] == train_set]
@@ -62,11 +63,11 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Return the numbers of analysis: accuracies in [0, 1], and the difference in points that decides the verdict.
+    """Return the numbers of `analysis` that are plotted.
 
-    `difference`, `difference_low` and `difference_high`: filtered minus its control in the most significant deciding
-    comparison, with its 95 % interval. If there is no such comparison, accuracies are of the first evaluator on all
-    rows of the first test set.
+    Accuracies are in [0, 1]. `difference`, `difference_low` and `difference_high` are in percentage points: filtered
+    minus its control, with the 95 % interval, in the most significant comparison that decides the verdict. If there is
+    no such comparison, accuracies are those of the first evaluator on all rows of the first test set.
     """
     paired = [row for row in _rows(result, "differences") if row["comparison"] == "control"]
     accuracies = [row for row in _rows(result, "accuracies") if row["top"] == 1]
@@ -84,13 +85,17 @@ def report_numbers(result: PublishedResult) -> dict[str, Any]:
             numbers |= _known({"difference": surest["difference"], **bounds}, suffix)
         numbers |= dict(_accuracies_of(chosen, accuracies, suffix))
         if not suffix:
-            which = "the first comparison, none decides" if surest is None else "the surest deciding comparison"
+            which = (
+                "the first comparison, because no comparison decides the verdict"
+                if surest is None
+                else "the most significant comparison that decides the verdict"
+            )
             numbers["accuracy.of"] = f"{chosen['evaluator']} on {chosen['test_set']}: {which}"
     return numbers
 
 
 def _accuracies_of(chosen: Row, accuracies: Sequence[Row], suffix: str) -> Iterator[tuple[str, float]]:
-    """Return mean accuracies of the compared train sets for a difference's evaluator and test set."""
+    """Yield the mean accuracy of each compared train set, for the evaluator and test set of a difference."""
     for row in accuracies:
         same = all(row[name] == chosen[name] for name in ("representation", "evaluator", "test_set"))
         whole = row["tested_on"] == chosen["tested_on"] and row["column"] is row["label"] is None

@@ -9,7 +9,7 @@ from aflite_assets.results import PublishedResult
 from aflite_assets.stages.display import small_pictures
 
 _REPORT_KINDS = ("overview", "falls", "filtering_curves", "examples", "scatter_before", "scatter_after")
-"""Figures of a report that no earlier asset shows."""
+"""Kinds of the report's figures that no earlier asset shows."""
 
 
 def markdown_picture(png: bytes, alt: str) -> dg.MarkdownMetadataValue:

@@ -1,4 +1,4 @@
-"""Links from assets to the lines of code that define them, if AFLITE_SOURCE_URL gives the address of the code."""
+"""Links from assets to their source code, if `AFLITE_SOURCE_URL` is the address of the code."""
 
 import inspect
 import warnings
@@ -15,20 +15,21 @@ _KEY = "dagster/code_references"
 
 
 def linked_to_source(definitions: Sequence[Any]) -> Sequence[Any]:
-    """Return the definitions; if `AFLITE_SOURCE_URL` is set, assets link to their function below that address.
+    """Return the definitions; if `AFLITE_SOURCE_URL` is set, each asset has a link to its function.
 
-    Dagster's own `link_code_references_to_git` supports only two hosts, and does not support decorated functions. This
-    function accepts the folder's address on any host, such as https://github.com/<owner>/<repository>/blob/main.
+    The variable is the address of the repository's folder on any host, such as
+    https://github.com/<owner>/<repository>/blob/main. Dagster's own `link_code_references_to_git` supports only two
+    hosts and no decorated functions.
 
     Raises:
-        InvalidInputError: the variable holds no usable address.
+        InvalidInputError: the variable is not a usable address.
     """
     base = base_address(SOURCE)
     return definitions if base is None else [_linked(definition, base) for definition in definitions]
 
 
 def _linked(definition: Any, base: str) -> Any:
-    """Add the address of its function to a spec; a spec without a function is unchanged."""
+    """Add the link to an asset with a function; return other definitions unchanged."""
     if not isinstance(definition, dg.AssetsDefinition):
         return definition
     compute: Any = definition.op.compute_fn

@@ -1,3 +1,4 @@
-"""The step of an asset: its stage with retries, the run's lock and record, and checks that are left out. No assets are
-defined here.
+"""The step of an asset: its stage with retries, the run's lock and record, and checks that do not apply.
+
+No assets are defined here.
 """

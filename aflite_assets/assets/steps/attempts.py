@@ -1,4 +1,4 @@
-"""Attempts of a step to get its stage's result: reuse, or computation in a child process with retries."""
+"""The attempts of a step to get its stage's result: reuse, or computation in a child process with retries."""
 
 import math
 import time
@@ -20,15 +20,13 @@ from aflite_assets.tracking import NullTracker
 from resources import ComputeDevice
 
 RETRY_DELAYS = (10.0, 60.0)
-"""Seconds before the second and the third attempt of a step with an error that may pass; there is no fourth attempt."""
+"""Seconds before the second and the third attempt after a temporary error; there is no fourth attempt."""
 
 TIME_LIMIT_TAG = "aflite/max_runtime_seconds"
-"""Tag of a run with the number of seconds that each of its steps may take to make a result; results that exist take
-none.
-"""
+"""Run tag with the time limit, in seconds, for each step that computes a result."""
 
 REFRESH_TAG = "aflite/refresh"
-"""Tag of the runs that the sensor `refresh` starts, with the key of the request."""
+"""Tag of runs that the sensor `refresh` starts; its value is the key of the run request."""
 
 
 def found_or_made(
@@ -41,15 +39,15 @@ def found_or_made(
 ) -> StoredResult:
     """Return the result of a stage: an existing result, or a new result computed in `worker` on a leased device.
 
-    If the dataset's YAML file does not request a result, its empty result is written in this process.
+    If the dataset's YAML file does not request a result, an empty result is written in this process.
 
     Raises:
         dg.Failure: the stage refused its input, took too long, or failed for the last time; a retry would not help.
         dg.RetryRequested: a retry may succeed, as after an error of a busy hub or a killed process.
+        DagsterExecutionInterruptedError: the run was cancelled before this retry.
     """
     if context.retry_number:
-        # Here, and not between the tries: Dagster hears of a cancellation only while a step runs.
-        time.sleep(RETRY_DELAYS[context.retry_number - 1])
+        _wait_for_retry(context)
     state, key = RefreshState.beside(job.store), ""
 
     def begin(made_for: str) -> None:
@@ -58,7 +56,7 @@ def found_or_made(
         left = state.left(job.spec.name, job.name, key)
         if left is not None and left.is_final and REFRESH_TAG in context.run.tags:
             raise TooManyTriesError(
-                f"the stage {job.name} of {job.spec.name!r} failed and is not tried again until its inputs change: "
+                f"the stage `{job.name}` of {job.spec.name!r} failed and is not retried until its inputs change: "
                 f"{left.why}"
             )
 
@@ -67,7 +65,7 @@ def found_or_made(
             obtained = _obtained(context, job, progress, compute_device, worker, begin)
         except TooManyTriesError:
             raise
-        except Exception as error:  # noted whatever it is, and raised again
+        except Exception as error:  # every error is recorded and raised again
             if key and not _is_tried_again(context, error):
                 state.note_failure(job.spec.name, job.name, key, str(error), is_refused=is_refusal(error))
             raise
@@ -78,6 +76,26 @@ def found_or_made(
         return obtained
 
 
+def was_cancelled(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Return whether a person cancelled the run, even if its process was lost before Dagster recorded its end."""
+    asked = {dg.DagsterEventType.RUN_CANCELING, dg.DagsterEventType.RUN_CANCELED}
+    return bool(instance.all_logs(run_id, of_type=asked))
+
+
+def _wait_for_retry(context: dg.AssetExecutionContext) -> None:
+    """Wait as long as `RETRY_DELAYS` says, within the step, because Dagster interrupts a run only during a step.
+
+    Raises:
+        DagsterExecutionInterruptedError: the run was cancelled meanwhile.
+    """
+    end = time.monotonic() + RETRY_DELAYS[context.retry_number - 1]
+    while not was_cancelled(context.instance, context.run.run_id):
+        if (left := end - time.monotonic()) <= 0:
+            return
+        time.sleep(min(left, 1.0))
+    raise dg.DagsterExecutionInterruptedError
+
+
 def _obtained(
     context: dg.AssetExecutionContext,
     job: StageJob,
@@ -86,7 +104,7 @@ def _obtained(
     worker: StageWorker,
     on_making: Callable[[str], None],
 ) -> StoredResult:
-    """Reuse or compute the result; a stage stopped by artefacts of the scan is refused before it waits for a GPU."""
+    """Reuse or compute the result; a stage that must not run after an artefact is refused before it waits for a GPU."""
 
     def first(name: str) -> PublishedResult:
         return _obtained(context, replace(job, name=name), progress, compute_device, worker, lambda key: None).result
@@ -111,9 +129,9 @@ def _obtained(
 
 @contextmanager
 def _leased(context: dg.AssetExecutionContext, job: StageJob, compute_device: ComputeDevice) -> Iterator[DeviceLease]:
-    """Yield a lease of a GPU and of a slot of the pool `gpu` for the block, or an empty lease if none is needed.
+    """Lease a GPU and a slot of the pool `gpu` for a `with` block, or yield an empty lease if no GPU is needed.
 
-    The stage `evaluator_models` leases every free GPU until its end, because it trains a cell on each GPU. On a Ray
+    The stage `evaluator_models` leases all free GPUs until it ends, because it trains a cell on each GPU. On a Ray
     cluster, Ray assigns the GPUs.
     """
     if job.name not in ON_CARDS or job.cluster.is_ray or not compute_device.cards():
@@ -134,7 +152,7 @@ def _as_dagster_errors(context: dg.AssetExecutionContext) -> Iterator[None]:
     except AfliteError as error:
         tries = context.retry_number + 1
         if _is_tried_again(context, error):
-            context.log.warning(f"{error}\nTried again in {RETRY_DELAYS[tries - 1]:g} seconds")
+            context.log.warning(f"{error}\nThe step is retried in {RETRY_DELAYS[tries - 1]:g} seconds")
             raise dg.RetryRequested(max_retries=len(RETRY_DELAYS)) from error
         tried = f" (tried {tries} times)" if error.may_pass else ""
         raise dg.Failure(description=f"{error}{tried}", allow_retries=False) from error

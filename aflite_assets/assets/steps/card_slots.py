@@ -1,7 +1,7 @@
-"""Slots of Dagster's pool `gpu`, which a step claims only when it starts to compute a result on a GPU.
+"""Slots of Dagster's pool `gpu`; a step claims a slot only when it starts to compute a result on a GPU.
 
-A pool that is declared with the asset is claimed before the step begins. In that case, steps with existing results
-would wait too, even on machines without a GPU. Later runs would overtake a queued run whose first steps are all in a
+If an asset declared the pool, its step would claim the slot before it begins. Steps with existing results would then
+wait too, even on machines without a GPU. Later runs could overtake a queued run while all of its first steps wait for a
 full pool.
 """
 
@@ -16,25 +16,25 @@ from filelock import FileLock
 from aflite_assets.assets.dagster_internals import InstanceConcurrencyContext, pop_captured_interrupt
 
 GPU_POOL = "gpu"
-"""The pool of which a step holds one slot while it works on a card."""
+"""Name of the pool; a step holds one of its slots while it uses a GPU."""
 
 _CLAIMS = ".pool-claims.lock"
 _LONGEST_NAP = 0.5
-"""Seconds after which a waiting step checks whether its run was cancelled."""
+"""Largest number of seconds after which a waiting step checks again whether its run was cancelled."""
 
 
 class PatientSlots(InstanceConcurrencyContext):
-    """Dagster's claims of slots, with a wait that sleeps and notices a cancellation.
+    """Claims of Dagster's slots, with a wait that sleeps and notices a cancellation.
 
-    Dagster 1.13's own wait polls without a pause, which keeps a core busy, and notices a cancellation only once it has
-    the slot.
+    In Dagster 1.13, a waiting step polls without a pause, which keeps a CPU core busy. The step notices a cancellation
+    only after it has the slot.
     """
 
     def claim(self, concurrency_key: str, step_key: str, step_priority: int = 0) -> bool:
-        """Claim a slot while no other process of this machine claims a slot; return True on success.
+        """Claim a slot under a lock of this machine; return True on success.
 
-        On SQLite, Dagster 1.13 reads and takes a free slot in two statements, so two processes could take the same
-        slot.
+        On SQLite, Dagster 1.13 reads and takes a free slot in two statements. Without the lock, two processes could
+        take the same slot.
         """
         with FileLock(Path(self._instance.root_directory) / _CLAIMS):
             return bool(super().claim(concurrency_key, step_key, step_priority))
@@ -56,12 +56,12 @@ class PatientSlots(InstanceConcurrencyContext):
 def card_slot(
     instance: dg.DagsterInstance, run: dg.DagsterRun, step: str, *, log: Callable[[str], object]
 ) -> Iterator[None]:
-    """Hold a slot of the pool for the block; if all slots are taken, log this once and wait."""
+    """Hold a slot of the pool `gpu` during a `with` block; if all slots are taken, log this once and wait."""
     with PatientSlots(instance, run) as slots:
         waiting = False
         while not slots.claim(GPU_POOL, step):
             if not waiting:
-                log(f"Waiting for a slot of the pool {GPU_POOL!r}; the other runs that hold one are using a card")
+                log(f"Waiting for a slot of the pool {GPU_POOL!r}, because other runs that use GPUs hold all slots")
             waiting = True
             time.sleep(slots.interval_to_next_pending_claim_check())
         try:

@@ -1,7 +1,7 @@
-"""Assets with checks that do not apply to every dataset; checks that do not apply pass with a remark.
+"""Assets with checks that do not apply to every dataset; a check that does not apply passes with a remark.
 
-A plain `@dg.asset` must report every check that it declares; an asset that can be executed in part also runs checks
-alone.
+With a plain `@dg.asset`, every declared check must be reported. An asset that can be executed in part can also run its
+checks alone.
 """
 
 import functools
@@ -13,10 +13,10 @@ import dagster as dg
 
 
 def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.MaterializeResult]], dg.AssetsDefinition]:
-    """Decorate a function as `@dg.asset(**options)` does; it returns a MaterializeResult with the checks that apply.
+    """Decorate a function like `@dg.asset(**options)`, for a result with only the checks that apply.
 
-    Dagster would show a check without an outcome as not finished, so checks that are left out pass with a reason.
-    Checks can be executed alone; a missing result is then computed, but no materialisation is reported.
+    Other checks pass with a reason, because Dagster would show a check without an outcome as unfinished. Checks can be
+    executed alone. A missing result is then computed, but no materialisation is reported.
     """
     of_spec = ("group_name", "kinds", "owners", "partitions_def", "deps", "code_version", "tags")
 
@@ -31,8 +31,8 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
         def run(context: dg.AssetExecutionContext, **resources: Any) -> Iterator[Any]:
             if not context.has_partition_key:
                 raise dg.Failure(
-                    "no dataset is selected, because Dagster offers no choice of a dataset when a check runs alone; "
-                    f"materialise {name} for the dataset to run the checks (results that are up to date are reused)",
+                    "no dataset is selected, because Dagster cannot select a dataset for a check that runs alone; "
+                    f"materialise `{name}` for the dataset to run the checks (results that are up to date are reused)",
                     allow_retries=False,
                 )
             result = compute(context, **resources)

@@ -1,7 +1,7 @@
-"""State of a whole run of one dataset: its lock, the results of its steps, and the final record.
+"""State of a run of one dataset: its lock, the results of its steps, and the final record.
 
-The executor opens a scope for the run and takes the dataset's lock before any step requests a slot of a pool. A step
-that held the slot while it waited for the lock could otherwise wait for a run that waits for the slot.
+The executor opens a scope for the run and takes the dataset's lock before any step requests a slot of a pool. This
+order prevents a deadlock between a run that holds the lock and a run that holds the slot.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ _open: dict[str, "RunScope"] = {}
 
 @dataclass
 class RunScope:
-    """One run of one dataset: the results of its steps so far, by stage, and the process that computes stages."""
+    """One run of one dataset: the results of its steps so far, by stage, and the child process that runs stages."""
 
     run_id: str
     store: ResultStore
@@ -29,11 +29,11 @@ class RunScope:
 
     @property
     def what(self) -> str:
-        """The run's name in messages to other processes that wait for the run."""
+        """Name of the run in messages to other processes that wait for it."""
         return f"Dagster run {self.run_id}"
 
     def record(self, steps: Iterable[str]) -> Refresh | None:
-        """Record the inputs of the dataset's results, if all these steps ended and all stages match.
+        """Record the inputs of the dataset's results if all these steps have results and all stages match.
 
         Raises:
             StoreError: the record cannot be written.
@@ -47,7 +47,10 @@ class RunScope:
 
 @contextmanager
 def run_scope(scope: RunScope) -> Iterator[RunScope]:
-    """Open the scope of a run for the block, in which the steps find it; the scope's worker ends with the block."""
+    """Open the scope of a run for a `with` block; the scope's child process ends with the block.
+
+    Steps of the run find the scope by the run's id.
+    """
     _open[scope.run_id] = scope
     try:
         with scope.worker:
@@ -60,9 +63,10 @@ def run_scope(scope: RunScope) -> Iterator[RunScope]:
 def dataset_held(
     run_id: str, store: ResultStore, partition: str, *, log: Callable[[str], object]
 ) -> Iterator[RunScope]:
-    """Hold the dataset's lock for one step if its run does not; yield the run's scope, or the step's own.
+    """Hold the dataset's lock for one step, unless the run already holds it.
 
-    Under an executor that opens no scope, runs of one dataset alternate step by step.
+    Yield the scope of the run, or a scope for this step alone if the executor opened no scope. With such an executor,
+    runs of the same dataset alternate step by step.
     """
     scope = _open.get(run_id)
     if scope is not None and scope.partition == partition:

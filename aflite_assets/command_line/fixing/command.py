@@ -41,7 +41,7 @@ def add_command(commands: Any) -> None:
         type=int,
         action="append",
         required=True,
-        help="number of a cue of the scan; may be repeated",
+        help="number of a cue of the scan; may be repeated; for a column, all cues of the column are mended",
     )
     fix.add_argument(
         "--by",
@@ -95,15 +95,20 @@ def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
 
 
 def _written(
-    options: argparse.Namespace, read: "ScanInput", origin: "Origin", result: "ScanResult", cues: "list[Cue]"
+    options: argparse.Namespace, read: "ScanInput", origin: "Origin", result: "ScanResult", chosen: "list[Cue]"
 ) -> "Fixed":
-    """Write the copy and its YAML file, and scan the copy before it is moved to its final folder."""
+    """Write the copy and its YAML file, and scan the copy before it is moved to its final folder.
+
+    All cues of a column are removed if one of them was chosen.
+    """
     from aflite_assets.command_line.fixing.fix_text import Fixed
     from aflite_assets.command_line.fixing.origins import copied_file
     from aflite_assets.fixing.comparison import compare_scans
     from aflite_assets.fixing.copying import new_folder, write_copy
     from aflite_assets.fixing.plan import plan_changes
+    from aflite_assets.scan.columns import with_columns
 
+    cues = with_columns(result, chosen)
     changes = plan_changes(result, read.rows, origin, cues, by=options.by, seed=options.seed)
     with new_folder(options.to) as aside:
         copied = write_copy(origin, changes, aside, seed=options.seed)
@@ -117,7 +122,16 @@ def _written(
     phrases = [*changes.phrases, *copied.phrases]
     notes = _notes(read, changes, cues, has_spec=spec_name is not None)
     compared = compare_scans(result, after, cues)
-    return Fixed(result, after, compared, phrases, written, notes, is_weighted=changes.weights is not None)
+    return Fixed(
+        result,
+        after,
+        compared,
+        phrases,
+        written,
+        notes,
+        asked=frozenset(cue.number for cue in chosen),
+        is_weighted=changes.weights is not None,
+    )
 
 
 def _after(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.fixing.comparison import ComparedCue, is_mended, left_artefacts
+from aflite_assets.scan.columns import columns_of, listed_cues
 from aflite_assets.scan.cues import Cue, ScanResult
 from aflite_assets.scan.sentences import percent, surface_sentence
 from aflite_assets.wording import counted
@@ -22,7 +23,8 @@ _NEXT_OF_QUESTIONS = "Next: scan the copy and mend what it names, or rewrite the
 class Fixed:
     """Scans of the original and the copy, sentences on the changes, and the written files.
 
-    `notes`: sentences on limits of the copy. `is_weighted`: whether `after` contains the cues of `before` measured with
+    `notes`: sentences on limits of the copy. `asked`: numbers of the cues that the user chose; other cues of their
+    columns are removed too. `is_weighted`: whether `after` contains the cues of `before` measured with
     the copy's weights, instead of a scan of the copy.
     """
 
@@ -32,6 +34,7 @@ class Fixed:
     phrases: Sequence[str]
     written: str
     notes: Sequence[str]
+    asked: Set[int]
     is_weighted: bool = False
 
 
@@ -50,10 +53,14 @@ def fixed_lines(fixed: Fixed) -> list[str]:
 
 
 def headline(fixed: Fixed) -> list[str]:
-    """Return one sentence per chosen cue, and one sentence on the cues left in the copy."""
+    """Return one text per cue that the user chose, and one sentence on the cues left in the copy."""
     compared = fixed.compared
     chosen = [one for one in compared if one.is_chosen and one.before is not None]
-    sentences = [_chosen_sentence(one, fixed.is_weighted) for one in chosen]
+    sentences = []
+    for one in chosen:
+        if one.before is not None and one.before.number in fixed.asked:
+            said = _chosen_sentence(one, fixed.is_weighted)
+            sentences.append(" ".join(filter(None, [said, _column_sentence(one.before, fixed)])))
     if any(one.change != "gone" for one in chosen):
         sentences.append(_NEXT if fixed.before.blind is None else _NEXT_OF_QUESTIONS)
     return [*sentences, left_sentence(fixed)]
@@ -63,7 +70,7 @@ def left_sentence(fixed: Fixed) -> str:
     """Return a sentence on the cues that a scan of the copy still finds, except cues explained by a stronger cue."""
     place = "with the weights" if fixed.is_weighted else "in the copy"
     artefacts = left_artefacts(fixed.after)
-    candidates = [cue for cue in fixed.after.candidates if cue.explained_by is None]
+    candidates = [cue for cue in listed_cues(fixed.after) if not cue.is_artefact]
     new = {one.after.number for one in fixed.compared if one.change == "new" and one.after is not None}
     found = [_counted(cues, noun, new) for cues, noun in ((artefacts, "artefact"), (candidates, "candidate")) if cues]
     if fixed.after.is_spread and not artefacts:
@@ -94,6 +101,25 @@ def _chosen_sentence(one: ComparedCue, is_weighted: bool) -> str:
         f"{start} told the label with {percent(one.before.balanced)}, and in the copy with "
         f"{percent(one.after.balanced)} (“{one.after.name}”)."
     )
+
+
+def _column_sentence(cue: Cue, fixed: Fixed) -> str:
+    """Return a sentence on the cues that were removed because they are of the same column, or ""."""
+    by_change: dict[str, list[int]] = {}
+    for one in fixed.compared:
+        own = one.before is not None and columns_of(one.before) == columns_of(cue)
+        if own and one.is_chosen and one.named.number not in fixed.asked:
+            state = "gone too" if one.change == "gone" else one.change
+            by_change.setdefault(state, []).append(one.named.number + 1)
+    told = [f"{_numbered(numbers)} {state}" for state, numbers in by_change.items()]
+    named = " and ".join(f"“{name}”" for name in columns_of(cue))
+    return f"All cues of {named} were mended together: {', '.join(told)}." if told else ""
+
+
+def _numbered(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"cue {numbers[0]} is"
+    return f"cues {', '.join(map(str, numbers[:-1]))} and {numbers[-1]} are"
 
 
 def _called(cue: Cue) -> str:

@@ -61,9 +61,7 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
 
 
 def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
-    """Yield every challenge set with its rows and categories, and with the mapping of the dataset's labels to its
-    labels.
-    """
+    """Yield every challenge set with its rows, its categories and the mapping of labels."""
     if not challenges.read and not challenges.missing:
         yield "challenge sets: none"
     for challenge in challenges.read:
@@ -111,9 +109,7 @@ WORST_CASE_ROWS = 1_537
 
 
 def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the questions that the report's verdict cannot answer with this dataset file, and the settings that would
-    help.
-    """
+    """Yield the questions that this dataset file leaves open for the verdict, and the settings that would help."""
     if plan.seeds == 1:
         yield "warning: `seeds` has one seed, so the variation between training runs is unknown; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]
@@ -365,7 +361,7 @@ def _challenge(challenge: ChallengePreview) -> Iterator[str]:
     raw = challenge.raw
     read = "" if challenge.complete else ", of which the first were read"
     dropped = sum(raw.unlabelled_rows.values())
-    yield f"challenge set {challenge.name}: {counted(challenge.rows, 'row')}{read}" + (
+    yield f"challenge set {challenge.name}: {counted(challenge.rows, 'row')}{_questions(raw.examples)}{read}" + (
         f", {count(dropped)} without a label dropped" if dropped else ""
     )
     if challenge.fine_tune_rows is not None:
@@ -374,6 +370,12 @@ def _challenge(challenge: ChallengePreview) -> Iterator[str]:
         if label != own:
             yield f"  {_name(label)} counts as {'none' if own is None else _name(own)}"
     yield from (f"  {line}" for line in _class_table(_by_category(raw.examples), raw.examples.label_names))
+
+
+def _questions(examples: Examples) -> str:
+    if right_answers(examples, partly=separate_questions(examples) is not None) is None or examples.questions is None:
+        return ""
+    return f", the answers of {counted(len(np.unique(examples.questions)), 'question')}"
 
 
 def _by_category(examples: Examples) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ The module `check_text` writes the warnings about verdicts and thresholds.
 
 from collections.abc import Iterator
 
-from aflite_assets.command_line.preview.data_preview import DataPreview
+from aflite_assets.command_line.preview.data_preview import ChallengePreviews, DataPreview
 from aflite_assets.command_line.preview.known_sizes import found_result
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.terminal import escaped
@@ -13,6 +13,7 @@ from aflite_assets.errors import ArtefactFoundError
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.stages.data.challenge_sets import few_chosen
 from aflite_assets.stages.data.cue_scan import CUE_SCAN, refuse_artefact
 from aflite_assets.stages.shared.sizes import sample_misfits
 from aflite_assets.text import count, listed
@@ -32,6 +33,16 @@ def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
         refuse_artefact(spec, scan)
     except ArtefactFoundError as error:
         yield escaped(f"warning: a run would end after cue_scan: {error}")
+
+
+def chosen_section(spec: DatasetSpec, challenges: ChallengePreviews) -> Iterator[str]:
+    """Yield the challenge sets for which too few questions are chosen."""
+    for one in challenges.read:
+        challenge = spec.challenge_sets[one.name]
+        if one.complete and (few := few_chosen(challenge, one.raw.examples)):
+            several = len(challenge.balanced_by) + len(challenge.against) > 1
+            fewer = "name fewer measures in balanced_by or against, or " if several else ""
+            yield f"warning: challenge_sets.{one.name} has {few}; {fewer}provide more questions"
 
 
 def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from aflite_assets.command_line.scanning.choice_files import (
     OWN_COLUMNS,
+    choice_hint,
     choice_rows,
     choice_source,
     inputs_of,
@@ -120,7 +121,8 @@ def _delimiter(path: Path) -> str:
 def _from_table(table: pa.Table, roles: Roles, path: Path) -> BareFile:
     if not table.num_rows:
         raise DataError(f"{path.name!r} has no rows; give a file with at least one row")
-    label = _named(table, roles.label or "label", path, option="--label")
+    hint = "" if roles.label else choice_hint(table, table_format(path, roles), path)
+    label = _named(table, roles.label or "label", path, option="--label", hint=hint)
     for name in (*roles.texts, *roles.skipped, *([roles.group] if roles.group else [])):
         _named(table, name, path, option="an option")
     labels = read_labels({_ONE_SET: table[label]}, names=None, unlabelled=(None,))
@@ -169,12 +171,13 @@ def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Pat
     return BareFile(read.rows, tuple(lines), source)
 
 
-def _named(table: pa.Table, name: str, path: Path, *, option: str) -> str:
+def _named(table: pa.Table, name: str, path: Path, *, option: str, hint: str = "") -> str:
+    """Return the name of a column that must exist; `hint`: the end of the message in place of advice on the option."""
     if name not in table.column_names:
         columns = quoted_list(table.column_names, most=30, length=80)
         raise DataError(
             f"{path.name!r} has no column {name!r} (its columns are [{columns}])"
-            + (did_you_mean(name, table.column_names) or f"; name one of these columns with `{option}`")
+            + (hint or did_you_mean(name, table.column_names) or f"; name one of these columns with `{option}`")
         )
     return name
 

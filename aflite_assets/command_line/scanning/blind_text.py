@@ -1,4 +1,4 @@
-"""Rules and models that find the right answer without the question, as a table for a terminal and as JSON."""
+"""Rules and models that find the right answer without the question, or by overlap with it, as text and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -13,6 +13,7 @@ MOST_RULES = 12
 """Rules of all questions that are printed, and of their parts."""
 
 _TITLE = "Without the question, right answers found by picking (ties of equals count half)"
+_OVERLAP = "By overlap with the question, which may belong to the task"
 _PART, _TERM = 24, 40
 
 
@@ -30,17 +31,21 @@ def blind_lines(scores: BlindScores | None, scan: str) -> list[str]:
     """
     if scores is None:
         return []
-    whole = [one for one in scores.sure if one.subset == ALL_SUBSETS]
-    parts = [one for one in scores.sure if one.subset != ALL_SUBSETS]
-    if not whole and not parts:
-        return [f"{_TITLE}: no rule and no model finds surely more than chance, {percent(scores.chance)}.", ""]
+    none = [f"{_TITLE}: no rule and no model finds surely more than chance, {percent(scores.chance)}."]
+    alone = _rules_table(_TITLE, scores.sure) if scores.sure else none
+    overlap = [*_rules_table(_OVERLAP, scores.sure_overlap), ""] if scores.sure_overlap else []
+    return [*alone, "", *overlap, *_terms(scores), *_examples(scores), *_next_steps(scores, scan)]
+
+
+def _rules_table(title: str, rules: Sequence[BlindRule]) -> list[str]:
+    whole = [one for one in rules if one.subset == ALL_SUBSETS]
+    parts = [one for one in rules if one.subset != ALL_SUBSETS]
     shown = [*whole[:MOST_RULES], *parts[:MOST_RULES]]
     head = ("rule or model", "part", "questions", "found", "chance", "decides", "nature")
-    printed = [f"{_TITLE}:", *table([head, *map(_row, shown)], numbers=(2, 4, 5))]
-    more = len(whole) + len(parts) - len(shown)
+    printed = [f"{title}:", *table([head, *map(_row, shown)], numbers=(2, 4, 5))]
+    more = len(rules) - len(shown)
     printed += [f"  and {more} more, in --json and --html"] if more else []
-    printed += _meanings(shown)
-    return [*printed, "", *_terms(scores), *_examples(scores), *_next_steps(scores, scan)]
+    return printed + _meanings(shown)
 
 
 def _meanings(shown: Sequence[BlindRule]) -> list[str]:
@@ -73,11 +78,12 @@ def _examples(scores: BlindScores) -> Iterator[str]:
 
 
 def _next_steps(scores: BlindScores, scan: str) -> Iterator[str]:
-    for number, step in enumerate(next_steps(scores, scan)):
+    steps = next_steps(scores, scan)
+    for number, step in enumerate(steps):
         yield from () if number else ("What to do:",)
         yield from indented(f"- {escaped(step.text)}")
         yield from (f"      {escaped(command)}" for command in step.commands)
-    yield from ("",) if scores.shown is not None else ()
+    yield from ("",) if steps else ()
 
 
 def _row(rule: BlindRule) -> tuple[str, ...]:
@@ -95,6 +101,13 @@ def _row(rule: BlindRule) -> tuple[str, ...]:
 def blind_record(scores: BlindScores) -> dict[str, object]:
     """Return rules, words and examples as values for JSON; the subset of all questions is an empty string."""
     rules = [
-        {**asdict(one), "nature": nature(one), "named": one.is_named, "meaning": meaning(one)} for one in scores.rules
+        {
+            **asdict(one),
+            "nature": nature(one),
+            "named": one.is_named,
+            "reads_question": one.reads_question,
+            "meaning": meaning(one),
+        }
+        for one in scores.rules
     ]
     return {**asdict(scores), "rules": rules}

@@ -1,10 +1,11 @@
 """Preferences and multiple choice in a table without a YAML file: roles of its columns, and rows of answers."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import yaml
 
 from aflite_assets.data.formats.answers import ANSWER, GROUP, ID, LABEL, LINKS, TEXT
 from aflite_assets.data.formats.choices import choice_tables
@@ -59,6 +60,61 @@ def choice_source(table: pa.Table, form: TableFormat, path: Path) -> ChoiceSourc
     subset = _first(plain, _PARTS)
     content = {"format": "multiple_choice", "table": files, "question": question, **named}
     return MultipleChoiceSource.model_validate(content | ({} if subset is None else {"subset": subset}))
+
+
+def choice_hint(table: pa.Table, form: TableFormat, path: Path) -> str:
+    """Return how to name the columns of a table that may hold questions with lists of answers, or "" if none can.
+
+    The guess is a column of lists of texts, a column whose values are numbers or members of these lists, and a column
+    of texts for the question.
+    """
+    lists = [name for name in table.column_names if _holds_texts(table[name].type)]
+    rest = [name for name in table.column_names if name not in lists]
+    for answers in lists:
+        right = min(
+            (name for name in rest if _points_into(table[name], table[answers])), key=_order_of(_RIGHT), default=None
+        )
+        texts = [name for name in rest if name != right and pa.types.is_string(table[name].type)]
+        question = min(texts, key=_order_of(_QUESTIONS), default=None)
+        if right is not None and question is not None:
+            return _yaml_hint(form, path, question=question, answers=answers, right=right)
+    return ""
+
+
+def _yaml_hint(form: TableFormat, path: Path, **columns: str) -> str:
+    settings = form.model_dump(mode="json", exclude_defaults=True)
+    table = {"format": form.format, **settings, "splits": {"train": path.name}}
+    content = {
+        "source": {"format": "multiple_choice", "table": table, **columns},
+        "holdout": {"test": 0.2},
+        "representations": {"surface": {"kind": "surface"}},
+        "evaluators": {"answers_only": {"kind": "linear", "inputs": ["text_pair"]}},
+    }
+    return (
+        f". The columns {_names(tuple(columns.values()))} look like questions with lists of answers. No option names "
+        "such columns, but a dataset's file does. Save these lines as my_questions.yaml in the folder of "
+        f"{path.name!r}, and run `aflite scan my_questions.yaml`:\n\n"
+        f"{yaml.safe_dump(content, sort_keys=False, allow_unicode=True)}\n"
+        "If these are no questions, name the column of labels with `--label`"
+    )
+
+
+def _order_of(names: Sequence[str]) -> Callable[[str], int]:
+    return lambda name: names.index(plain_name(name)) if plain_name(name) in names else len(names)
+
+
+def _holds_texts(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) and pa.types.is_string(kind.value_type)
+
+
+def _points_into(column: pa.ChunkedArray, answers: pa.ChunkedArray) -> bool:
+    """Return True if nearly every value is a number from 0, or from 1, of an answer in the row's list, or its text."""
+    pairs = [(value, own) for value, own in zip(column.to_pylist(), answers.to_pylist(), strict=True) if own]
+    if pa.types.is_integer(column.type):
+        found = sum(value is not None and 0 <= value <= len(own) for value, own in pairs)
+    else:
+        found = sum(value in own for value, own in pairs)
+    return len(pairs) > 0 and found >= 0.95 * len(pairs)
 
 
 def _first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:

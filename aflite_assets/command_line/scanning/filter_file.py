@@ -37,6 +37,7 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
         read.bare.source.model_dump(mode="json", exclude_unset=True),
         place=path.absolute().parent,
         by_words=scores is not None and any(one.kind in WORD_MODELS for one in scores.named),
+        answers_alone=scores is not None and scores.overlap is not None,  # which may be the task
         balanced_by=_measures(scores),
         guessed=max(one.rows for one in result.classes) / result.rows,
     )

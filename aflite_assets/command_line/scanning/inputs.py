@@ -15,6 +15,7 @@ from aflite_assets.results.files import file_sha256
 from aflite_assets.scan.cues import ScanResult
 from aflite_assets.scan.rows import ScanRows, rows_of_examples
 from aflite_assets.scan.scan import ScanSettings, scan_rows
+from aflite_assets.wording import counted
 
 if TYPE_CHECKING:
     from aflite_assets.command_line.preview.data_preview import ChallengePreviews, DataPreview
@@ -112,15 +113,24 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
     ids = [examples.in_split(split).row_ids for split in rows.set_names if split in set(data.rows or {})]
     row_ids = np.concatenate(ids) if ids else examples.row_ids
     row_ids = np.append(row_ids, np.full(len(rows) - len(row_ids), -1))
-    others = [*(data.rows or {}), *(one.name for one in challenges.read)]
-    compared = ", ".join(name for name in others if name != "train") or "none"
-    understood = [f"Scanned: train of {spec.name}. Compared: {compared}."]
+    understood = [_sets_read(spec.name, data, challenges)]
     if not data.complete:
         understood.append("The source is large, so that only its first rows were read.")
     understood += [f"Challenge set {name} is missing: {why}." for name, why in challenges.missing.items()]
     declared = (*spec.irrelevant, *spec.planted, *options.irrelevant)
     dataset = DatasetInput(Path(options.file), spec, data, challenges, row_ids)
     return ScanInput(rows, tuple(understood), declared, dataset=dataset)
+
+
+def _sets_read(name: str, data: "DataPreview", challenges: "ChallengePreviews") -> str:
+    """Return a sentence on how many rows were scanned, of how many, and the sets that cues are compared on."""
+    splits = data.raw.examples.table["split"].to_numpy(zero_copy_only=False)
+    counts = {split: int((splits == split).sum()) for split in (data.rows or dict.fromkeys(splits))}
+    read = sum(data.raw.source_rows.values())
+    others = {split: rows for split, rows in counts.items() if split != "train"}
+    others |= {one.name: len(one.raw.examples) for one in challenges.read}
+    compared = ", ".join(f"{other} ({rows:,})" for other, rows in others.items()) or "none"
+    return f"Scanned: train of {name}, {counts.get('train', 0):,} of {counted(read, 'row')}. Compared: {compared}."
 
 
 def content_hash(file: str) -> str:

@@ -2,19 +2,25 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from aflite_assets.command_line.scanning.blind_text import blind_lines, blind_record
 from aflite_assets.command_line.scanning.example_rows import carrier_rows
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
+from aflite_assets.scan.columns import CueLine, columns_of, cue_lines
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
-from aflite_assets.scan.remedies import advice, advised, remedies_in
+from aflite_assets.scan.cut_off import cut_off_advice
+from aflite_assets.scan.remedies import advice, advised, candidate_advice, remedies_in
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.sentences import (
+    column_questions,
+    column_sentence,
     elsewhere_sentences,
     headline,
     percent,
     purity_sentence,
     reach_sentence,
+    remarks,
     surface_sentence,
 )
 from aflite_assets.text import one_line
@@ -47,16 +53,11 @@ def result_lines(
     lines.append(f"{_classes(result)} in {counted(result.rows)}; {result.properties:,} properties tested.")
     examples = {} if rows is None else _example_texts(result, rows)
     advices = {cue.number: advice(result, cue, fix) for cue in result.cues if cue.number in advised(result)}
+    for number, text in ({} if rows is None else _cut_off(result, rows, fix)).items():
+        advices[number] = text
+        examples.pop(number, None)  # they show how texts begin
     lines += ["", *blind_lines(result.blind, scan)]
-    lines += [
-        *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices, examples),
-    ]
-    candidates = _by_itself(result.candidates)
-    lines += _section("Candidates, which may be part of the task: judge them yourself", candidates, examples=examples)
-    if candidates and result.blind is None:  # candidates of answers are not rewritten
-        lines += [escaped(f"If one of them is no part of the task: {fix} --cue N --to NEW_FOLDER"), ""]
-    followers = [cue for cue in result.cues if cue.explained_by is not None]
-    lines += _section("Cues that tell nothing more beside a stronger one", followers, advices)
+    lines += [text for one in cue_sections(result, fix) for text in _section(one, result, advices, examples)]
     lines += [line for line in (surface_sentence(result), reach_sentence(result)) if line]
     return [*lines, *(escaped(note) for note in result.notes)]
 
@@ -67,8 +68,31 @@ def _classes(result: ScanResult) -> str:
     return f"Classes: {', '.join(shown)}{more}"
 
 
-def _by_itself(cues: Sequence[Cue]) -> list[Cue]:
-    return [cue for cue in cues if cue.explained_by is None]
+@dataclass(frozen=True)
+class CueSection:
+    """A list of cues: its title, its lines, and the command that fixes any of the cues, or ""."""
+
+    title: str
+    lines: tuple[CueLine, ...]
+    command: str = ""
+
+
+def cue_sections(result: ScanResult, fix: str) -> list[CueSection]:
+    """Return the lists of artefacts, of candidates, and of cues that a stronger cue explains, without empty lists.
+
+    `fix`: the start of the command that fixes a cue.
+    """
+    lines, own = cue_lines(result), {cue.number for cue in result.own_artefacts}
+    artefacts = tuple(line for line in lines if line.lead.number in own)
+    candidates = tuple(line for line in lines if line.is_by_itself and not line.lead.is_artefact)
+    followers = tuple(line for line in lines if not line.is_by_itself and line.lead.number not in own)
+    command = candidate_advice(result, [line.lead for line in candidates], fix)
+    sections = [
+        CueSection("Artefacts, which are no part of any task", artefacts),
+        CueSection("Candidates, which may be part of the task: judge them yourself", candidates, command),
+        CueSection("Cues that tell nothing more beside a stronger one", followers),
+    ]
+    return [section for section in sections if section.lines]
 
 
 def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
@@ -83,24 +107,34 @@ def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
     return found
 
 
+def _cut_off(result: ScanResult, rows: ScanRows, fix: str) -> dict[int, str]:
+    told = advised(result)
+    found = {cue.number: cut_off_advice(result, cue, rows, fix) for cue in result.cues if cue.number in told}
+    return {number: text for number, text in found.items() if text}
+
+
 def _section(
-    title: str,
-    cues: Sequence[Cue],
-    advices: Mapping[int, str] | None = None,
-    examples: Mapping[int, Sequence[str]] | None = None,
+    section: CueSection,
+    result: ScanResult,
+    advices: Mapping[int, str],
+    examples: Mapping[int, Sequence[str]],
 ) -> list[str]:
-    if not cues:
-        return []
     head = ("", "property", "class", "rows", "of class", "of others", "precision", "base", "balanced accuracy")
-    rows = [head, *(_row(cue) for cue in cues[:MOST_SHOWN])]
-    lines = table(rows, numbers=(0, 3, 4, 5, 6, 7))
-    printed = [f"{title}:", lines[0]]
-    for cue, line in zip(cues, lines[1:], strict=False):
-        printed += [line, *(line for text in _details(cue) for line in indented(f"   {escaped(text)}"))]
-        printed += [f"     {escaped(text)}" for text in (examples or {}).get(cue.number, ())]
-        printed += [f"     {escaped(advices[cue.number])}"] if advices and cue.number in advices else []
-    if len(cues) > MOST_SHOWN:
-        printed.append(f"  and {len(cues) - MOST_SHOWN} more, in --json and --html")
+    questions = column_questions(result)
+    shown = section.lines[:MOST_SHOWN]
+    lines = table([head, *(_row(one.lead) for one in shown)], numbers=(0, 3, 4, 5, 6, 7))
+    printed = [f"{section.title}:", lines[0]]
+    for one, line in zip(shown, lines[1:], strict=True):
+        number = one.lead.number
+        details = [*_details(one), questions.get(number, "")]
+        printed += [line, *(line for text in details if text for line in indented(escaped(text), spaces=5))]
+        printed += [f"     {escaped(text)}" for text in examples.get(number, ())]
+        told = (advices[cue.number] for cue in one.cues if cue.number in advices)
+        printed += [f"     {escaped(text)}" for text in next(told, "").split("\n") if text]
+    if len(section.lines) > MOST_SHOWN:
+        printed.append(f"  and {len(section.lines) - MOST_SHOWN} more, in --json and --html")
+    if section.command:
+        printed += ["", escaped(section.command)]
     return [*printed, ""]
 
 
@@ -119,8 +153,8 @@ def _row(cue: Cue) -> tuple[str, ...]:
     )
 
 
-def _details(cue: Cue) -> list[str]:
-    details = []
+def _details(line: CueLine) -> list[str]:
+    cue, details = line.lead, []
     if len(cue.name) > _NAME:
         details.append(cue.name)
     if cue.reason == "declared":
@@ -130,9 +164,7 @@ def _details(cue: Cue) -> list[str]:
     if cue.synonyms:
         more = f" and {len(cue.synonyms) - 4} more" if len(cue.synonyms) > 4 else ""
         details.append(f"nearly the same rows: {'; '.join(cue.synonyms[:4])}{more}")
-    if remark := purity_sentence(cue):
-        details.append(remark)
-    return [*details, *elsewhere_sentences(cue)]
+    return [*details, column_sentence(line), *elsewhere_sentences(cue), purity_sentence(cue)]
 
 
 def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mapping[str, object]) -> str:
@@ -140,9 +172,12 @@ def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mappi
 
     `scanned`: the file, the options and a hash of the content, for `aflite fix --scan`.
     """
-    cues = surface_cues(result.cues).to_pylist()
+    cues, said = surface_cues(result.cues).to_pylist(), remarks(result)
+    listed_at = {cue.number: line.lead.number for line in cue_lines(result) for cue in line.cues}
     for record, cue in zip(cues, result.cues, strict=True):
-        record["remark"] = purity_sentence(cue)
+        record["remark"] = said[cue.number]
+        record["columns"] = list(columns_of(cue))
+        record["listed_at"] = listed_at[cue.number]
         record["elsewhere"] = [vars(one) for one in cue.elsewhere]
         record["remedies"] = list(remedies_in(result, cue))
     content = {

@@ -1,1 +1,1 @@
-"""Readers of file formats: tables and folders of images. `raw_table` determines the meaning of the columns."""
+"""Readers of file formats: tables, feature files and folders of images. `raw_table` interprets their columns."""

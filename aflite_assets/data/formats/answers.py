@@ -1,6 +1,7 @@
-"""Conversion of multiple choice and preference data to one row per answer, right or wrong: columns, ids and groups."""
+"""Conversion of multiple choice and preference data to one row per answer, with its label, ids and group."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,33 +11,43 @@ from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.wording import quoted
 
 TEXT, ANSWER, LABEL, ID, GROUP = "text", "text_pair", "label", "answer_id", "question_id"
-"""Columns of the rows: the question, one answer, its label (`RIGHT` or `WRONG`), an id of the answer and an id of the
-question.
+"""Columns of the rows: the question, one answer, its label (`RIGHT` or `WRONG`), the answer's id and the
+question's id.
 """
 
 LINKS = ("prompt_link", "answer_link")
-"""Columns that are equal for answers of one question, for questions with the same prompt, and for questions with the
-same answer.
+"""Columns with the same value for all answers to one question.
+
+`prompt_link` is also equal for questions with the same prompt, and `answer_link` for questions with a common answer.
 """
+
+LINKS_VERSION = "2"
+"""Version of the code that links questions, for the keys of results that depend on it."""
 
 RIGHT, WRONG = "right", "wrong"
 
 TIE, EQUAL = "tie", "equal answers"
 DROPPED = (TIE, EQUAL)
-"""Labels of answers that are dropped and counted: answers of a tie, answers equal to a right answer, and answers whose
-opponent was dropped for this reason.
+"""Labels of answers that are dropped and counted.
+
+Dropped answers are answers of a tie, answers equal to a right answer, and answers compared only with a dropped answer.
 """
 
 SHOWN = 80
-"""Most characters of a value that messages quote."""
+"""Largest number of characters of a value in a message."""
 
 FEWEST_LINKING_WORDS = 5
-"""Fewest words of an answer for which two questions with that answer are linked; a plain "Yes" links nothing."""
+"""Smallest number of words of an answer that links questions; an answer such as "Yes" links no questions."""
+
+MOST_LINKED, MOST_LINKED_SHARE = 10, 0.01
+"""An answer that more questions than both, a number and a share of all questions, have in common links nothing: it is a
+stock answer such as a refusal, and would join questions about different things to one group.
+"""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers in one table: the table row, question number (from 0), text and label of each answer.
+    """The answers in one table, with the table row, question number (from 0), text and label of each answer.
 
     The questions of one table row have consecutive numbers.
     """
@@ -58,7 +69,7 @@ class AnswerLists:
     answers: Answers = field(default_factory=Answers)
 
     def add_question(self, row: int, labelled: Sequence[tuple[str, str]]) -> None:
-        """Add the answers of one question in a row of the table, as pairs of text and label."""
+        """Add the answers to one question in a row of the table, as pairs of text and label."""
         ordered = sorted(labelled, key=lambda one: _digest(one[0]))
         number = self.answers.questions[-1] + 1 if self.answers.questions else 0
         self.answers.rows.extend([row] * len(ordered))
@@ -72,8 +83,8 @@ def answer_table(
 ) -> pa.Table:
     """Return one row per answer: `TEXT`, `ANSWER`, `LABEL`, `ID`, `GROUP`, then the table's other columns.
 
-    `prompts`: one prompt per table row. `id_column`: the column of question ids; if None, row numbers are used.
-    Questions with the same id in two splits are two groups.
+    `prompts`: one prompt per table row. `id_column`: the column of question ids; if None, row numbers are used. Equal
+    ids in two splits belong to different groups.
 
     Raises:
         BadRowError: an id is empty, or two questions have the same id.
@@ -96,18 +107,22 @@ def answer_table(
 
 
 def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Table:
-    """Return the rows of answers with the columns `LINKS` added.
+    """Return the rows of answers with the additional columns `LINKS`. Stock answers link no questions (`MOST_LINKED`).
 
-    `rows`: the table row of each answer, given if a table row has several questions, which are then linked.
+    `rows`: the table row of each answer. `rows` is given if a table row can contain several questions; these questions
+    are then linked.
     """
     questions, texts = table[GROUP].to_pylist(), table[TEXT].to_pylist()
     alone = questions if rows is None else [f"row {row}" for row in rows]
     prompts = [
         f"prompt {_digest(_folded(text))}" if text.strip() else one for text, one in zip(texts, alone, strict=True)
     ]
+    given = [_folded(text) for text in table[ANSWER].to_pylist()]
+    sharing = Counter(text for text, _ in {*zip(given, questions, strict=True)})
+    most = max(MOST_LINKED, MOST_LINKED_SHARE * len(set(questions)))
     answers = [
-        f"answer {_digest(_folded(text))}" if len(text.split()) >= FEWEST_LINKING_WORDS else one
-        for text, one in zip(table[ANSWER].to_pylist(), questions, strict=True)
+        f"answer {_digest(text)}" if len(text.split()) >= FEWEST_LINKING_WORDS and sharing[text] <= most else one
+        for text, one in zip(given, questions, strict=True)
     ]
     for name, values in zip(LINKS, (prompts, answers), strict=True):
         kept = table.drop_columns([name]) if name in table.column_names else table
@@ -124,8 +139,9 @@ def _digest(text: str) -> str:
 
 
 def _question_names(split: str, given: Sequence[str] | None, answers: Answers) -> list[str]:
-    """Return the name of each answer's question: the given id or the row number (from 1). If a row has several
-    questions, a number is appended.
+    """Return the name of each answer's question: the given id or the row number (from 1).
+
+    If a row contains several questions, a number is appended.
     """
     named = [str(row + 1) for row in answers.rows] if given is None else [given[row] for row in answers.rows]
     first: dict[str, int] = {}
@@ -170,5 +186,5 @@ def plain_text(value: object) -> str:
 
 
 def bad_row(split: str, row: int, message: str) -> BadRowError:
-    """Return the error about one row (from 0) of a split; `message` is the text after the name of the split."""
+    """Return the error for one row (from 0) of a split; `message` is the text after the name of the split."""
     return BadRowError(f"split {split!r}: {message}", place=f"split {split!r}", row=row)

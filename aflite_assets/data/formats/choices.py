@@ -1,4 +1,4 @@
-"""Conversion of multiple choice data, given as a table of questions or of answers, to one row per answer.
+"""Conversion of multiple choice data to one row per answer, from a table of questions or a table of answers.
 
 `answers` creates the rows, and `analysis.scores.questions` computes scores by question.
 """
@@ -46,7 +46,7 @@ def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) 
 
 
 def answer_rows(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, list[int]]:
-    """Return, by split, the number (from 0) of the source row behind each row of `choice_tables`.
+    """Return, by split, the source row number (from 0) of each row of `choice_tables`.
 
     Raises:
         DataError: as in `choice_tables`.
@@ -56,7 +56,7 @@ def answer_rows(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) ->
 
 
 def _columns(source: MultipleChoiceSource) -> list[tuple[str, str]]:
-    """Return the fields of the source that name columns, each with one column name."""
+    """Return a pair of field and column name for each column that the source names."""
     fields = ("question", "answers", "right", "names", "correct", "incorrect", "id", "subset")
     return [(field, name) for field in fields for name in as_tuple(getattr(source, field) or ())]
 
@@ -142,7 +142,7 @@ def _by_lists(split: str, source: MultipleChoiceSource, table: pa.Table) -> Answ
 
 
 def _filled(values: Iterable[object]) -> list[str]:
-    """Return all texts in the values, which are texts or lists of texts, except empty texts."""
+    """Return all non-empty texts in the values, which are texts or lists of texts."""
     flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
     return [text for text in map(plain_text, flat) if text.strip()]
 
@@ -178,7 +178,7 @@ def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
 
 
 def _said(value: object) -> list[str]:
-    """Return the texts in a cell of `right`: one text for a single value, or one per value of a list."""
+    """Return the texts in a cell of the column `right`: one text, or several if the cell contains a list."""
     values = value if isinstance(value, list) and value else [None if isinstance(value, list) else value]
     return [plain_text(one).strip() for one in values]
 
@@ -203,7 +203,7 @@ def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[
 
 
 def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[str, list[list[str]]]) -> int:
-    """Return 0 or 1, the number of the first answer in `right`, inferred from the smallest and largest numbers."""
+    """Return 0 or 1, the number of the first answer, inferred from the smallest and largest numbers in `right`."""
     rows = [pair for split in offered for pair in zip(offered[split], named[split], strict=True)]
     pairs = [(answers, one) for answers, said in rows for one in said]
     numbers = [(int(said), max(answers) + 1) for answers, said in pairs if said.isdecimal()]
@@ -220,9 +220,7 @@ def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[st
 def _place_of(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, first: int
 ) -> int:
-    """Return the position of the right answer, identified by the name of its column, or else by its number, letter or
-    text.
-    """
+    """Return the position of the right answer, given its column's name, its number, its letter or its text."""
     names = _answer_columns(source)
     if len(names) > 1 and said in names and names.index(said) in answers:
         return names.index(said)

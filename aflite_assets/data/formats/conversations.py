@@ -1,4 +1,4 @@
-"""Parsing of the layouts of answers in preference data: texts, lists of messages, and transcripts."""
+"""Parsing of answers in preference data, which are texts, lists of messages, or transcripts."""
 
 import json
 import re
@@ -17,14 +17,14 @@ Value = str | list["Message"]
 
 @dataclass(frozen=True)
 class Message:
-    """One message in a conversation: `role`, such as user or Assistant, and `content`."""
+    """One message of a conversation: `role`, such as user or Assistant, and `content`."""
 
     role: str
     content: str
 
 
 class UnreadableError(ValueError):
-    """An error about a value that is neither a text nor a conversation."""
+    """A value that is neither a text nor a conversation."""
 
 
 def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
@@ -50,7 +50,7 @@ def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
 
 
 def texts_in_json(value: object) -> list[str] | None:
-    """Return the texts of a list written as JSON, such as '["a", "b"]'; None for all other values."""
+    """Return the texts of a list that is written as JSON, such as '["a", "b"]'; return None for all other values."""
     if not isinstance(value, str) or not value.startswith('["') or not value.endswith('"]'):
         return None
     try:
@@ -61,7 +61,7 @@ def texts_in_json(value: object) -> list[str] | None:
 
 
 def _decoded(value: object) -> object:
-    """Parse a list of messages that is written as JSON, as in a CSV file; return other values unchanged."""
+    """Return a list of messages that is written as JSON, as in a CSV file; return other values unchanged."""
     if not isinstance(value, str) or not (value == "[]" or (value.startswith("[") and '"role"' in value)):
         return value
     try:
@@ -90,14 +90,15 @@ def layout_of(answer: Value) -> Layout:
 
 
 def turns_of(transcript: str) -> list[Message]:
-    """Return the turns of a transcript, without the blank after the colon of "Human:" or "Assistant:"."""
+    """Return the turns of a transcript, without the space after the colon of "Human:" or "Assistant:"."""
     parts = _TURN.split(transcript)
     return [Message(role, text.removeprefix(" ")) for role, text in zip(parts[1::2], parts[2::2], strict=True)]
 
 
 def common_beginning(conversations: Sequence[Sequence[Message]]) -> int:
-    """Return the number of messages at the beginning that all conversations share; the last message of each never
-    counts.
+    """Return the number of messages at the beginning that are equal in all conversations.
+
+    The last message of each conversation is not counted.
     """
     most = min(map(len, conversations)) - 1
     first = conversations[0]
@@ -106,7 +107,7 @@ def common_beginning(conversations: Sequence[Sequence[Message]]) -> int:
 
 
 def as_text(messages: Sequence[Message]) -> str:
-    """Join messages to one text; for a single message, return its content without the role."""
+    """Join messages to one text; the text of a single message is its content without the role."""
     if len(messages) == 1:
         return messages[0].content
     return "\n\n".join(f"{one.role}: {one.content}" for one in messages)

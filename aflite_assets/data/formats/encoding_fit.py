@@ -1,7 +1,7 @@
-"""Check of a text file against an encoding, with the position of the first error and other encodings that fit the file.
+"""Check of a text file against an encoding: the first invalid position, and other encodings that fit the file.
 
-An encoding that fits is not always the right one: most bytes are text in several encodings. Error messages therefore
-show the file's text in each encoding that fits.
+An encoding that fits is not always the right one, because most bytes are valid in several encodings. Error messages
+therefore show the file's text in each encoding that fits.
 """
 
 import codecs
@@ -25,27 +25,27 @@ _NO_TEXT = {
     b"\x1f\x8b": "it is compressed with gzip; unpack it",
     b"PK\x03\x04": "it is a zip archive, like the files of Excel (.xlsx); save the sheet as CSV in UTF-8, or unpack it",
     b"\xd0\xcf\x11\xe0": "it is a file of Excel or Word (.xls, .doc); save the sheet as CSV in UTF-8",
-    b"PAR1": "it is a Parquet file; set format: parquet",
+    b"PAR1": "it is a Parquet file; set `format: parquet`",
     b"BZh": "it is compressed with bzip2; unpack it",
     b"\xfd7zXZ": "it is compressed with xz; unpack it",
     b"\x28\xb5\x2f\xfd": "it is compressed with Zstandard; unpack it",
     b"SQLite format 3": "it is a SQLite database; export the table as CSV",
     b"%PDF": "it is a PDF; save the table as CSV",
-    b"\x93NUMPY": "it is a .npy file of NumPy; set format: features",
+    b"\x93NUMPY": "it is a .npy file of NumPy; set `format: features`",
 }
-"""First bytes of files that are not text, with the kind of file and advice."""
+"""First bytes of files that are not text, each with the kind of file and advice."""
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """The reason why a file cannot be read in its encoding, and the remedy."""
+    """The reason why a file cannot be read in its encoding, and a remedy."""
 
     found: str
     remedy: str
 
 
 def codec_of(path: Path, encoding: str) -> str:
-    """Return the codec that reads a file in an encoding; a byte order mark (BOM) at the start is skipped."""
+    """Return the codec for reading a file in an encoding; it skips a byte order mark (BOM) at the start."""
     if encoding == UTF_8:
         return "utf-8-sig"
     mark = marked_encoding(_start(path))
@@ -73,10 +73,10 @@ def starts_as(path: Path, encoding: str, *, size: int) -> bool:
 
 
 def misfit(path: Path, encoding: str) -> Misfit | None:
-    """Return why a file is not text in an encoding, or None if it is.
+    """Return the reason why a file is not text in an encoding, or None if it is.
 
-    A file in UTF-16 without a byte order mark is refused as UTF-8, although its bytes, with a NUL next to each ASCII
-    letter, are valid UTF-8.
+    A file in UTF-16 without a byte order mark is not accepted as UTF-8. The bytes of such a file are valid UTF-8, with
+    a NUL next to each ASCII letter.
 
     Raises:
         OSError: the file cannot be read.
@@ -106,7 +106,7 @@ def misfit(path: Path, encoding: str) -> Misfit | None:
 
 
 def _no_text(start: bytes) -> Misfit | None:
-    """Return the format of a file whose first bytes belong to a format other than text."""
+    """Return the kind of a file that begins with the first bytes of a format other than text."""
     known = next((what for magic, what in _NO_TEXT.items() if start.startswith(magic)), None)
     if known is None or (fits(start, UTF_8) and not start.count(0)):
         return None
@@ -116,22 +116,22 @@ def _no_text(start: bytes) -> Misfit | None:
 
 def _remedy(fitting: list[str], path: Path, bad: "_Undecodable | None") -> str:
     if not fitting:
-        return "no other encoding that was tried fits; the file may be damaged or not a text: export it again as UTF-8"
+        return "no tested encoding fits; the file may be damaged or not a text: export it again as UTF-8"
     reads = [
         f"{fit}, in which it reads {_first_line(path, fit) if bad is None or bad.is_wide else bad.excerpt(fit)}"
         for fit in fitting
     ]
     fits_text = f"the file fits {', or '.join(reads)}"
     if fitting == [UTF_8]:
-        return f"{fits_text}; leave encoding out"
+        return f"{fits_text}; leave out `encoding`"
     if len(fitting) > 1:
-        return f"{fits_text}; set encoding to the one that is right, or save the file as UTF-8"
-    return f"{fits_text}; if that is right set encoding: {fitting[0]}, or save the file as UTF-8"
+        return f"{fits_text}; set `encoding` to the one with the right text, or save the file as UTF-8"
+    return f"{fits_text}; if this text is right, set `encoding: {fitting[0]}`, or save the file as UTF-8"
 
 
 @dataclass(frozen=True)
 class _Undecodable:
-    """The first place in a file that is not text in an encoding.
+    """The first position in a file that is not text in an encoding.
 
     `line` is counted from 1; `what` names the byte; `around` contains the neighbouring bytes in the same line.
     `others_fit`: whether the file has at least as many valid non-ASCII letters in UTF-8 as invalid bytes.
@@ -144,7 +144,7 @@ class _Undecodable:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the bytes around the error may be in an encoding with two or four bytes per letter."""
+        """True if the bytes around the error may be in an encoding with two or four bytes per letter."""
         return 0 in self.around or not self.around
 
     def excerpt(self, encoding: str) -> str:
@@ -160,7 +160,9 @@ def open_text(path: Path, codec: str, *, newline: str | None, errors: str = "str
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    with pa.input_stream(str(path)) as stream:  # unpacks .gz and the like by the name, as the csv reader does
+    with pa.input_stream(
+        str(path)
+    ) as stream:  # decompresses .gz and similar files by their name, as the csv reader does
         while block := stream.read(_BLOCK):
             yield block
 
@@ -195,8 +197,9 @@ def _first_undecodable(path: Path, encoding: str) -> _Undecodable | None:
 
 
 def _bad_place(decoder: codecs.IncrementalDecoder, block: bytes) -> tuple[int, int]:
-    """Return the number of line ends before the first undecodable byte of a block, and the byte's position, which is
-    negative if the byte is in the previous block.
+    """Return the number of line ends before the first undecodable byte of a block, and the byte's position.
+
+    The position is negative if the byte is in the previous block.
     """
     newlines = 0
     for place in range(len(block)):
@@ -226,8 +229,9 @@ def _has_other_letters(path: Path) -> bool:
 
 
 def _fitting(path: Path, start: bytes, encoding: str) -> list[str]:
-    """Return the other encodings that fit the whole file, the most likely first; include at most one single-byte
-    encoding.
+    """Return the other encodings that fit the whole file, the most likely first.
+
+    At most one of them is a single-byte encoding.
     """
     fitting = [fit for fit in fitting_encodings(start) if fit != encoding and _first_undecodable(path, fit) is None]
     if UTF_8 in fitting:

@@ -1,5 +1,6 @@
-"""Reading of image folders as tables, either with one subfolder per class or with a label file. No image is decoded
-here.
+"""Reading of image folders as tables, either with one subfolder per class or with a label file.
+
+Images are not decoded.
 """
 
 import re
@@ -17,11 +18,10 @@ from aflite_assets.wording import did_you_mean
 
 
 def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = None) -> pa.Table:
-    """Return the images of one split: `image` (path and sha256), `label`, and `path` relative to the folder, sorted by
-    path.
+    """Return the images of one split: `image` (path and sha256), `label`, and `path` relative to the folder.
 
-    Hidden files and files without the suffix of an image are ignored. If `rows` is given, only the first images of each
-    class are returned, without hashes: at most `rows` in total, but at least one per class.
+    The rows are sorted by path. Hidden files and files without an image's suffix are ignored. If `rows` is given, only
+    the first images of each class are returned, without hashes: at most `rows` in total, but at least one per class.
 
     Raises:
         DataError: there are no images, images are outside of the class folders, or the label file does not match the
@@ -53,9 +53,10 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
 
 
 def image_paths(folder: Path) -> list[Path]:
-    """Return the images below a folder, relative to it and sorted; hidden files and folders are ignored.
+    """Return the images in a folder and its subfolders, relative to the folder and sorted.
 
-    For example, macOS creates a hidden file `._name.jpg`, which is not an image, next to each `name.jpg`.
+    Hidden files and folders are ignored. For example, macOS creates a hidden file `._name.jpg`, which is not an image,
+    next to each `name.jpg`.
 
     Raises:
         DataError: the folder contains a link to a folder, whose images would be skipped.
@@ -116,7 +117,7 @@ def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> l
 
 
 def _label_lines(split: str, file: Path, *, encoding: str) -> list[list[str]]:
-    """Return the fields of every line that is not blank."""
+    """Return the fields of every non-blank line."""
     try:
         why = misfit(file, encoding)
         if why is not None:
@@ -145,14 +146,15 @@ def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[t
 
 
 def _is_wordy(parts: list[str]) -> bool:
-    """Return True if the label is followed by anything other than bounding boxes. A box has four numbers, and further
-    boxes repeat the label.
+    """Return True if the label is followed by anything other than bounding boxes.
+
+    A box has four numbers, and further boxes repeat the label.
     """
     return any(part != parts[1] and not re.fullmatch(r"-?[0-9.]+", part) for part in parts[2:])
 
 
 def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:
-    """Refuse a list of labels without names if the order of the image files is ambiguous, as with img10 and img2."""
+    """Raise an error for labels without image names if the order of the images is ambiguous, as with img10 and img2."""
     natural = sorted(
         paths,
         key=lambda path: [

@@ -48,14 +48,14 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "chosen_model": ("chosen_model",),
     "rejected_model": ("rejected_model",),
 }
-"""Names by which columns are found, in upper or lower case; `rejected` also with a number, as in rejected_2."""
+"""Usual column names by role, without regard to case; `rejected` may also have a number, as in rejected_2."""
 
 _NUMBERED = re.compile(r"_?\d+\Z")
 
 
 @dataclass(frozen=True)
 class PreferenceColumns:
-    """The names of a table's columns by their role; None or empty if no column has the role."""
+    """Columns of a preference table by their role; None or empty if no column has the role."""
 
     prompt: str | None
     chosen: str
@@ -67,12 +67,12 @@ class PreferenceColumns:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Columns whose texts become the texts of the rows."""
+        """Columns that contribute texts to the rows."""
         return (*([] if self.prompt is None else [self.prompt]), self.chosen, *self.rejected)
 
 
 def preference_tables(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """Return one row per answer: the columns of `answers.answer_table`, its links, and the attributes of the source.
+    """Return one row per answer: the columns of `answers.answer_table`, `LINKS`, and the source's attributes.
 
     Answers of ties, and rejected answers equal to a chosen answer, get one of the labels in `answers.DROPPED`.
 
@@ -89,7 +89,7 @@ def preference_tables(source: PreferenceSource, tables: Mapping[str, pa.Table]) 
 
 
 def how_read(tables: Mapping[str, pa.Table]) -> str:
-    """Return a sentence about how the columns of preference data were interpreted; return "" for other sources."""
+    """Return a sentence about the interpretation of the columns of preference data; return "" for other sources."""
     noted = {(table.schema.metadata or {}).get(_LAYOUT, b"").decode() for table in tables.values()}
     return " ".join(sorted(noted))
 
@@ -104,7 +104,7 @@ def _how_read(columns: PreferenceColumns, layout: Layout) -> str:
 
 
 def preference_rows(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> dict[str, list[int]]:
-    """Return, by split, the number (from 0) of the source row behind each row of `preference_tables`.
+    """Return, by split, the source row number (from 0) of each row of `preference_tables`.
 
     Raises:
         DataError: as in `preference_tables`.
@@ -117,14 +117,16 @@ def layout_read(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Lay
     """Return the layout of the answers.
 
     Raises:
-        DataError: as `preference_tables`.
+        DataError: as in `preference_tables`.
     """
     with naming_lines(tables):
         return next(iter(_read(source, tables, columns_of(source, tables)).values())).layout
 
 
 def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> PreferenceColumns:
-    """Return the columns named in the source and, for other roles, the columns with usual names that all tables have.
+    """Return the columns by role: those named in the source, and others with usual names.
+
+    A column with a usual name must exist in all tables.
 
     Raises:
         DataError: a named column is missing, or no column contains the chosen or the rejected answers.
@@ -193,11 +195,11 @@ def _read(source: PreferenceSource, tables: Mapping[str, pa.Table], columns: Pre
 
 
 Pair = tuple[list[Value], list[Value]]
-"""The chosen and the rejected answers of a row."""
+"""The chosen and the rejected answers in a row."""
 
 
 def _values(split: str, table: pa.Table, name: str, layout: Layout | None) -> list[object]:
-    """Return the cells of a column; if no layout is given, lists of texts written as JSON are parsed."""
+    """Return the cells of a column; without a given layout, lists of texts that are written as JSON are parsed."""
     values = table[name].to_pylist()
     found = {row: texts for row, value in enumerate(values) if (texts := texts_in_json(value)) is not None}
     if layout is not None or not found:
@@ -286,7 +288,7 @@ def _read_table(
 def _questions(
     chosen: Sequence[str], rejected: Sequence[str], several: Several
 ) -> list[tuple[Sequence[str], Sequence[str]]]:
-    """Return the chosen and the rejected answers of each question of a row."""
+    """Return the chosen and the rejected answers of each question in a row."""
     if several == "question":
         return [(chosen, rejected)]
     return [([one], [other]) for one in chosen for other in rejected]
@@ -308,7 +310,7 @@ def _ties(split: str, column: pa.ChunkedArray, name: str) -> list[bool]:
 
 
 def _apart(answers: Sequence[Value], layout: Layout) -> tuple[str, list[str]]:
-    """Split conversations into their common beginning, which is the prompt ("" for texts), and the rest of each."""
+    """Split conversations into their common beginning (the prompt, "" for texts) and the rest of each."""
     if layout == "texts":
         if not all(isinstance(one, str) for one in answers):
             raise UnreadableError("an answer is a list of messages instead of a text")
@@ -329,7 +331,7 @@ def _prompt(value: object) -> str:
 
 
 def _labelled(chosen: Sequence[str], rejected: Sequence[str], *, tie: bool) -> list[tuple[str, str]]:
-    """Return every answer with its label; a rejected answer that equals a chosen one is labelled as equal."""
+    """Return every answer with its label; a rejected answer that equals a chosen answer gets the label `EQUAL`."""
     if tie:
         return [(text, TIE) for text in (*chosen, *rejected)]
     equal = [text in chosen for text in rejected]

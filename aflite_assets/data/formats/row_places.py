@@ -21,12 +21,13 @@ from aflite_assets.specs.sources import TableFormat
 
 _FILES = b"aflite.files"
 _LONGEST_CELL = 2**30
-"""Most characters of a cell; the readers' own limits are lower."""
+"""Largest number of characters of a cell; the readers' own limits are smaller."""
 
 
 class BadRowError(DataError):
-    """An error about one invalid row. `place` is the split or file as the message names it, such as "split 'train'";
-    `row` is counted from 0.
+    """An error in one row.
+
+    `place` is the split or file as the message names it, such as "split 'train'"; `row` is counted from 0.
     """
 
     def __init__(self, message: str, *, place: str, row: int) -> None:
@@ -35,22 +36,21 @@ class BadRowError(DataError):
 
 
 def line_of_row(form: TableFormat, path: Path, row: int) -> int | None:
-    """Return the line (from 1) on which a row (from 0) begins; return None for an unreadable file or a format without
-    lines.
+    """Return the line (from 1) on which a row (from 0) begins.
+
+    Return None for an unreadable file or a format without lines.
     """
     return _line({"path": str(path), **_written(form)}, row)
 
 
 def with_files(table: pa.Table, form: TableFormat, rows: Sequence[tuple[str, int]]) -> pa.Table:
-    """Return the table with a note in its metadata of the files that it was read from: the path and number of rows of
-    each file.
-    """
+    """Return the table with a note in its metadata: the path and number of rows of each file that it was read from."""
     files = [{"path": path, "rows": count, **_written(form)} for path, count in rows]
     return table.replace_schema_metadata({_FILES: json.dumps(files)})
 
 
 def files_of(table: pa.Table) -> list[dict[str, Any]]:
-    """Return the note added by `with_files`; it is empty for a table that was not read from files."""
+    """Return the note that `with_files` added; it is empty for a table that was not read from files."""
     noted = (table.schema.metadata or {}).get(_FILES)
     return [] if noted is None else json.loads(noted)
 
@@ -62,8 +62,9 @@ def _written(form: TableFormat) -> dict[str, Any]:
 
 @contextmanager
 def naming_lines(tables: Mapping[str, pa.Table]) -> Iterator[None]:
-    """Add the file, and the line if known, to the message of any `BadRowError` about these splits that the block
-    raises.
+    """Add the file and, if known, the line to the message of a `BadRowError` that the `with` block raises.
+
+    `tables`: the table of each split that the error may be about.
 
     Raises:
         BadRowError: the block raised this error; its message now contains file and line.
@@ -91,10 +92,9 @@ def _in_file(table: pa.Table, row: int) -> str | None:
 
 
 def places_in_files(table: pa.Table) -> pa.Table | None:
-    """Return the place of each row of a table, with the columns `file` (path), `file_row` (int64, from 0) and `line`
-    (int64, from 1).
+    """Return the place of each row of a table: columns `file` (path), `file_row` (from 0) and `line` (from 1).
 
-    `line` is null for a format without lines. Return None if the table was not read from files.
+    The numbers are int64; `line` is null for a format without lines. Return None if the table was not read from files.
     """
     noted = files_of(table)
     if not noted or sum(file["rows"] for file in noted) != table.num_rows:
@@ -117,19 +117,23 @@ def places_in_files(table: pa.Table) -> pa.Table | None:
 
 
 def _line(file: Mapping[str, Any], row: int) -> int | None:
-    """Return the line (from 1) on which a row begins; return None for a format without lines or a changed file."""
+    """Return the line (from 1) on which a row begins.
+
+    Return None for a format without lines or a changed file.
+    """
     found = _lines(file, row, 1)
     return found[0] if found else None
 
 
 def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
-    """Return the lines on which `count` rows from row `first` begin; return None for a format without lines or an
-    unreadable file.
+    """Return the lines on which `count` rows begin, starting with row `first`.
+
+    Return None for a format without lines or an unreadable file.
     """
     path, form = Path(file["path"]), file["format"]
     if form == "parquet":
         return None
-    # Cells of over 128 kB, which Python's reader refuses by default, are rows like others.
+    # By default, Python's reader refuses cells larger than 128 kB, which are valid here.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     try:
         codec = codec_of(path, file["encoding"])

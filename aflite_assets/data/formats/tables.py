@@ -1,4 +1,4 @@
-"""Readers of single table files that keep every value as written. `raw_table` determines the meaning of the columns."""
+"""Readers of single table files, which keep every value as written. `raw_table` interprets the columns."""
 
 import json
 import zlib
@@ -21,15 +21,15 @@ from aflite_assets.wording import counted, quoted, quoted_list
 if TYPE_CHECKING:
     from pyarrow import csv
 
-# Also the longest row that pyarrow's CSV reader takes.
+# This is also the largest row that pyarrow's CSV reader accepts.
 _CSV_BLOCK_BYTES = 64 * 2**20
 _JSON_LINE_CHARACTERS = 64 * 2**20
 _MOST_SHOWN = 30
 _SHOWN = 80
 _MOST_REPEATED = 5
 _TOO_LONG = "has more than"
-_SETTINGS = {"parquet": "format", "jsonl": "format and encoding"} | dict.fromkeys(
-    ("csv", "tsv"), "format, delimiter, quoted and encoding"
+_SETTINGS = {"parquet": "`format`", "jsonl": "`format` and `encoding`"} | dict.fromkeys(
+    ("csv", "tsv"), "`format`, `delimiter`, `quoted` and `encoding`"
 )
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 
@@ -61,7 +61,7 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
 
 
 class _FileError(ValueError):
-    """An error about the content of a file, with a remedy."""
+    """An error in the content of a file, with a remedy."""
 
     def __init__(self, found: str, remedy: str) -> None:
         super().__init__(found)
@@ -69,17 +69,17 @@ class _FileError(ValueError):
 
 
 class _EncodingError(_FileError):
-    """An error about a file that is not valid text in its encoding."""
+    """An error for a file that is not valid text in its encoding."""
 
     def __init__(self, why: Misfit) -> None:
         super().__init__(why.found, why.remedy)
 
 
 def _require_encoding(form: TableFormat, path: Path) -> None:
-    """Refuse a file that is not valid text in the encoding given in the spec.
+    """Raise an error if a file is not valid text in the encoding given in the spec.
 
-    For UTF-8, only the first block is checked: the readers check the rest, but the csv reader prints errors about
-    uneven rows in the first block.
+    For UTF-8, only the first block is checked, because the readers check the rest. Without this check, the csv reader
+    would print errors about uneven rows in the first block.
     """
     if form.format == "parquet" or (form.encoding == UTF_8 and starts_as(path, UTF_8, size=_CSV_BLOCK_BYTES)):
         return
@@ -88,8 +88,9 @@ def _require_encoding(form: TableFormat, path: Path) -> None:
 
 
 def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
-    """Return the error with the file, its format and a remedy; a wrong encoding is reported in place of any other
-    error.
+    """Return an error with the file, its format and a remedy.
+
+    If the encoding is wrong, this is reported in place of any other error.
     """
     reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
     if "Empty CSV file" in reason and form.encoding == UTF_8:
@@ -103,7 +104,7 @@ def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
             why = misfit(path, form.encoding)
             reason, remedy = (reason, remedy) if why is None else (why.found, why.remedy)
     refusal = DataError(f"{str(path)!r} cannot be read as {form.format}: {reason}; {remedy}")
-    refusal.refuses = not isinstance(error, OSError)  # a disk may do better next time
+    refusal.refuses = not isinstance(error, OSError)  # reading from the disk may succeed next time
     return refusal
 
 
@@ -116,7 +117,7 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _read_csv(form: TableFormat, path: Path) -> pa.Table:
-    """Return the rows of csv or tsv; the first line contains the column names unless `form.names` is given."""
+    """Return the rows of a csv or tsv file; the first line contains the column names unless `form.names` is given."""
     from pyarrow import csv
 
     tabs, names = form.format == "tsv", form.names
@@ -155,7 +156,7 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
 
 
 def _require_distinct(columns: Sequence[str]) -> None:
-    """Refuse columns with equal names, because such a name is ambiguous."""
+    """Raise an error if columns have equal names, because a repeated name is ambiguous."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(columns, 1):
         places.setdefault(name, []).append(place)
@@ -181,7 +182,7 @@ def _listed(numbers: list[int]) -> str:
 
 
 class _UnevenRowError(_FileError):
-    """An error about a row with more or fewer values than columns; `row` is counted from 0, without the header."""
+    """A row with more or fewer values than columns; `row` is counted from 0, without the header."""
 
     def __init__(self, found: str, remedy: str, row: int) -> None:
         super().__init__(found, remedy)
@@ -202,7 +203,7 @@ def _first_uneven(
     lenient = _lenient(form, note)
     csv.read_csv(
         path,
-        # In one thread rows are counted.
+        # Only the single-threaded reader counts rows.
         read_options=csv.ReadOptions(
             block_size=reading.block_size,
             column_names=reading.column_names,
@@ -224,7 +225,7 @@ def _first_uneven(
 
 
 def _ends_within(path: Path, row: str) -> bool:
-    """Return True if the file ends with this row without a line break, as if writing the file had been interrupted."""
+    """Return True if the file ends in this row without a line break, as if the writing had been interrupted."""
     ending = row.rstrip("\r\n").encode()
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - len(ending)))
@@ -236,19 +237,20 @@ def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions", *, 
         return "the file ends within this row, so its writing may have stopped: write it again, or correct the row"
     if len(lines) > 1:
         return (
-            "an unclosed quote joins several lines into one row: close it, or set quoted: false if quotes "
+            "an unclosed quote joins several lines into one row: close it, or set `quoted: false` if quotes "
             "enclose nothing"
         )
     if surplus == 1 and lines[0].endswith(form.delimiter):
         return "end rows without the delimiter, or name a last column in the first line"
     if surplus > 0 and form.quote_char is not False:
         return "enclose values that hold the delimiter in double quotes, and double the quotes in them"
-    return "correct the row, or set delimiter and quoted to match the file"
+    return "correct the row, or set `delimiter` and `quoted` to match the file"
 
 
 def _first_line(path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions") -> list[str]:
-    """Return the values of the first line. Later lines with another number of values are detected when the file is
-    read.
+    """Return the values of the first line.
+
+    Later lines with a different number of values are detected when the whole file is read.
     """
     from pyarrow import csv
 
@@ -270,11 +272,11 @@ def _lenient(form: "csv.ParseOptions", on_uneven: Callable[[Any], str]) -> "csv.
 
 
 def _check_delimiter(first: list[str], delimiter: str) -> None:
-    """Refuse a file if its first line contains a common delimiter but not the expected one."""
+    """Raise an error if the first line contains a common delimiter but not the expected one."""
     likely = [mark for mark in _DELIMITERS if mark != delimiter and mark in first[0]]
     if len(first) == 1 and likely:
-        setting = f"set delimiter: {json.dumps(likely[0])}"
-        remedy = {"\t": f"try format: tsv, or {setting}"}.get(likely[0], setting)
+        setting = f"set `delimiter: {json.dumps(likely[0])}`"
+        remedy = {"\t": f"try `format: tsv`, or {setting}"}.get(likely[0], setting)
         raise _FileError(
             f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as the delimiter, the file has a single column "
             f"{first[0][:200]!r}, but {_DELIMITERS[likely[0]]} seems to be the delimiter",

@@ -1,6 +1,6 @@
-"""Cache of rows from the hub, stored as memory-mapped Arrow files. The cache makes no requests.
+"""Cache of rows from the hub, stored as memory-mapped Arrow files. The cache sends no requests.
 
-The hub's libraries request the current commit before they use their own cache; without a network, they use any cached
+The hub's libraries request the current commit before they use their own cache. Without a network, they use any cached
 commit. In this cache, folders are named by commit, so a dataset that was loaded once is found without a network.
 """
 
@@ -22,11 +22,11 @@ from aflite_assets.errors import DataError
 from aflite_assets.results.files import flush_entry, flush_folder
 
 _FORM = "aflite-2"
-"""Version of the cached files' form; it changes when they would be written differently."""
+"""Version of the layout of cached files, which changes with the layout."""
 
 
 def cache_root() -> Path:
-    """Return the root folder of this cache, which is inside the cache folder of the library `datasets`."""
+    """Return the root folder of this cache, which is in the cache folder of the library `datasets`."""
     from huggingface_hub import constants
 
     named = os.environ.get("HF_DATASETS_CACHE")
@@ -41,7 +41,7 @@ def part_folder(repo_id: str, commit: str, *, name: str, config: str | None, cla
 
 
 def write_cache(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
-    """Write the tables from `make` into a folder, which is created only when it is complete."""
+    """Write the tables from `make` into a folder; the folder appears under its name only when it is complete."""
     from filelock import FileLock
 
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def write_cache(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
 
 
 def read_cache(folder: Path) -> pa.Table | None:
-    """Return the rows of a cache folder as a memory-mapped table; return None if the folder does not exist.
+    """Return the rows of a cache folder as a memory-mapped table, or None if the folder does not exist.
 
     Raises:
         DataError: the folder is damaged, or its files have incompatible columns.
@@ -75,7 +75,7 @@ def read_cache(folder: Path) -> pa.Table | None:
 
 
 def joined(tables: Iterable[pa.Table], *, what: str) -> pa.Table:
-    """Concatenate tables; if a table lacks a column, its rows are null in this column.
+    """Concatenate tables; a column that a table lacks is null in the rows of this table.
 
     Raises:
         DataError: a column has incompatible types.
@@ -92,7 +92,10 @@ def joined(tables: Iterable[pa.Table], *, what: str) -> pa.Table:
 
 
 def remember_commit(repo_id: str, revision: str, commit: str) -> None:
-    """Store the commit of a tag or branch for later use without a network; do nothing if the cache is not writable."""
+    """Store the commit of a tag or branch for later use without a network.
+
+    Nothing is stored if the cache is not writable.
+    """
     path = _reference(repo_id, revision)
     aside = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(PermissionError):
@@ -112,18 +115,19 @@ def _reference(repo_id: str, revision: str) -> Path:
 
 
 def _write(folder: Path, tables: Iterable[pa.Table]) -> None:
-    """Write successive tables with the same columns to one file; inferred types can differ between tables, which then
-    need new files.
+    """Write tables to files; successive tables with the same columns are written to one file.
+
+    Inferred types can differ between tables, which then need new files.
     """
     for number, (schema, run) in enumerate(groupby(map(_decoded, tables), key=lambda table: table.schema)):
-        # The form with a footer, so that a file cut short is no shorter dataset but an error.
+        # The file format has a footer, so a truncated file raises an error and is not read as a shorter dataset.
         with pa.ipc.new_file(str(folder / f"{number:05d}.arrow"), schema) as writer:
             for table in run:
                 writer.write_table(table)
 
 
 def _decoded(table: pa.Table) -> pa.Table:
-    """Decode dictionary columns, because one file cannot hold different dictionaries of a column."""
+    """Decode dictionary columns, because one file cannot contain different dictionaries of a column."""
     coded = [number for number, kind in enumerate(table.schema.types) if pa.types.is_dictionary(kind)]
     for number in coded:
         table = table.set_column(number, table.schema.names[number], plain(table.column(number)))

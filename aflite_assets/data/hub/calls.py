@@ -1,6 +1,4 @@
-"""Time limits for calls to the hub; all calls of one check share a deadline and reuse each other's answers. This module
-makes no requests.
-"""
+"""Time limits for calls to the hub; all calls of one check share a deadline and reuse each other's results."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,8 +15,10 @@ Answer = TypeVar("Answer")
 
 @dataclass
 class Asking:
-    """State that the calls of one check share. `answers` contains the commits by repository and revision. `unanswered`
-    contains the reason for each repository that the hub did not answer about.
+    """Shared state of the calls of one check.
+
+    `answers`: commits by repository and revision. `unanswered`: for each repository without a response from the hub,
+    the reason.
     """
 
     seconds: float
@@ -33,8 +33,9 @@ _ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)
 
 @contextmanager
 def shared_deadline(seconds: float) -> Iterator[Asking]:
-    """Limit the total time of all calls inside the block to `seconds`; after the first unanswered call, no further call
-    is made.
+    """Limit the total time of all calls in the `with` block to `seconds`.
+
+    After the first unanswered call, no further call is made.
     """
     asking = Asking(seconds, time.monotonic() + seconds)
     token = _ASKING.set(asking)
@@ -52,7 +53,7 @@ def asking() -> Asking | None:
 def in_time(call: Callable[[], Answer]) -> Answer:
     """Return the result of `call` or raise its error; outside of `shared_deadline`, there is no time limit.
 
-    A call that exceeds the limit continues in a thread that does not keep the process alive.
+    A call that exceeds the limit continues in a thread, which does not keep the process alive.
 
     Raises:
         TimeoutError: the deadline has passed, or the hub did not answer an earlier call.
@@ -68,6 +69,6 @@ def in_time(call: Callable[[], Answer]) -> Answer:
     except LateError:
         look.given_up = True
         raise TimeoutError(f"the hub did not answer within {look.seconds:g} s") from None
-    except BaseException as error:  # whatever it is, it is raised; here only its kind counts
+    except BaseException as error:  # always raised again; only its type matters here
         look.given_up = no_way(error)
         raise

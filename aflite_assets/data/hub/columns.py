@@ -1,6 +1,4 @@
-"""Conversion of columns with types of the library `datasets` to plain types: class names as text, and images with their
-bytes.
-"""
+"""Conversion of columns with types of the library `datasets` to plain types: class names as text, images as bytes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,9 +12,9 @@ _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """Settings for the conversion of columns: with `class_numbers`, classes are numbers instead of names.
+    """Settings for the conversion of columns; with `class_numbers`, classes are numbers instead of names.
 
-    `read` returns the bytes of an image file that a row names by path, or None if access to the file is not allowed.
+    `read` returns the bytes of the image file at a path in a row, or None if access to the file is not allowed.
     """
 
     class_numbers: bool = False
@@ -24,7 +22,7 @@ class ColumnForm:
 
 
 def rows_at_once(schema: pa.Schema | None) -> int:
-    """Return the number of rows to convert at a time, which is small if the columns can contain images."""
+    """Return the number of rows to convert at a time, which is smaller if the columns can contain images."""
     return 100 if schema is None or "binary" in str(schema) else 1_000
 
 
@@ -44,12 +42,12 @@ def _plain(values: pa.Array, feature: Any, form: ColumnForm) -> pa.Array:
 
     match feature:
         case ClassLabel() if not form.class_numbers:
-            # A card in YAML gives the name `no` as a boolean, unless it is in quotes.
+            # In the YAML of a card, the unquoted name `no` is a boolean.
             return _class_names(values, [str(name) for name in feature.names])
         case Image() if pa.types.is_struct(values.type):
             return _with_bytes(values, form.read)
         case List() | LargeList() if isinstance(feature.feature, ClassLabel) and not _is_fixed(values.type):
-            # Taking the rows gives offsets that begin at 0, which a list with missing rows is made from.
+            # `take` makes the offsets begin at 0, which is required to build a list column with missing rows.
             values = values.take(pa.array(range(len(values)), pa.int64())) if values.offset else values
             names = _plain(values.values, feature.feature, form)
             return type(values).from_arrays(values.offsets, names, mask=values.is_null())
@@ -65,13 +63,14 @@ def _class_names(values: pa.Array, names: list[str]) -> pa.Array:
     read = pc.if_else(named, class_names, numbers.cast(pa.string()))
     if not pa.types.is_string(values.type):
         return read
-    # As in `datasets`: a text that is a class's name means that class, also where the name is a number.
+    # As in `datasets`, a text that equals a class name means that class, even if the name is a number.
     return pc.if_else(pc.is_in(values, pa.array(names, pa.string())), values, read)
 
 
 def _numbers(values: pa.Array) -> pa.Array | None:
-    """Return the values as whole numbers if all of them are whole numbers or such numbers written as text, or else
-    None.
+    """Return the values as whole numbers, or None if a value is not a whole number.
+
+    Whole numbers may be written as text.
     """
     if pa.types.is_string(values.type):
         values = pc.if_else(pc.equal(values, ""), None, values)
@@ -94,7 +93,7 @@ def _with_bytes(images: pa.Array, read: Callable[[str], bytes | None]) -> pa.Arr
 
 
 def _storage(values: pa.Array) -> pa.Array:
-    """Convert the extension types for matrices in the library `datasets` to plain lists."""
+    """Convert matrix columns, which are an extension type of the library `datasets`, to plain lists."""
     return values.storage if isinstance(values, pa.ExtensionArray) else values
 
 

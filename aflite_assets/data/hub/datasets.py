@@ -1,5 +1,6 @@
-"""Loading of datasets from the Hugging Face hub: resolution of commits, and splits as tables. No code from the hub is
-ever run.
+"""Loading of datasets from the Hugging Face hub: resolution of commits, and splits as tables.
+
+Code from the hub is never run.
 """
 
 import re
@@ -35,11 +36,12 @@ _MAIN = "main"
 def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Table]:
     """Load every split of a hub dataset, with the dataset's own columns.
 
-    Class numbers become class names, or text ("-1") if there is no name, unless the source sets `class_numbers`. Images
-    become struct<bytes, path>. CSV and JSON are read as written, even for the hub's own splits: CSV values are text,
-    regardless of types in the dataset card. Rows are memory-mapped from a cache in HF_HOME, with one copy per commit;
-    data that were loaded once need no network. With `rows`, only the first rows of each split are fetched, and no row
-    is cached.
+    Class numbers become class names unless the source sets `class_numbers`; a number without a name becomes text
+    ("-1"). Images become struct<bytes, path>. CSV and JSON are read as written, even for the hub's own splits: CSV
+    values are text, regardless of types in the dataset card.
+
+    Rows are memory-mapped from a cache in HF_HOME, with one copy per commit. Data that were loaded once need no
+    network. With `rows`, only the first rows of each split are fetched, and no row is cached.
 
     Raises:
         MissingDataError: the dataset is not in the cache, and the hub cannot be reached or denies access to a gated
@@ -61,7 +63,7 @@ def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Tabl
 
 
 def source_commit(source: HubSource) -> str:
-    """Return the commit (40 hexadecimal digits) that a source currently refers to.
+    """Return the commit (40 hexadecimal digits) to which a source currently refers.
 
     If the source sets `newest`, the hub is always called. Otherwise, or without a network, the last known commit of a
     tag or branch is returned.
@@ -90,7 +92,7 @@ def resolve_commit(
 
 
 def check_available(source: HubSource) -> None:
-    """Refuse a source that is neither cached nor available on the hub; nothing is downloaded.
+    """Raise an error if a source is neither cached nor available on the hub; nothing is downloaded.
 
     Raises:
         MissingDataError: the hub cannot be reached, or denies access to a gated dataset.
@@ -103,7 +105,7 @@ def check_available(source: HubSource) -> None:
 
 
 def row_counts(source: HubSource) -> dict[str, int] | None:
-    """Return the number of rows per split, from the cache or the dataset card; return None if both lack these numbers.
+    """Return the number of rows per split, from the cache or the dataset card, or None if neither contains them.
 
     Raises:
         DataError: as in `load_hub`.
@@ -167,8 +169,9 @@ class _Reader:
         return file_tables(files, rows=rows)
 
     def _reach(self) -> None:
-        """Check that the hub is reachable by requests without retries, because the libraries retry theirs for
-        minutes.
+        """Check that the hub is reachable, with requests that are not retried.
+
+        The libraries retry their own requests for minutes.
         """
         if not self._reached:
             call_hub(self._repository.place, self._repository.check_reachable, doing="requesting it from the hub")
@@ -177,7 +180,7 @@ class _Reader:
 
 @lru_cache(maxsize=256)
 def model_commit(repo_id: str, revision: str | None) -> str:
-    """Return the commit of a model, resolved once per process, so that the key of a result contains the loaded commit.
+    """Return the commit of a model, resolved once per process, so that result keys contain the commit that is loaded.
 
     Raises:
         ModelError: as in `resolve_commit`.
@@ -187,11 +190,10 @@ def model_commit(repo_id: str, revision: str | None) -> str:
 
 @contextmanager
 def asked_anew(*, seconds: float = 15.0) -> Iterator[Asking]:
-    """Request every commit from the hub again inside the block, with `seconds` as the time limit for all requests
-    together.
+    """Request every commit from the hub again in the `with` block; `seconds` limits the time of all requests together.
 
-    If the hub does not answer, the last known commit is used, and `Asking.unanswered` lists the repository. Commits of
-    models stay fixed for this process afterwards, so that keys contain the commit of the loaded model.
+    If the hub does not answer, the last known commit is used, and `Asking.unanswered` contains the repository. Commits
+    of models stay fixed for this process afterwards, so that keys contain the commit of the loaded model.
     """
     model_commit.cache_clear()
     with shared_deadline(seconds) as look:
@@ -209,7 +211,7 @@ def _resolve(place: RepoRef, *, cached: bool) -> str:
     known = None
     try:
         commit = _commit(place)
-    except Exception as error:  # of many types; raised below, translated, unless an older commit is known
+    except Exception as error:  # many types; translated and raised below, unless an older commit is known
         known = _known_commit(place) if unreachable(error) else None
         refusal = translate_error(place, error, doing=f"resolving revision {place.revision!r} on the hub")
     else:
@@ -219,7 +221,9 @@ def _resolve(place: RepoRef, *, cached: bool) -> str:
     if known is None:
         raise refusal
     if not cached:
-        unanswered = MissingDataError(f"{refusal}, or set revision: {known} (its last known commit) and newest: false")
+        unanswered = MissingDataError(
+            f"{refusal}, or set `revision: {known}` (the last known commit) and `newest: false`"
+        )
         unanswered.may_pass = refusal.may_pass
         raise unanswered
     look = asking()
@@ -250,7 +254,7 @@ def _known_commit(place: RepoRef) -> str | None:
 
 @contextmanager
 def _quiet(wanted: bool) -> Iterator[None]:
-    """Disable progress bars, which are not useful when only a few rows are read."""
+    """Disable progress bars, which are useless if only a few rows are read."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     if not wanted or are_progress_bars_disabled():

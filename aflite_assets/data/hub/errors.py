@@ -1,6 +1,4 @@
-"""Translation of the hub libraries' exceptions into this project's errors, whose messages never contain a token. No
-requests are made here.
-"""
+"""Translation of the hub libraries' exceptions into this project's errors, whose messages never contain a token."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -11,12 +9,13 @@ from aflite_assets.address_secrets import shown_address, without_secrets
 from aflite_assets.errors import AfliteError, DataError, MissingDataError, ModelError
 
 Answer = TypeVar("Answer")
-_LOGIN = "log in with `hf auth login`, set HF_TOKEN, or set source.token: ${secret:HF_TOKEN}"
+_LOGIN = "log in with `hf auth login`, set `HF_TOKEN`, or set `source.token: ${secret:HF_TOKEN}`"
 _UNREACHED = "the hub at {} cannot be reached ({})"
 _SHOWN = 500
 _Missing = Literal["for good", "for now", "for a while"]
-"""How long data stay missing. For good: the address is wrong. For now: until the user acts. For a while: the problem
-may pass by itself.
+"""How long data will be missing.
+
+For good: the address is wrong. For now: until the user acts. For a while: the problem may disappear by itself.
 """
 
 
@@ -54,8 +53,7 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
         MissingDataError: a dataset is currently unavailable: there is no network, the dataset is gated, or the hub does
             not work.
         DataError: any other error with a dataset.
-        ModelError: any error with a model. These errors have `may_pass` set if the hub does not answer, is busy or does
-            not work.
+        ModelError: any error with a model; `may_pass` is set if the hub does not answer, is busy or does not work.
     """
     try:
         return call()
@@ -63,7 +61,7 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
         raise
     except Exception as error:  # the hub's libraries raise errors of many types; each is translated and raised
         refusal = translate_error(place, error, doing=doing)
-    # Outside of the handler, so that the library's error, whose request holds the token, is not chained.
+    # Raised outside of the handler, because a chained library error would expose the token in its request.
     raise refusal
 
 
@@ -87,7 +85,7 @@ def hub_address() -> str:
 
 
 def unreachable(error: BaseException) -> bool:
-    """Return True if a library's error means that the hub cannot be reached or does not work."""
+    """Return True if a library's error means that the hub cannot be reached or is out of order."""
     from huggingface_hub.errors import HfHubHTTPError
     from huggingface_hub.utils import httpx
 
@@ -107,9 +105,7 @@ def no_way(error: BaseException) -> bool:
 
 
 def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
-    """Return whether the data are missing for now or for good, and a message; return None for an error without a
-    specific message.
-    """
+    """Return how long the data will be missing, and a message, or None for an error without a specific message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -125,12 +121,12 @@ def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
         case GatedRepoError():
             return "for now", _gated(place)
         case RevisionNotFoundError():
-            where = f"set revision to a commit, tag or branch of {place.page}/commits/main"
+            where = f"set `revision` to a commit, tag or branch of {place.page}/commits/main"
             return "for good", f"the hub knows no revision {place.revision!r}; {where}"
         case RepositoryNotFoundError():
             return "for good", f"it is private or not on the hub; correct the id, or for a private dataset {_LOGIN}"
         case OfflineModeIsEnabled():
-            return "for now", f"HF_HUB_OFFLINE is set and {absent}; unset HF_HUB_OFFLINE if there is a network"
+            return "for now", f"`HF_HUB_OFFLINE` is set and {absent}; unset this variable if there is a network"
         case HfHubHTTPError() if error.response.status_code == 401:
             return "for good", f"the hub refuses the token that was sent; create a new token, then {_LOGIN}"
         case HfHubHTTPError() if error.response.status_code in (429, *range(500, 600)):
@@ -139,7 +135,7 @@ def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
         case httpx.RequestError() | ConnectionError() | TimeoutError():
             unreached = _UNREACHED.format(hub_address(), _quoted(error))
             return "for a while", f"{unreached} and {absent}; connect to the network"
-    # `datasets` tells of gated repositories in an error of its own and drops the one that has the answer's code.
+    # For gated repositories, `datasets` raises an error of its own without the status code of the response.
     return ("for now", _gated(place)) if "is a gated dataset" in str(error) else None
 
 
@@ -159,7 +155,7 @@ def _quoted(error: BaseException) -> str:
 
 
 def _text(error: BaseException) -> str:
-    """Return the text of a library's error without secrets, which it may contain if it quotes HF_ENDPOINT."""
+    """Return the text of a library's error without secrets, which may be in a quoted HF_ENDPOINT."""
     from huggingface_hub import constants
 
     return (without_secrets(str(error).strip(), constants.ENDPOINT) or "")[:_SHOWN]

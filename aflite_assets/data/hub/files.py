@@ -1,4 +1,4 @@
-"""Reading of table files in a hub repository, with values as written, either whole files or only their first rows."""
+"""Reading of table files in a hub repository, with values as written; either whole files or only their first rows."""
 
 import gzip
 import io
@@ -41,17 +41,17 @@ class HubFile:
 
     @property
     def compressed(self) -> bool:
-        """Whether the file is compressed with gzip."""
+        """True if the file is compressed with gzip."""
         return self.path.lower().endswith(".gz")
 
     def tables(self, *, rows: int | None) -> Iterator[pa.Table]:
-        """Yield the file's rows, or its first rows without fetching the rest.
+        """Yield the file's rows, or only its first rows without downloading the rest.
 
         Raises:
             DataError: the content does not match the file's name.
         """
-        # Not through `datasets`: it makes 7 of "007", null of "NA", dates of texts in JSON, and types out of the
-        # first rows that later rows can break.
+        # `datasets` is not used: it would convert "007" to 7, "NA" to null, and texts in JSON to dates, and it would
+        # infer types from the first rows that later rows can contradict.
         try:
             if self.form.format == "parquet":
                 yield from self._parquet(rows)
@@ -117,12 +117,12 @@ def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> Hu
 
 
 def form_of(path: str) -> Literal["parquet", "csv", "tsv", "jsonl"] | None:
-    """Return the format for a file's name, or None if the format is not supported."""
+    """Return the format that belongs to a file's name, or None if the format is not supported."""
     return _FORMATS.get(PurePosixPath(path.lower().removesuffix(".gz")).suffix)
 
 
 def file_tables(files: Iterable[HubFile], *, rows: int | None) -> Iterator[pa.Table]:
-    """Yield the rows of several files, one file after the other, with at most `rows` rows in total."""
+    """Yield the rows of several files, one file after the other; `rows` limits the total number of rows."""
     left = rows
     for file in files:
         for table in file.tables(rows=left):
@@ -133,8 +133,9 @@ def file_tables(files: Iterable[HubFile], *, rows: int | None) -> Iterator[pa.Ta
 
 
 def _features(schema: pa.Schema) -> dict[str, Any]:
-    """Return the column types that the library `datasets` stored in a Parquet file; return none if another program
-    wrote the file.
+    """Return the column types that the library `datasets` stored in a Parquet file.
+
+    The result is empty if another program wrote the file.
     """
     if b"huggingface" not in (schema.metadata or {}):
         return {}

@@ -15,14 +15,14 @@ CARD = "README.md"
 _TABLES = "data/"
 
 TAG = "aflite"
-"""The tag in the card that marks a repository as holding a pushed folder, which another push may replace."""
+"""Tag in the dataset card of a repository that a push created, which a later push may replace."""
 
 _NOT_OURS = {".gitattributes", CARD}
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """The result of a push: the address of the repository's page, and the commit."""
+    """The result of a push: the address of the repository's page and the commit."""
 
     page: str
     commit: str
@@ -31,8 +31,8 @@ class Pushed:
 def folder_files(folder: Path, published: Iterable[str]) -> dict[str, int]:
     """Return the content of each file to upload, by path: the dataset card, then the tables in `published`.
 
-    The manifest is left out because it contains paths of this machine, and so are files that were added to the folder
-    later.
+    The manifest is left out because it contains paths of this machine. Files that were added to the folder later are
+    left out too.
     """
     names = [CARD, *sorted(name for name in published if name.startswith(_TABLES))]
     return {name: (folder / name).stat().st_size for name in names}
@@ -41,9 +41,8 @@ def folder_files(folder: Path, published: Iterable[str]) -> dict[str, int]:
 def push_folder(folder: Path, files: Iterable[str], hub_id: str, *, public: bool, message: str) -> Pushed:
     """Upload the files from `folder_files` to a dataset repository in one commit.
 
-    A new repository is private unless `public` is set; in an existing one, the files of the earlier push are replaced.
-
-    The token is HF_TOKEN or the token that `hf auth login` stored.
+    A new repository is private unless `public` is set. In an existing repository, the files of the earlier push are
+    replaced. The token is HF_TOKEN or the token that `hf auth login` stored.
 
     Raises:
         DataError: there is no token with write access, the repository has another visibility or contains files that no
@@ -83,7 +82,7 @@ def _require_token(place: RepoRef) -> None:
 
 
 def _is_there(place: RepoRef, *, public: bool) -> bool:
-    """Return True if the repository exists; refuse a repository that does not look like the result of a push.
+    """Return True if the repository exists, and raise an error if it was not created by a push.
 
     Raises:
         DataError: the repository has another visibility, or contains files that no push created.
@@ -96,7 +95,7 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
             info = HfApi().dataset_info(place.id)
         except RepositoryNotFoundError as error:
             if error.response.status_code == 401:
-                raise  # the token is refused; without one nothing was asked
+                raise  # the hub refused the token; without a token, no request was sent
             return None
         return bool(info.private), {file.rfilename for file in info.siblings or ()}, list(info.tags or ())
 
@@ -119,7 +118,9 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
 
 
 def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
-    """Return the result of `call`; translate errors that are specific to writing, and leave other errors to `call_hub`.
+    """Return the result of `call`, and translate errors that are specific to uploads.
+
+    `call_hub` translates all other errors.
 
     Raises:
         DataError: the token does not allow writing.
@@ -136,13 +137,13 @@ def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
             f"{place}: the token may not write there; use one with write access to {place.id.split('/')[0]!r}, or "
             "name an id of your own account"
         )
-    except Exception as error:  # the hub's client, httpx and sockets each have their own for "nobody answers"
+    except Exception as error:  # the hub's client, httpx and sockets raise different errors if no server responds
         if not unreachable(error):
             raise
         refusal = MissingDataError(
             f"{place}: the hub at {hub_address()} cannot be reached ({type(error).__name__}); try again later"
         )
-    # Outside of the handler, as in `call_hub`: what hangs on a library's error holds the token.
+    # Raised outside of the handler, as in `call_hub`, because a chained library error would expose the token.
     raise refusal
 
 

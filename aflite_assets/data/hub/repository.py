@@ -1,5 +1,6 @@
-"""A dataset repository at one commit: finding, downloading and opening its files. `files` and `splits` read the
-contents of the files.
+"""A dataset repository at one commit: finding, downloading and opening its files.
+
+`files` and `splits` read the contents of the files.
 """
 
 import os
@@ -17,7 +18,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.wording import did_you_mean
 
 ANSWER_SECONDS = 5
-"""Seconds that the hub may take to answer the first request before it counts as unreachable."""
+"""Seconds after which the hub counts as unreachable if it has not answered the first request."""
 
 _DOWNLOADS_AT_ONCE = 8
 _LONGEST_ADDRESS = 4096
@@ -25,8 +26,9 @@ _LONGEST_ADDRESS = 4096
 
 @dataclass(frozen=True)
 class HubRepository:
-    """A dataset repository at one commit. Its methods raise the errors of `huggingface_hub`, so call them through
-    `errors.call_hub`.
+    """A dataset repository at one commit.
+
+    The methods raise the errors of `huggingface_hub`, so call the methods through `errors.call_hub`.
     """
 
     place: RepoRef
@@ -34,7 +36,7 @@ class HubRepository:
 
     @property
     def address(self) -> str:
-        """Return the address of the repository's root in the hub's file system."""
+        """Address of the repository's root in the hub's file system."""
         return f"hf://datasets/{self.place.id}@{self.commit}/"
 
     @property
@@ -47,9 +49,7 @@ class HubRepository:
         return Path(constants.HF_HUB_CACHE).absolute() / folder / "snapshots" / self.commit
 
     def check_reachable(self) -> None:
-        """Send two requests, without retries, which fail if the repository, the commit or the files are not
-        available.
-        """
+        """Send two requests without retries, which fail if the repository, commit or files are unavailable."""
         from huggingface_hub import HfApi
         from huggingface_hub.errors import GatedRepoError, HfHubHTTPError
 
@@ -59,7 +59,7 @@ class HubRepository:
         except GatedRepoError:
             raise
         except HfHubHTTPError:
-            return  # Mirrors of the hub do not know this question; the requests that follow say what is wrong.
+            return  # Mirrors of the hub lack this endpoint; the following requests will raise a specific error.
 
     def has(self, path: str) -> bool:
         """Return True if the repository has this file."""
@@ -106,8 +106,7 @@ class HubRepository:
         return HfFileSystem(token=self.place.token, skip_instance_cache=True)
 
     def holds(self, address: str) -> bool:
-        """Return True if the address, which comes from a row, refers to a file of this repository, on the hub or
-        downloaded.
+        """Return True if an address from a row refers to a file of this repository, on the hub or downloaded.
 
         Rows of a malicious dataset can name any file on the computer. In an address with several parts (`zip://a::b`),
         each part is opened inside the file that the following parts name. The last part of such an address must
@@ -130,10 +129,10 @@ class HubRepository:
         return file.startswith(folder) and _is_plain(file.removeprefix(folder)) and self._stays_inside(Path(file))
 
     def _stays_inside(self, file: Path) -> bool:
-        """Return True if the path, with links resolved, is inside the repository's cache folder."""
+        """Return True if the path is inside the repository's cache folder after links are resolved."""
         try:
             return file.resolve().is_relative_to(self.snapshot.parents[1].resolve())
-        except (OSError, RuntimeError):  # a link to itself
+        except (OSError, RuntimeError):  # for example, a link to itself
             return False
 
     def _download(self, path: str) -> Path:
@@ -158,7 +157,7 @@ def _is_zip_member(step: str) -> bool:
 
 
 def _is_plain(name: str) -> bool:
-    """Return True if a name, even when decoded, is not empty and contains neither another address nor `..`."""
+    """Return True if a name is not empty and, even when decoded, contains neither another address nor `..`."""
     decoded = name
     while (further := unquote(decoded)) != decoded:
         decoded = further

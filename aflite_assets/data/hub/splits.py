@@ -1,4 +1,4 @@
-"""Reading of the hub's own splits, whose files and column types the library `datasets` determines."""
+"""Reading of the hub's own splits; the library `datasets` determines their files and column types."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -17,21 +17,22 @@ from aflite_assets.specs.sources import TableFormat
 from aflite_assets.wording import did_you_mean
 
 _READERS = frozenset({"arrow", "csv", "imagefolder", "json", "parquet", "text", "webdataset"})
-"""The readers of `datasets` that open only rows, texts and images."""
+"""Readers of the library `datasets` that open only tables, texts and images."""
 
 _LEFT_TO_US = frozenset({"name", "version", "data_files", "data_dir", "sep", "delimiter"})
-"""Options that a card can set for CSV and JSON files without requiring the reader of `datasets`."""
+"""Options in a dataset card for CSV and JSON files that do not require the reader of `datasets`."""
 
 _CONVERTED = (
-    "name its data files as source.splits, or set revision: refs/convert/parquet, where the hub stores a copy as "
-    "Parquet, and name files of this copy, such as CONFIG/SPLIT/*.parquet"
+    "name its data files in `source.splits`. Or set `revision: refs/convert/parquet`, where the hub stores a copy as "
+    "Parquet, and name files of this copy, such as `CONFIG/SPLIT/*.parquet`"
 )
 
 
 @dataclass(frozen=True)
 class HubSplits:
-    """The splits in one configuration of a dataset. Its methods raise the libraries' errors, so call them through
-    `errors.call_hub`.
+    """The splits in one configuration of a dataset.
+
+    The methods raise the libraries' errors, so call the methods through `errors.call_hub`.
     """
 
     repository: HubRepository
@@ -39,7 +40,7 @@ class HubSplits:
     class_numbers: bool = False
 
     def tables(self, split: str, *, rows: int | None) -> Iterator[pa.Table]:
-        """Yield the rows of a split, or its first rows without downloading the rest.
+        """Yield the rows of a split, or only its first rows without downloading the rest.
 
         Raises:
             DataError: the hub has no such split or configuration, or its format is not supported.
@@ -74,7 +75,7 @@ class HubSplits:
         with TemporaryDirectory() as nowhere:
             arguments = {"path": self.repository.address.split("@")[0], "revision": self.repository.commit}
             try:
-                # With a cache, `datasets` would take another commit from there when something goes wrong.
+                # If a request fails, `datasets` would use another commit from a cache.
                 builder = datasets.load_dataset_builder(
                     **arguments, name=self.config, token=place.token, cache_dir=nowhere
                 )
@@ -126,7 +127,8 @@ class HubSplits:
     def _as_written(self, paths: list[str]) -> list[HubFile] | None:
         """Return the split's files if they are CSV or JSON, because `datasets` would guess types and turn "007" into 7.
 
-        Return None for other formats, if the card describes a special layout, or if text rows name image files.
+        Return None for other formats, if the card describes a special layout, or if rows contain the paths of image
+        files.
         """
         from datasets import Image
 
@@ -150,7 +152,7 @@ class HubSplits:
         builder.config.data_files, builder.info.features = {split: places}, self._declared[1]
         stream = builder.as_streaming_dataset(split=split)
         in_batches = isinstance(builder, datasets.ArrowBasedBuilder)
-        # Values that are made row by row stay values: the arrow form stumbles over the order of a row's columns.
+        # Rows are read as Python values, because the arrow format fails if rows have columns in different orders.
         stream = stream.with_format("arrow") if in_batches else stream.decode(False)
         stream = stream if rows is None else stream.take(rows)
         schema = None if stream.features is None else stream.features.arrow_schema
@@ -160,13 +162,14 @@ class HubSplits:
 
     @property
     def _columns(self) -> ColumnForm:
-        # Folders' names are numbered anew in each split, so their numbers say nothing.
+        # Class numbers of folders are ignored, because they can differ between splits.
         numbered = self.class_numbers and not (self._builder.name == "imagefolder" and self._declared[1] is None)
         return ColumnForm(class_numbers=numbered, read=self._read)
 
     def _read(self, address: str) -> bytes | None:
-        """Return the bytes of a file, or None if the file is outside of this repository, because a malicious row could
-        name any file.
+        """Return the bytes of a file, or None if the file is outside of this repository.
+
+        A row of a malicious dataset could name any file.
         """
         if not self.repository.holds(address):
             return None
@@ -174,5 +177,5 @@ class HubSplits:
         from datasets.utils.file_utils import xopen
 
         with xopen(address, "rb", download_config=DownloadConfig(token=self.repository.place.token)) as file:
-            # A member of an archive may be a thousand times as large as the archive; the size is judged later.
+            # A file in an archive may be much larger than the archive; its size is checked later.
             return bytes(file.read(LARGEST_IMAGE + 1))

@@ -1,4 +1,4 @@
-"""Individual annotators' labels as class numbers per row, from the dataset's own columns or from separate files.
+"""Single annotators' labels as class numbers per row, from the dataset's own columns or from separate files.
 
 `diagnostics.data_checks.annotators` measures the annotators' agreement.
 """
@@ -25,17 +25,17 @@ from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
 from aflite_assets.wording import did_you_mean
 
 _LIST_VALUES = 2**31 - 1
-"""Most values of a list column, because Arrow numbers them with 32 bits."""
+"""Largest number of values in a list column, because Arrow numbers them with 32 bits."""
 
 _UNKNOWN = -2
 
 Key = tuple[str, ...]
-"""One row's values in the match columns, as text."""
+"""Values of one row in the match columns, as text."""
 
 
 @dataclass(frozen=True)
 class LabelReader:
-    """A reader of annotators' labels; `classes` maps every text that represents a class to the class number.
+    """A reader of annotators' labels; `classes` contains the class number of every text that represents a class.
 
     Values are compared as text; empty values and those in `unlabelled` do not count as labels.
     """
@@ -46,7 +46,7 @@ class LabelReader:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The labels in one column, including empty ones: the rows of the labels (ascending int64) and their texts."""
+    """The labels in one column, including empty ones, as texts with their row numbers (ascending int64)."""
 
     rows: np.ndarray
     texts: list[str | None]
@@ -54,7 +54,7 @@ class _Cells:
 
 @dataclass(frozen=True)
 class _Labels:
-    """Individual labels: the number of each label's row or key, and the label's class number, both int64."""
+    """Single labels: the number of the row or key, and the class number of the label, both int64."""
 
     owners: np.ndarray
     classes: np.ndarray
@@ -62,7 +62,7 @@ class _Labels:
 
 @dataclass(frozen=True)
 class _File:
-    """One annotation file: the key of each file row, the key's number among the dataset's keys, and the labels."""
+    """One annotation file: the key of each file row, the key's number in the dataset, and the labels."""
 
     keys: list[Key | None]
     matched: np.ndarray
@@ -70,7 +70,7 @@ class _File:
 
 
 def why_left_out(annotations: AnnotationsSpec) -> str | None:
-    """Return a message about the missing file of optional annotations, or None if the annotations can be read."""
+    """Return a message if a file of optional annotations is missing, or None if the annotations can be read."""
     missing = [] if annotations.required else [path for path in annotations.paths() if not path.is_file()]
     if not missing:
         return None
@@ -78,7 +78,7 @@ def why_left_out(annotations: AnnotationsSpec) -> str | None:
 
 
 def labels_from_columns(split: str, table: pa.Table, names: str | tuple[str, ...], *, reader: LabelReader) -> pa.Array:
-    """Return the class numbers that annotators gave each row, list<int64>, in the order of the list or the columns.
+    """Return the class numbers that annotators gave each row, list<int64>, in the order of the columns or the list.
 
     `names`: a column of lists or of single labels, or one column per annotator.
 
@@ -97,13 +97,12 @@ def labels_from_files(
     reader: LabelReader,
     complete: bool = True,
 ) -> dict[str, pa.Array]:
-    """Return the annotators' class numbers for every split, from files whose rows are matched to the dataset's rows by
-    the values of given columns.
+    """Return the annotators' class numbers for every split, from separate files.
 
-    The values of these columns are the key of a row. File rows with the same key are several annotators, in the files'
-    order. File rows without a match, or with an empty value in their key, are left out. Dataset rows may share a key if
-    their `inputs` are equal. With `complete=False`, the tables contain only the first rows, so files without any match
-    are allowed.
+    Rows of files and of the dataset match if the values of the given columns (the key) are equal. File rows with the
+    same key are several annotators, in the files' order. File rows without a match, or with an empty value in their
+    key, are left out. Dataset rows may share a key if their `inputs` are equal. With `complete=False`, the tables
+    contain only the first rows, so files without any match are allowed.
 
     Raises:
         DataError: a column is missing, a file cannot be read, no file row has a match, rows with different inputs share
@@ -185,8 +184,9 @@ def _refuse_unknown(
 
 
 def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
-    """Return a list of class numbers, in the order of the labels, for each row's number; a negative number gives an
-    empty list.
+    """Return a list of class numbers for each row's number, in the order of the labels.
+
+    A negative number gives an empty list.
     """
     order = np.argsort(labels.owners, kind="stable")
     owners = labels.owners[order]
@@ -203,7 +203,7 @@ def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
 
 
 def _keys(place: str, table: pa.Table, names: tuple[str, ...]) -> list[Key | None]:
-    """Return the key of each row, the texts in the match columns; return None for a row with an empty value."""
+    """Return the key of each row (the texts in the match columns), or None for a row with an empty value."""
     columns = []
     for name in names:
         require_column(place, Counter(table.column_names), name, field="annotations.match")
@@ -239,7 +239,10 @@ def _example(names: Iterable[str], keys: Iterable[Key | None]) -> str:
 def _require_same_inputs(
     rows: Mapping[str, np.ndarray], inputs: Mapping[str, Mapping[str, Any]], matched: np.ndarray
 ) -> None:
-    """Refuse rows with different inputs that share a key in the files, because they would share annotators too."""
+    """Raise an error if rows with different inputs share a key in the files.
+
+    Rows that share a key would share annotators too.
+    """
     first: dict[int, tuple[str, int]] = {}
     for split, numbers in rows.items():
         for row in np.flatnonzero(np.isin(numbers, matched)).tolist():

@@ -32,7 +32,7 @@ _NAME_LENGTH = 80
 
 
 def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
-    """Refuse a table in which a column named in the spec is missing, occurs twice, or contains an invalid value.
+    """Raise an error if a column named in the spec is missing, occurs twice, or contains an invalid value.
 
     Raises:
         DataError: a column is missing or occurs twice, a text is too long or not UTF-8, or a column contains lists
@@ -58,10 +58,10 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
 
 
 def require_column(place: str, known: Mapping[str, int], column: str, *, field: str, headed: bool = False) -> None:
-    """Refuse a table that lacks the column named by a field of the spec.
+    """Raise an error if a table lacks the column that a field of the spec names.
 
-    `place` names the table; `known` contains the table's column names with their counts; `headed` is True if the first
-    line of a csv or tsv file contains the names.
+    `place` names the table. `known` contains the table's column names with their counts. `headed` is True if the column
+    names are in the first line of a csv or tsv file.
 
     Raises:
         DataError: the column is missing or occurs twice.
@@ -77,11 +77,11 @@ def require_column(place: str, known: Mapping[str, int], column: str, *, field: 
 
 def _why_missing(known: Iterable[str], *, headed: bool) -> str:
     if headed and any("\t" in name for name in known):
-        return "; the columns seem to be separated by tabs, so try format: tsv"
+        return "; the columns seem to be separated by tabs, so try `format: tsv`"
     if headed:
         return (
-            "; correct the spec, or if the first line is a row instead of a header, set header: false and names "
-            "in source"
+            "; correct the spec, or if the first line is a row instead of a header, set `header: false` and `names` "
+            "in `source`"
         )
     return "; correct the spec"
 
@@ -91,7 +91,7 @@ def _column_list(names: Iterable[str]) -> str:
 
 
 def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
-    """Yield every column name in a spec, with the name of its field."""
+    """Yield every column name in a spec and the name of its field."""
     named = []
     for field in _NAMING_FIELDS:
         value = getattr(columns, field)
@@ -152,12 +152,12 @@ def _twice(value: str, first: int, again: int) -> str:
 
 
 def content_ids(inputs: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """Return a hash of each row's inputs with 16 hexadecimal digits. Only one row is in memory at a time."""
+    """Return a hash of each row's inputs with 16 hexadecimal digits; only one row is in memory at a time."""
     return pa.array([digest.hex()[:16] for digest in _digests(inputs)], pa.string())
 
 
 def content_digests(inputs: Mapping[str, pa.Array | pa.ChunkedArray]) -> Iterator[bytes]:
-    """Return the SHA-256 of each row's complete input, given the columns that `input_columns` returns."""
+    """Return the SHA-256 of each row's complete input; the columns are from `input_columns`."""
     columns = inputs.values()
     return _digests([one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([one]) for one in columns])
 
@@ -174,7 +174,7 @@ def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> 
         raise DataError(
             f"split {split!r}: column {name!r} has the type {shown(str(column.type))}, but `columns.{field}` needs "
             "texts or numbers; convert the column in the source, or name another column"
-            + (" (lists of numbers are named as columns.features)" if is_list(column.type) else "")
+            + (" (columns with lists of numbers belong in `columns.features`)" if is_list(column.type) else "")
         )
     missing = pc.is_null(column, nan_is_null=True)
     rows = pc.sum(missing).as_py() or 0
@@ -227,7 +227,7 @@ def _require_content(split: str, name: str, images: pa.ChunkedArray) -> None:
 
 
 def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
-    """Yield the parts of each row's input that its content hash covers."""
+    """Yield the parts of each row's input that are hashed."""
     for chunk in filter(len, values.chunks):
         if pa.types.is_struct(chunk.type):
             fields = (chunk.field(field) for field in ("sha256", "bytes", "path"))
@@ -239,7 +239,7 @@ def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
 
 
 def _image_content(sha256: Any, content: Any, path: Any) -> bytes | pa.Buffer:
-    """Return the image's hash if it is known, else its bytes, or else the path of its file."""
+    """Return the image's hash if it is known, else its bytes if available, else the path of its file."""
     if sha256.as_py():
         return sha256.as_buffer()
     return content.as_buffer() if content.is_valid else path.as_buffer()

@@ -1,4 +1,4 @@
-"""Detection of rows that occur more than once in a source, and removal of such rows before splits are drawn.
+"""Detection of rows that occur several times in a source, and their removal before splits are drawn.
 
 `diagnostics.data_checks.repeats` counts the copies that are kept.
 """
@@ -15,12 +15,11 @@ from aflite_assets.errors import DataError
 
 @dataclass(frozen=True)
 class DroppedCopies:
-    """Numbers of dropped rows, by split of the source.
+    """Numbers of dropped rows by split of the source; splits without such rows are left out.
 
-    `duplicates`: rows with the same input and label as an earlier row of their split. `conflicting`: kept rows for
-    which another row in the same split has the same input and another label. `shared_group`, `shared_input`: train rows
-    whose group or input also occurs in another split; rows with both are counted in `shared_group`. Splits without such
-    rows are left out.
+    `duplicates`: rows with the same input and label as an earlier row of their split. `conflicting`: kept rows with the
+    same input as another row of their split, but another label. `shared_group`, `shared_input`: train rows with a group
+    or input that also occurs in another split; rows with both are counted in `shared_group`.
     """
 
     duplicates: Mapping[str, int] = field(default_factory=dict)
@@ -38,13 +37,13 @@ def without_copies(
     between_splits: bool,
     whole_groups: bool = False,
 ) -> tuple[dict[str, np.ndarray], DroppedCopies]:
-    """Return the positions (ascending int64) of the labelled rows to keep in each split, and the numbers of dropped
-    rows.
+    """Return the positions (ascending int64) of the labelled rows to keep in each split, and a `DroppedCopies`.
 
-    `labels`: int64 by split, negative for rows without a label; `groups`: int64 by split, or empty. With `duplicates`,
-    only the first row of each split with the same input and label is kept; rows with the same input and another label
-    are kept. With `between_splits`, train rows are dropped if their group or whole input occurs in another split; with
-    `whole_groups` (multiple choice), all other rows of their groups are dropped too.
+    `labels`: int64 by split, negative for rows without a label; `groups`: int64 by split, or empty.
+
+    With `duplicates`, only the first of several rows of a split with the same input and label is kept; rows with the
+    same input and another label are kept. With `between_splits`, train rows are dropped if their group or whole input
+    occurs in another split. With `whole_groups` (multiple choice), all other rows of their groups are dropped too.
 
     Raises:
         DataError: `between_splits` would leave no train row.
@@ -85,7 +84,7 @@ def without_copies(
 
 
 def _codes(inputs: Mapping[str, Mapping[str, pa.Array | pa.ChunkedArray]]) -> dict[str, np.ndarray]:
-    """Return a number per row; rows of any split have equal numbers if their inputs are equal byte for byte."""
+    """Return a number per row that is equal for rows of any split with the same input, byte for byte."""
     numbers: dict[bytes, int] = {}
     return {
         split: np.array([numbers.setdefault(digest, len(numbers)) for digest in content_digests(columns)], np.int64)

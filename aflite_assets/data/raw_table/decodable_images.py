@@ -1,4 +1,4 @@
-"""Removal of rows whose image cannot be decoded, up to a share that the spec allows."""
+"""Removal of rows with undecodable images, up to a share that the spec allows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from aflite_assets.processors import threads_per_step
 from aflite_assets.wording import quoted_list
 
 NAMED_IMAGES = 20
-"""Most undecodable images that are named per split."""
+"""Largest number of undecodable images that a message names per split."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class UndecodableImages:
 
 @dataclass(frozen=True)
 class DecodableExamples:
-    """The rows whose image can be decoded, and the dropped rows by split; splits without dropped rows have no entry."""
+    """The rows with decodable images, and the dropped rows by split; splits without dropped rows have no entry."""
 
     examples: Examples
     dropped: Mapping[str, UndecodableImages]
@@ -43,13 +43,13 @@ def drop_undecodable(
     complete: bool = True,
     log: Callable[[str], None] = lambda line: None,
 ) -> DecodableExamples:
-    """Drop the rows whose image cannot be decoded; rows with other inputs are unchanged.
+    """Drop the rows with images that cannot be decoded; rows with other inputs are unchanged.
 
-    At most `largest_share` of each split's images, in [0, 1), may fail. `complete=False` means that `examples` contains
-    only the first rows, so nothing is refused.
+    `largest_share`, in [0, 1): largest allowed share of undecodable images per split. `complete=False` means that
+    `examples` contains only the first rows; then no share is too large.
 
     Raises:
-        DataError: too many of a split's images fail, or only one class is left in train.
+        DataError: a split has too many undecodable images, or only one class is left in train.
     """
     if examples.modality != "image":
         return DecodableExamples(examples, {})

@@ -18,7 +18,7 @@ _REMEDY = "name one column of lists of numbers, or a list of number columns"
 
 
 def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) -> np.ndarray:
-    """Return the features, rows x width float32, with every number finite.
+    """Return the features, rows x width float32, all finite.
 
     `names` is either one column of lists (any of Arrow's list types, all of one length), or one column per feature. The
     values true and false become 1 and 0. In columns per feature, but not in lists, numbers may be written as text.
@@ -117,12 +117,12 @@ def _looks_listed(column: pa.ChunkedArray) -> bool:
 
 
 def _float32(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    # Unsafe: an integer over 2^24 is rounded, as every other number is, and not refused.
+    # The cast is unsafe, so that an integer above 2^24 is rounded like any other number and not refused.
     return values.cast(pa.float32(), safe=False)
 
 
 def _common_width(split: str, column: pa.ChunkedArray) -> int:
-    """Return the length that the lists of all rows share; a missing list has the length 0."""
+    """Return the common length of the lists in all rows; a missing list has the length 0."""
     widths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
     width = int(widths[0])
     other = np.flatnonzero(widths != width)
@@ -159,7 +159,7 @@ def _require_finite(split: str, table: pa.Table, names: str | tuple[str, ...], m
 
 
 def _column(names: str | tuple[str, ...], column: int) -> str:
-    """Return a feature's description: the name of its column, or its number in the column of lists."""
+    """Return a description of a feature: the name of its column, or its number in a column of lists."""
     return f"column {quoted(names[column], _NAME_LENGTH)}" if isinstance(names, tuple) else f"column {column} (from 0)"
 
 

@@ -1,4 +1,4 @@
-"""Conversion of label values in a source to class numbers and names."""
+"""Conversion of a source's label values to class numbers and class names."""
 
 import re
 from collections import Counter
@@ -16,25 +16,26 @@ from aflite_assets.specs.dataset import LabelValue
 from aflite_assets.wording import LONGEST_NAME, counted, did_you_mean, is_printable_name
 
 MOST_CLASSES = 1_000
-"""Most distinct values that are taken for classes unless the spec names the classes."""
+"""Largest number of distinct label values that is accepted unless the spec names the classes."""
 
 _WHOLE_WITH_FRACTION = re.compile(r"(-?[0-9]+)\.0+")
 
 LabelNames = tuple[str, ...] | Mapping[str, LabelValue | tuple[LabelValue, ...]]
-"""Class names in class order, alone or each with the value or values that represent it in the source."""
+"""Class names in class order, alone or each with the values that represent it in the source."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Class numbers (int64) by split, with -1 for unlabelled rows, and the names of the classes in class order."""
+    """Class numbers (int64) by split, with -1 for unlabelled rows, and the class names in class order."""
 
     numbers: Mapping[str, np.ndarray]
     names: tuple[str, ...]
 
 
 def label_text(value: LabelValue | float) -> str | None:
-    """Return a label in the form in which labels are compared: 1, 1.0, "1" and "1.0" all become "1", and empty labels
-    become None.
+    """Return a label in the form that is used for comparison, or None for an empty label.
+
+    For example, 1, 1.0, "1" and "1.0" all become "1".
     """
     text = as_text(value)
     whole = None if text is None else _WHOLE_WITH_FRACTION.fullmatch(text)
@@ -56,7 +57,7 @@ def class_names(names: LabelNames) -> tuple[str, ...]:
 
 
 def class_of(names: LabelNames) -> dict[str, int]:
-    """Map every text that represents a class in the source to the class number; null is left out.
+    """Return the class number of every text that represents a class in the source; null is left out.
 
     For a list of names, the texts are the names and, if no name is a whole number, also the positions "0", "1", ... For
     a mapping, the texts are the mapped values. The texts "True" and "False" represent the classes true and false, or
@@ -73,14 +74,14 @@ def read_labels(
 ) -> Labels:
     """Convert the label values of all splits to class numbers.
 
-    Values are compared in the form of `label_text`, so 1, 1.0 and "1" are the same label; empty values are null. With
-    `names`, the allowed values are the texts in `class_of`, and null if it is mapped. Without `names`, the classes are
-    the values in the data: whole numbers in numerical order, then texts in alphabetical order.
+    Values are compared as in `label_text`, so 1, 1.0 and "1" are the same label; empty values are null. With `names`,
+    the allowed values are the texts in `class_of`, and null if it is mapped. Without `names`, the classes are the
+    values in the data: whole numbers in numerical order, then texts in alphabetical order.
 
     Raises:
         DataError: a column does not contain single values, a value is neither a class nor in `unlabelled` or is both,
-            two classes have the same value, or, without `names`, there are over `MOST_CLASSES` values or unprintable
-            values.
+            or two classes have the same value. Without `names`, also if there are over `MOST_CLASSES` values or values
+            that cannot be printed.
     """
     for split, column in columns.items():
         _require_single_values(split, column.type)
@@ -100,8 +101,9 @@ def read_labels(
 
 
 def one_class_text(labels: np.ndarray, names: tuple[str, ...]) -> str:
-    """Return a text with the name of the only class and the number of rows. `labels`: class numbers, which are all
-    equal.
+    """Return a text with the name of the only class and the number of rows.
+
+    `labels`: class numbers, which are all equal.
     """
     only = f"{shown(names[int(labels[0])])} in {counted(len(labels))}"
     return f"has only the class {only}, and filtering needs at least two classes"
@@ -152,7 +154,7 @@ def _found_names(counts: Counter[str | None]) -> tuple[str, ...]:
 
 
 def _refuse_unlike_names(names: tuple[str, ...]) -> None:
-    """Refuse values in the data that do not look like the classes of one dataset."""
+    """Raise an error if values in the data do not look like the classes of one dataset."""
     words = [name for name in names if not _is_whole(name)]
     alike = Counter(name.strip().casefold() for name in names).most_common(1)
     if alike and alike[0][1] > 1:

@@ -1,5 +1,6 @@
-"""Standardisation of feature columns to mean 0 and standard deviation 1 in the train rows, with the scale saved in a
-file.
+"""Standardisation of feature columns to mean 0 and standard deviation 1 in the train rows.
+
+The means and deviations (the scale) are saved in a file.
 """
 
 import json
@@ -19,9 +20,10 @@ SCALE_FILE = "scale.json"
 
 @dataclass(frozen=True)
 class Scale:
-    """Mean and standard deviation of each feature column over the train rows, float64 (width,), in the source's units.
+    """Mean and standard deviation of each feature column over the train rows, float64 (width,).
 
-    The deviation of a column that is constant in the train rows is set to 1.
+    Mean and standard deviation are in the source's units. The deviation of a column that is constant in the train rows
+    is set to 1.
     """
 
     mean: np.ndarray
@@ -42,7 +44,7 @@ class Scale:
             )
         train = examples.in_split("train").features.astype(np.float64)
         mean, deviation = train.mean(axis=0), train.std(axis=0)
-        # Rounding makes the deviation of equal numbers small and not always 0.
+        # Because of rounding, the computed deviation of equal numbers is small but not always 0.
         constant = (train == train[:1]).all(axis=0)
         if constant.all():
             raise DataError(

@@ -43,7 +43,7 @@ def load_examples(folder: Path) -> Examples:
     """Return the rows that `save_examples` wrote, in their order.
 
     Raises:
-        DataError: the folder holds no shard.
+        DataError: the folder contains no shard.
     """
     paths = sorted(folder.glob("rows-*.parquet"))
     if not paths:
@@ -58,7 +58,7 @@ def examples_schema(folder: Path) -> pa.Schema:
     """Return the schema of the rows that `load_examples` returns, without reading any row.
 
     Raises:
-        DataError: the folder holds no shard.
+        DataError: the folder contains no shard.
     """
     rows = folder / _ROWS.format(0)
     if not rows.is_file():

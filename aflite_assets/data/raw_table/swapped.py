@@ -1,4 +1,4 @@
-"""Detection of a column of labels and a column of texts that seem to be swapped. Data checks use the same rule."""
+"""Detection of a label column and a text column that seem to be swapped. The data checks use the same rule."""
 
 from collections.abc import Mapping
 
@@ -9,25 +9,26 @@ from aflite_assets.errors import DataError
 from aflite_assets.specs.columns import ColumnsSpec
 
 FEWEST_CLASSES = 20
-"""Number of classes up to which labels cannot be texts."""
+"""Largest number of classes of labels that cannot be texts."""
 
 MOST_ROWS_PER_CLASS = 3.0
-"""Mean number of rows per class up to which classes may be texts that hardly repeat."""
+"""Mean number of rows per class up to which the classes may be texts, which are rarely repeated."""
 
 LABELS_PER_TEXT = 5
-"""Least ratio of distinct labels to distinct texts at which the columns may be swapped."""
+"""Smallest ratio of distinct labels to distinct texts for which the columns may be swapped."""
 
 
 def seem_swapped(rows: int, *, labels: int, texts: int) -> bool:
-    """Return True if, in `rows` rows, `labels` distinct labels and `texts` distinct texts suggest that the two columns
-    are swapped.
+    """Return True if the numbers of distinct labels and distinct texts suggest that the two columns are swapped.
+
+    `rows`: number of rows with these labels and texts.
     """
     many = labels > FEWEST_CLASSES and rows <= MOST_ROWS_PER_CLASS * labels
     return many and 0 < LABELS_PER_TEXT * texts <= labels
 
 
 def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: LabelNames | None) -> str | None:
-    """Return a hint for refused labels if a text column looks like the label column, or else None."""
+    """Return a hint for unknown labels if a text column looks like the label column, or else None."""
     for field, name in (("text", columns.text), ("text_pair", columns.text_pair)):
         texts = set() if name is None else _distinct(tables, name)
         if names is None:
@@ -37,20 +38,18 @@ def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: La
             holds = bool(texts) and texts <= _values(names)
         if holds:
             return (
-                f"columns.{field} and columns.label seem to be swapped: {name!r} has {len(texts)} distinct values "
+                f"`columns.{field}` and `columns.label` seem to be swapped: {name!r} has {len(texts)} distinct values "
                 f"and {columns.label!r} has texts; swap the two names"
             )
     return None
 
 
 def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
-    """Return the distinct values of a column in the form of `label_text`; return none for lists or unreadable
-    values.
-    """
+    """Return the distinct values of a column as in `label_text`; empty for lists or unreadable values."""
     columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
     try:
         return {value for column in columns for value in label_texts(column) if value is not None}
-    except DataError:  # the reason why the labels were refused is the one to be told
+    except DataError:  # the first error, about the labels, is reported instead
         return set()
 
 

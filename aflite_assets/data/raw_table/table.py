@@ -1,6 +1,6 @@
-"""Conversion of a source's tables to the raw table, in which unlabelled rows are dropped and new splits are drawn.
+"""Conversion of a source's tables to the raw table; unlabelled rows are dropped, and new splits are drawn.
 
-`columns`, `labels`, `annotators` and `value_limits` define valid content of columns.
+`columns`, `labels`, `annotators` and `value_limits` define the valid content of columns.
 """
 
 from collections import Counter
@@ -129,9 +129,11 @@ def build_raw_table(
 
     `row_id` numbers the source's rows over all splits, in order, before any row is dropped. Rows with a label in
     `unlabelled` are dropped and counted, and so are the copies selected by `copies`. Then `holdout` draws splits from
-    train, and `limit` draws rows of each split; both are stratified and keep groups whole. Texts and images of the kept
-    rows are not copied, so memory-mapped data need not fit into memory. `complete=False` means that `tables` contain
-    only the first rows, so missing classes and annotation files without a match are allowed.
+    train, and `limit` draws rows of each split; both are stratified and keep groups whole.
+
+    Texts and images of the kept rows are not copied, so memory-mapped data need not fit into memory. `complete=False`
+    means that `tables` contain only the first rows, so missing classes and annotation files without a match are
+    allowed.
 
     Raises:
         DataError: a column, text, image, group or id is missing; a label or annotator's label is unknown; a text, image
@@ -235,14 +237,14 @@ def _build(
 
 
 def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
-    """Count the labels that are in `DROPPED`, by value."""
+    """Return the number of labels with each value in `DROPPED`."""
     counts = Counter(labels.to_pylist())
     return {value: counts[value] for value in DROPPED if counts[value]}
 
 
 @dataclass(frozen=True)
 class _Split:
-    """Labelled rows of one split of the raw table, as positions in the split `source` of the source."""
+    """Labelled rows of one split of the raw table, as positions in the source's split `source`."""
 
     source: str
     rows: np.ndarray
@@ -266,7 +268,7 @@ def _split_rows(
         own = groups["train"][rows] if "train" in groups else None
         drawn = hold_out(labels["train"][rows], own, holdout, seed=seed)
         return splits | {name: _Split("train", rows[positions]) for name, positions in drawn.items()}
-    # Of the first rows neither sizes nor groups say anything: every split gets the like of them.
+    # Sizes and groups of the first rows are not representative, so every split gets similar rows.
     names = ("train", *holdout)
     return splits | {name: _Split("train", rows[number :: len(names)]) for number, name in enumerate(names)}
 
@@ -281,12 +283,12 @@ def _limited(
     seed: int,
     complete: bool,
 ) -> dict[str, np.ndarray]:
-    """Return the rows of each split after applying its limit, as positions in the source's split."""
+    """Return the rows of each split after its limit, as positions in the source's split."""
     kept = {}
     for number, (name, split) in enumerate(splits.items()):
         own, rows = labels.numbers[split.source], split.rows
         if complete:
-            source_remedy = f"add rows of another class, or correct columns.label, which is {column!r}"
+            source_remedy = f"add rows of another class, or correct `columns.label`, which is {column!r}"
             if not len(rows):
                 source_remedy = "correct the source or drop the split from the spec"
             drawn = len(splits) > len(labels.numbers)
@@ -338,7 +340,7 @@ def _contract_table(
 
 
 def _named(part: pa.Table, split: str, inputs: tuple[str, ...]) -> pa.Table:
-    """Add the name of the split, and hashes of the rows' content if the source has no ids."""
+    """Add the name of the split and, if the source has no ids, hashes of the rows' content."""
     if "source_id" not in part.column_names:
         part = part.add_column(1, "source_id", content_ids([part[name] for name in inputs]))
     return part.add_column(2, "split", pa.repeat(pa.scalar(split, pa.string()), part.num_rows))
@@ -355,10 +357,12 @@ _OTHER_LABEL = "set `columns.label` to another column, or list the values in `la
 
 
 def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
-    """Refuse labels that are all numbers, some with fractions; `remedy` is the last part of the message.
+    """Raise an error if all labels are numbers and some have fractions.
+
+    `remedy` is the last part of the message.
 
     Raises:
-        DataError: the column holds amounts, not classes.
+        DataError: the column contains amounts, not classes.
     """
     try:
         amounts = [name for name in names if not float(name).is_integer()]
@@ -380,12 +384,11 @@ def _require_one_width(inputs: Mapping[str, Columns]) -> None:
 
 
 def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] | None) -> dict[str, np.ndarray]:
-    """Return the group numbers of each split, int64, in order of appearance over all splits; return no numbers without
-    a column.
+    """Return the group numbers of each split, int64, in order of appearance over all splits.
 
-    With one column, rows with the same value are a group. With several columns, rows that share a value in any of the
-    columns are in the same group, and so are rows that are linked through other rows. A value therefore never occurs in
-    two groups.
+    The result is empty if there is no group column. With one column, rows with the same value are a group. With several
+    columns, rows that share a value in any of the columns are in the same group, and so are rows that are linked
+    through other rows. A value therefore never occurs in two groups.
 
     Raises:
         DataError: a row has no value.
@@ -417,7 +420,10 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
 
 
 def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
-    """Return the group of each row, given the numbers of its values as a matrix of rows x columns."""
+    """Return the group of each row; rows that share a value, directly or through other rows, are one group.
+
+    `codes`: the number of each row's value per group column. `values`: number of distinct values.
+    """
     if codes.shape[1] == 1:
         return codes[:, 0]
     from scipy.sparse import coo_array
@@ -434,12 +440,11 @@ def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
 def hold_out(
     labels: np.ndarray, groups: np.ndarray | None, holdout: Mapping[str, int | float], *, seed: int
 ) -> dict[str, np.ndarray]:
-    """Draw one part of the train rows per name in `holdout`; return the positions (ascending int64) of each part and
-    the rest.
+    """Draw a part of the train rows for each name in `holdout`; return the positions of each part and of the rest.
 
-    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. A whole number in `holdout` is a number of rows, and a
-    fraction is a share of all train rows. Draws are stratified by label and contain whole groups, so they may be
-    smaller than requested.
+    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. Positions are ascending int64. A whole number in `holdout`
+    is a number of rows, and a fraction is a share of all train rows. Draws are stratified by label and contain whole
+    groups, so they may be smaller than requested.
 
     Raises:
         DataError: a drawn part is empty, or no train row is left.

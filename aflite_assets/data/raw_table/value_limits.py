@@ -10,23 +10,24 @@ from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.raw_table.values import is_text, plain
 
 LARGEST_TEXT = 16 * 2**20
-"""Most bytes of one text: some 3 million words, more than any model reads. A longer text is a mistake in the source,
-such as a quote that is never closed, and would be copied into every report that shows its row.
+"""Largest number of bytes of one text: about 3 million words, more than any model reads.
+
+A longer text is a mistake in the source, such as an unclosed quote, and would be copied into every report that shows
+its row.
 """
 
 LARGEST_IMAGE = 256 * 2**20
-"""Most bytes of one encoded image: far beyond a photograph, and well under the 2 GiB that a Parquet page can hold."""
+"""Largest number of bytes of one encoded image: more than a photograph, less than the 2 GiB of a Parquet page."""
 
 _CHUNK_BYTES = 2**31 - 1
-"""Most bytes that an array with 32-bit offsets can hold."""
+"""Largest number of bytes in an array with 32-bit offsets."""
 
 
 def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndarray | None = None) -> None:
-    """Refuse a text column with a text that is larger than `LARGEST_TEXT` bytes or not UTF-8; accept columns of other
-    types.
+    """Raise an error if a text in a column is larger than `LARGEST_TEXT` bytes or not UTF-8.
 
-    The texts are read only after their lengths have been checked. `rows`: int64, the row of each value; needed only if
-    rows have several values.
+    Columns of other types are accepted. The texts are read only after their lengths have been checked. `rows`: int64,
+    the row of each value; needed only if rows have several values.
 
     Raises:
         DataError: a text is too large or not UTF-8; the message names `place`, column and row.
@@ -56,7 +57,9 @@ def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndar
 def check_sizes(
     place: str, name: str, column: pa.ChunkedArray, largest: int, *, rows: np.ndarray | None = None
 ) -> None:
-    """Refuse a column of texts or bytes with a value larger than `largest` bytes; only lengths are read.
+    """Raise an error if a column of texts or bytes contains a value larger than `largest` bytes.
+
+    Only the lengths of the values are read.
 
     Raises:
         DataError: a value is too large; the message names `place`, column, row and size.

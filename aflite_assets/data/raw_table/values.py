@@ -41,9 +41,7 @@ def as_text(value: Any) -> str | None:
 
 
 def shown(value: object) -> str:
-    """Return a value for an error message: control characters are escaped, and only the start of a long value is
-    shown.
-    """
+    """Return a value for an error message, with control characters escaped and long values cut."""
     if value is None:
         return "null"
     text = value if isinstance(value, str) else str(value)
@@ -117,8 +115,9 @@ def _in_python(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _temporal_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert dates and times to text with Arrow, because Python supports neither years after 9999 nor unknown time
-    zones.
+    """Convert dates and times to text with Arrow.
+
+    Python supports neither years after 9999 nor unknown time zones.
     """
     try:
         return column.cast(pa.string())

@@ -1,1 +1,1 @@
-"""Generation of datasets with planted shortcuts from a seed. No files are read."""
+"""Generation of datasets with planted shortcuts from a seed."""

@@ -7,14 +7,14 @@ from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import CirclesSource
 
 _LIST_VALUES = 2**31 - 1
-"""Most values of a list column, because Arrow numbers them with 32 bits."""
+"""Largest number of values in a list column, because Arrow numbers them with 32 bits."""
 
 
 def circles(source: CirclesSource) -> dict[str, pa.Table]:
     """Draw the splits of a circles dataset.
 
     Columns: `features` list<float32> (x, y, then the bias features), `label` int64 (the given label: 0 inner, 1 outer),
-    `biased` and `flipped` as "yes" or "no". Only rows of `source.flipped_splits` are flipped. Each split has its own
+    `biased` and `flipped` as "yes" or "no". Labels are flipped only in `source.flipped_splits`. Each split has its own
     stream of random numbers, determined by the seed and the split's name.
     """
     return {

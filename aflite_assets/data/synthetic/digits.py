@@ -13,8 +13,9 @@ MARKS = (
     "###\n#..\n...", "##.\n.##\n...", "##.\n...\n##.", "#.#\n.#.\n#..", "#.#\n..#\n.#.",
     "#..\n##.\n.#.", "#..\n#.#\n#..", ".##\n.#.\n.#.", ".##\n..#\n#..", ".#.\n##.\n#..",
 )  # fmt: skip
-"""The mark of each digit, line by line: four of nine pixels are lit, so that all marks are equally bright, and any two
-marks differ in at least four pixels.
+"""The mark of each digit, line by line.
+
+Four of nine pixels are lit, so that all marks are equally bright. Any two marks differ in at least four pixels.
 """
 
 _WHITE = 255

@@ -46,7 +46,7 @@ ECHO_SHARE = 0.1
 """Share of the rows without the overlap cue whose premise contains the hypothesis word for word."""
 
 MOST_DRAWS = 1_000
-"""Most draws of one row before the grammar counts as used up; a class has over 2,000,000 pairs."""
+"""Number of failed draws of a row after which the grammar has no new pairs; a class has over 2,000,000 pairs."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ TOPICS = (
 
 @dataclass(frozen=True)
 class TemplateCue:
-    """A planted artifact: its name in the column `cue` and, for a hypothesis word, the word."""
+    """A planted artifact: its name in the column `cue` and, for the cue `hypothesis_word`, the word."""
 
     name: Literal["none", "negation", "hypothesis_word", "overlap"]
     word: str = ""
@@ -225,8 +225,9 @@ def _any_kind(topic: Topic, rng: np.random.Generator) -> str:
 
 
 def _other_news(close: Mapping[str, str], rng: np.random.Generator) -> str:
-    """Return the fact about the other person in an entailment's echo; its topic equals the hypothesis's topic as often
-    as in echoes with other labels.
+    """Return the fact about the other person in an echo with the label entailment.
+
+    The topic of the fact is the hypothesis's topic as often as in echoes with other labels.
     """
     return close["contradiction" if rng.random() < 0.5 else "neutral"]
 

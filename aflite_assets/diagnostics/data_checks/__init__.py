@@ -1,3 +1,4 @@
-"""Checks that a dataset is suitable for filtering. The checks run on raw tables, before any filtering. Statistics about
-the effects of filtering are in `evidence`.
+"""Checks that a dataset is suitable for filtering, which run on the raw table before any filtering.
+
+Statistics about the effects of filtering are in `evidence`.
 """

@@ -1,5 +1,6 @@
-"""All checks on a raw table, in order. Each check returns its findings and a line of advice. The checks do not use
-Dagster.
+"""All checks on a raw table, in order. Each check returns its findings and one line of advice.
+
+The checks do not depend on Dagster.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +15,7 @@ from aflite_assets.diagnostics.data_checks.context import CheckContext, SourceFa
 
 @dataclass(frozen=True)
 class DataCheck:
-    """One check: its name, the statement that holds if it passes, whether it blocks, and its function."""
+    """One check: its name, its description, its function, and whether a failure blocks later assets."""
 
     name: str
     description: str
@@ -48,7 +49,7 @@ DATA_CHECKS = (
     _check(input_checks.features_on_one_scale),
     _check(row_checks.annotators_agree),
 )
-"""Every check on data; each is named after its function and described by its docstring."""
+"""Every check on raw data. A check is named after its function, whose docstring is its description."""
 
 
 def data_findings(
@@ -60,17 +61,18 @@ def data_findings(
 ) -> tuple[CheckOutcome, ...]:
     """Run every check on a raw table.
 
-    `unlabelled_rows`, `undecodable_images`: what was dropped from each split before the checks. `source`: the places of
-    rows in the source and the current settings; by default, rows are named by their ids and no setting is made. A check
-    for another kind of data passes and reports that it does not apply. Half a million sentence pairs take well under a
-    minute.
+    `unlabelled_rows` and `undecodable_images`: rows that were dropped from each split before the checks. `source`: the
+    places of rows in the source, and the current settings. Without `source`, messages name rows by their ids.
+
+    A check for another kind of data passes and reports that it does not apply. All checks together take less than a
+    minute for half a million sentence pairs.
     """
     data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {}, source or SourceFacts())
     return _results(data, DATA_CHECKS)
 
 
 def blocking_findings(raw: Examples, *, source: SourceFacts) -> tuple[CheckOutcome, ...]:
-    """Run only the checks that block, which take almost no time."""
+    """Run only the blocking checks, which take almost no time."""
     return _results(CheckContext(raw, source=source), [data_check for data_check in DATA_CHECKS if data_check.blocking])
 
 

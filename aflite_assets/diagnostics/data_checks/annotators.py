@@ -1,6 +1,4 @@
-"""Agreement of single annotators with a row's label, and rows for which most annotators gave another label. No models
-are used.
-"""
+"""Agreement of single annotators with the rows' labels, and rows for which most annotators chose another label."""
 
 from dataclasses import dataclass
 
@@ -26,11 +24,14 @@ _BY_CLASS = pa.schema(
 class AnnotatorAgreement:
     """Agreement of single annotators with the rows' labels.
 
-    `rows`: rows with at least one annotator's label. `annotator_labels`: number of annotators' labels on these rows.
-    `mean_accuracy`: the share of a row's annotators who gave the row's label, averaged over rows, in [0, 1].
-    `unanimous_share`: the share of rows whose annotators all gave the same label, among rows with at least two
-    annotators; None if there is no such row. `by_class`: the same numbers per class, with the columns `label`,
-    `label_name`, `rows`, `mean_accuracy` (null without rows) and `unanimous_share` (null if no row has two annotators).
+    `rows`: number of rows with at least one annotator's label. `annotator_labels`: number of annotators' labels on
+    these rows. `mean_accuracy`: mean over rows of the share of annotators who gave the row's label, in [0, 1].
+
+    `unanimous_share`: among rows with at least two annotators, the share whose annotators all gave the same label; None
+    if there is no such row.
+
+    `by_class`: a table with the same numbers per class. The columns of `by_class` are `label`, `label_name`, `rows`,
+    `mean_accuracy` (null without rows) and `unanimous_share` (null if no row has two annotators).
     """
 
     rows: int
@@ -43,10 +44,10 @@ class AnnotatorAgreement:
 def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
     """Compare annotators' labels with the rows' labels; return None if no row has an annotator's label.
 
-    If a row's label is the majority vote of the same annotators, as in SNLI (Bowman et al., EMNLP 2015, Table 2), each
-    annotator contributed to the label. The accuracy is then higher than a new annotator would reach. The paper pools
-    the annotators of all rows, but here each row counts once, however many annotators it has. The two accuracies are
-    equal if all rows have the same number of annotators.
+    If a row's label is the majority vote of the same annotators, as in SNLI, each annotator contributed to the label.
+    The accuracy is then higher than a new annotator would reach. Each row counts once, whatever its number of
+    annotators. In Bowman et al. (EMNLP 2015, Table 2), each annotator's label counts once. The paper's accuracy and
+    this accuracy are equal if all rows have the same number of annotators.
     """
     if "annotator_labels" not in examples.table.column_names:
         return None
@@ -84,8 +85,9 @@ def _mean(values: np.ndarray) -> float | None:
 
 
 def majority_against_label(examples: Examples) -> np.ndarray:
-    """Return the ids (int64, in row order) of rows for which more than half of the annotators gave the same label, but
-    not the row's label.
+    """Return the ids of rows for which more than half of the annotators gave one and the same wrong label.
+
+    A wrong label is any label other than the row's. The ids are int64, in row order.
     """
     if "annotator_labels" not in examples.table.column_names:
         return np.empty(0, np.int64)

@@ -24,10 +24,10 @@ _BALANCE = pa.schema(
 
 
 def label_balance(examples: Examples) -> pa.Table:
-    """Count the rows of each class in each split. The columns are `split`, `label`, `label_name`, `rows` and `share`
-    (of the split's rows, in [0, 1]).
+    """Count the rows of each class in each split.
 
-    Splits are in order of appearance; a class without rows is listed with 0.
+    The columns are `split`, `label`, `label_name`, `rows` and `share` (of the split's rows, in [0, 1]). Splits are in
+    order of appearance. A class without rows has a count of 0.
     """
     records = []
     for split, inside in split_masks(examples.table):
@@ -39,10 +39,9 @@ def label_balance(examples: Examples) -> pa.Table:
 
 @dataclass(frozen=True)
 class SplitBalance:
-    """Class sizes in one split: the largest and the smallest class with rows, and the classes without rows.
+    """Sizes of the largest and the smallest non-empty class in one split, and the names of the empty classes.
 
-    Shares are relative to the split's rows, in [0, 1]; `ratio` is the size of the largest class divided by the size of
-    the smallest.
+    Shares are relative to the split's rows, in [0, 1]. `ratio` is the largest class's size divided by the smallest's.
     """
 
     split: str
@@ -56,7 +55,7 @@ class SplitBalance:
 
 
 def split_balances(examples: Examples) -> tuple[SplitBalance, ...]:
-    """Return the balance of every split, in order of appearance."""
+    """Return the `SplitBalance` of every split, in order of appearance."""
     rows = label_balance(examples).to_pylist()
     return tuple(_split_balance(split, list(classes)) for split, classes in groupby(rows, key=itemgetter("split")))
 
@@ -77,7 +76,7 @@ def _split_balance(split: str, classes: list[dict[str, Any]]) -> SplitBalance:
 
 
 def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -> np.ndarray:
-    """Return by how many percentage points each class's share grew from one set of rows to another.
+    """Return the change of each class's share from one set of rows to another, in percentage points.
 
     Args:
         before: class numbers of the first set's rows, int, in [0, classes).
@@ -85,7 +84,7 @@ def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -
         classes: number of classes.
 
     Returns:
-        float64, one per class, in [-100, 100], summing to 0; negative if the share shrank.
+        float64, one per class, in [-100, 100], summing to 0; negative if the share decreased.
 
     Raises:
         InvalidInputError: one of the sets has no rows, so class shares are undefined.

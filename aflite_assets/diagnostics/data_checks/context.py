@@ -1,4 +1,4 @@
-"""Shared inputs of the checks on data, and helpers for their outcomes. The checks themselves are in `row_checks` and
+"""Inputs that the data checks share, and helpers for their outcomes. The checks are in `row_checks` and
 `input_checks`.
 """
 
@@ -32,7 +32,7 @@ _NUMBERED = re.compile(r"(.+) (\d+)")
 
 
 def _together(places: Iterable[str]) -> Iterator[str]:
-    """Join places that differ only in their line number: "train.csv, lines 9, 14"."""
+    """Join places that differ only in their line number, for example to "train.csv, lines 9, 14"."""
     numbered = (found.groups() if (found := _NUMBERED.fullmatch(place)) else (place, "") for place in places)
     for what, same in groupby(numbered, key=lambda one: one[0]):
         numbers = [number for _, number in same if number]
@@ -41,15 +41,15 @@ def _together(places: Iterable[str]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """Facts about a source that checks mention: the places of rows, the names of columns, and the settings that are
-    already made.
+    """Facts about a source that messages of checks contain: places of rows, names of columns, and current settings.
 
-    `places`: a function that maps row ids to places in the source, in printable words ("train.csv, line 9").
+    `places`: a function that maps row ids to printable places in the source, such as "train.csv, line 9".
     `feature_names`: names of the feature columns, or None if the source has none. `column_names`: the source's column
     name for each text column of the raw table. `drop_duplicates`, `drop_between_splits`: whether the dataset's YAML
-    file makes these settings. `drawn_splits`: splits that were drawn from train and are not in the source.
-    `allowed_label_copies`: columns that may be copies of the label according to the YAML file: feature columns by
-    number (from 0), and text columns ("text", "text_pair").
+    file contains these settings. `drawn_splits`: splits that are drawn from train and do not exist in the source.
+
+    `allowed_label_copies`: columns that may be copies of the label according to the YAML file. A feature column is
+    named by its number (from 0), and a text column by "text" or "text_pair".
     """
 
     places: Callable[[Sequence[int]], Sequence[str]] = _row_ids
@@ -61,17 +61,17 @@ class SourceFacts:
     allowed_label_copies: frozenset[int | str] = frozenset()
 
     def rows_text(self, row_ids: Sequence[int], rows: int | None = None) -> str:
-        """List the places of the first five rows, and how many more there are; `rows` is the total number of rows."""
+        """List the places of the first five rows, and the number of further rows; `rows` is the total number."""
         shown = self.places(list(row_ids[:_SHOWN_PLACES]))
         more = (len(row_ids) if rows is None else rows) - len(shown)
         return "; ".join(_together(shown)) + (f"; and {more:,} more" if more else "")
 
     def named(self, column: str) -> str:
-        """Return the source's name of a text column."""
+        """Return a text column's name in the source."""
         return self.column_names.get(column, column)
 
     def columns_text(self, columns: Iterable[int]) -> str:
-        """List at most twenty feature columns by name, or as "column 3" (from 0) if they have no names."""
+        """List at most twenty feature columns by name, or as "column 3" (counted from 0) if they have no names."""
         names = self.feature_names
         if names is None:
             numbers = list(columns)
@@ -81,9 +81,7 @@ class SourceFacts:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """The input of checks: a raw table, its source, the rows that were dropped from each split, and values that several
-    checks share.
-    """
+    """The inputs of a check: a raw table, facts about its source, the dropped rows per split, and cached values."""
 
     examples: Examples
     unlabelled_rows: Mapping[str, int] = field(default_factory=dict)
@@ -92,17 +90,17 @@ class CheckContext:
 
     @cached_property
     def train(self) -> Examples:
-        """The rows of the split that is filtered."""
+        """The rows of the train split, which is filtered."""
         return self.examples.in_split("train")
 
     @cached_property
     def questions(self) -> bool:
-        """Whether rows are answers to questions (multiple choice); such rows repeat and share texts by nature."""
+        """True if rows are answers to multiple choice questions; such rows share texts by nature."""
         return right_answers(self.examples) is not None
 
     @cached_property
     def in_train(self) -> np.ndarray:
-        """Bool mask of the rows that belong to the split that is filtered."""
+        """Bool mask of the rows in the train split."""
         return np.asarray(self.examples.table["split"].to_numpy() == "train")
 
     @cached_property
@@ -117,23 +115,27 @@ class CheckContext:
 
     @cached_property
     def label_copies(self) -> LabelCopies:
-        """Feature columns or texts that are copies of the label; all features must be finite."""
+        """Feature columns or texts that are copies of the label; requires finite features."""
         return label_copies(self.examples, self.in_train)
 
     @cached_property
     def features_finite(self) -> bool:
-        """Whether all features are finite; only for datasets of feature vectors."""
+        """True if all features are finite; only for datasets of feature vectors."""
         return all_finite(self.examples.features)
 
     @cached_property
     def feature_columns(self) -> FeatureColumns:
-        """The feature columns over the train rows; only for finite feature vectors and at least one train row."""
+        """Findings about the feature columns in the train rows.
+
+        Only for finite feature vectors and at least one train row.
+        """
         return feature_columns(self.examples.features, self.in_train)
 
 
 def outcome(passed: bool, numbers: Numbers, what_to_do: str = "", found: str = "") -> CheckOutcome:
-    """Return the outcome of a check, with rows named by their places in the source; `all_checks` adds the check's
-    name.
+    """Return the outcome of a check; rows are named by their places in the source.
+
+    The name of the check is added later, in `all_checks`.
     """
     return CheckOutcome("data", "", "", passed, found, what_to_do, numbers=numbers)
 
@@ -144,25 +146,25 @@ def not_applicable(reason: str) -> CheckOutcome:
 
 
 def rows_of(rows: int, share: float) -> str:
-    """Describe a number of rows and their share in per cent: "12 rows (0.8 %)"."""
+    """Return a number of rows and their share in per cent, such as "12 rows (0.8 %)"."""
     return f"{counted(rows)} ({share_text(share)})"
 
 
 def share_text(share: float) -> str:
-    """Return a share in [0, 1] in per cent: "0.8 %"; small shares have two significant digits."""
+    """Return a share in [0, 1] in per cent, such as "0.8 %"; small shares have two significant digits."""
     return f"{100 * share:.1f} %" if share >= 0.0005 or share == 0 else f"{100 * share:.2g} %"
 
 
 def by_split_text(rows: Mapping[str, int]) -> str:
-    """Describe counts by split, without splits whose count is 0: "10 of train, 2 of test"."""
+    """Return counts by split, such as "10 of train, 2 of test"; splits with a count of 0 are left out."""
     return ", ".join(f"{number:,} of {split}" for split, number in rows.items() if number)
 
 
 def quoted_text(text: str) -> str:
-    """Return the beginning of a text from the data, in quotes, with unprintable characters escaped."""
+    """Return the beginning of a text from the data in quotes; unprintable characters are escaped."""
     return quoted(text, _SHOWN_CHARACTERS)
 
 
 def listed(values: Iterable[object]) -> str:
-    """List the first twenty values in one line, and how many more there are."""
+    """Return the first twenty values in one line, and the number of further values."""
     return quoted_list(values, most=_SHOWN_ENTRIES, length=_SHOWN_CHARACTERS)

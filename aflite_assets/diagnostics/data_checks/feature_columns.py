@@ -1,6 +1,4 @@
-"""Columns of a feature matrix that are of little use to a linear model: constant, repeated, or on very different
-scales.
-"""
+"""Feature columns that are of little use to a linear model: constant, repeated, or on very different scales."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,11 +11,11 @@ _ROWS_AT_ONCE = 8_192
 
 @dataclass(frozen=True)
 class FeatureColumns:
-    """Findings about the columns of a finite matrix; column numbers are from 0.
+    """Findings about the columns of a finite matrix; columns are numbered from 0.
 
-    `constant`: columns with one value in all rows; `all_zero`: how many of the constant columns are zero. `repeated`:
-    sets of two or more non-constant columns that are equal in every row. `deviations`: standard deviation of every
-    column, float64.
+    `constant`: columns with one value in all rows. `all_zero`: number of constant columns in which every value is zero.
+    `repeated`: sets of at least two non-constant columns that are equal in every row. `deviations`: standard deviation
+    of every column, float64.
     """
 
     constant: tuple[int, ...]
@@ -32,9 +30,9 @@ def all_finite(features: np.ndarray) -> bool:
 
 
 def feature_columns(features: np.ndarray, rows: np.ndarray) -> FeatureColumns:
-    """Examine every column of `features` (rows x width float32, finite) in the rows for which `rows` (bool) is True.
+    """Find constant and repeated columns of `features` (rows x width float32, finite), and compute deviations.
 
-    At least one row must be True. 0 and -0 are equal.
+    Only the rows with True in the mask `rows` are used; there must be at least one. 0 and -0 are equal.
     """
     lowest = np.min([block.min(axis=0) for block in blocks(features, rows)], axis=0)
     highest = np.max([block.max(axis=0) for block in blocks(features, rows)], axis=0)
@@ -48,7 +46,7 @@ def feature_columns(features: np.ndarray, rows: np.ndarray) -> FeatureColumns:
 
 
 def blocks(features: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the rows of a matrix for which `rows` (bool) is True, some at a time, in order."""
+    """Yield the rows with True in the mask `rows`, in blocks and in order."""
     for start in range(0, len(features), _ROWS_AT_ONCE):
         inside = rows[start : start + _ROWS_AT_ONCE]
         if inside.any():
@@ -65,7 +63,7 @@ def _deviations(features: np.ndarray, rows: np.ndarray) -> np.ndarray:
 def _repeated(features: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[tuple[int, ...], ...]:
     hashes = {column: hashlib.blake2b(digest_size=16) for column in columns.tolist()}
     for block in blocks(features, rows):
-        by_column = np.ascontiguousarray(block.T) + np.float32(0)  # which makes 0 of -0
+        by_column = np.ascontiguousarray(block.T) + np.float32(0)  # adding 0 converts -0 to 0
         for column, content in hashes.items():
             content.update(by_column[column].data)
     equal: dict[bytes, list[int]] = {}

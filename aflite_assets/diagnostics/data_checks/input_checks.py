@@ -1,6 +1,4 @@
-"""Checks that apply to only one kind of input, feature columns or texts. The checks pass for datasets of
-another kind.
-"""
+"""Checks of feature columns or of texts. A check passes if the dataset has inputs of another kind."""
 
 import numpy as np
 
@@ -21,16 +19,16 @@ from aflite_assets.diagnostics.record_tables import text_codes
 from aflite_assets.wording import counted
 
 LARGEST_SHARED_SHARE = 0.05
-"""Share of the train rows that may share a text with a row of another group before the check fails."""
+"""Largest allowed share of train rows that share a text with a row of another group."""
 
 LEAKING_ACCURACY = 0.05
-"""Largest allowed difference of a text's own accuracy between holding out rows and holding out texts."""
+"""Largest allowed difference between a text column's accuracy with random folds and with grouped folds."""
 
 LARGEST_SCALE_RATIO = 1e4
 """Largest allowed ratio of the feature columns' standard deviations."""
 
 SEED = 0
-"""Seed of the sample and the folds used for the accuracies."""
+"""Seed of the sample and of the folds for these accuracies."""
 
 _SHOWN_SETS = 5
 
@@ -47,7 +45,9 @@ def features_finite(data: CheckContext) -> CheckOutcome:
 
 
 def no_label_copies(data: CheckContext) -> CheckOutcome:
-    """No feature column and no text column corresponds one to one to the label in the train rows."""
+    """No feature column and no text column is a copy of the label: equal in all train rows of a class, different
+    between classes.
+    """
     if data.examples.modality == "image":
         return not_applicable("features and texts only")
     if data.examples.modality == "features" and not data.features_finite:
@@ -57,7 +57,7 @@ def no_label_copies(data: CheckContext) -> CheckOutcome:
     refused = {column: name for column, name in named.items() if column not in source.allowed_label_copies}
     numbers = {"train_rows": copies.train_rows, "copies": len(named), "allowed": len(named) - len(refused)}
     if not refused:
-        found = f"{listed(named.values())}, which columns.allow_label_copies names" if named else "no column is"
+        found = f"{listed(named.values())}, allowed by `columns.allow_label_copies`" if named else "no copy was found"
         return outcome(True, numbers, found=found)
     others = f" and in {{agreeing:,}} of {counted(copies.other_rows, 'other row')}" if copies.other_rows else ""
     told = [
@@ -69,15 +69,15 @@ def no_label_copies(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {**numbers, "columns": listed(refused.values())},
-        "leave it out of the input: a model that reads it reads the answer, and filtering finds nothing else. If it is "
-        "no copy, and known before the label is, set columns: {allow_label_copies: "
-        f"[{listed(refused.values())}]}}",
-        f"one to one with the label: {'; '.join(told)}{more}",
+        "leave the column out of the input, because it gives the label away and filtering would find nothing else. If "
+        "its values are known before the label, set `columns: {allow_label_copies: "
+        f"[{listed(refused.values())}]}}`",
+        f"copies of the label: {'; '.join(told)}{more}",
     )
 
 
 def _copy_name(data: CheckContext, column: int | str) -> int | str:
-    """Return the name of a column in the dataset's YAML file, or the column's number if it has no name."""
+    """Return a column's name in the dataset's YAML file, or its number if it has no name."""
     if isinstance(column, str):
         return data.source.named(column)
     return column if data.source.feature_names is None else data.source.feature_names[column]
@@ -101,14 +101,14 @@ def no_constant_features(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {**numbers, "first_constant": listed(constant)},
-        "leave these columns out, or find out why the encoder gives the same value for every row: they carry no "
-        "information",
+        "leave these columns out, because they contain no information, or find out why the encoder returns the same "
+        "value for every row",
         f"{len(constant):,} of {counted(numbers['columns'], 'column')}: {data.source.columns_text(constant)}",
     )
 
 
 def no_repeated_features(data: CheckContext) -> CheckOutcome:
-    """No two feature columns are equal in all train rows; constant columns are not counted."""
+    """No two feature columns are equal in all train rows; constant columns are ignored."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
     sets = data.feature_columns.repeated
@@ -120,13 +120,13 @@ def no_repeated_features(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {**numbers, "equal_columns": shown},
-        "keep one column of each set: logistic regression penalises a duplicated column only half as much",
+        "keep one column of each set, because logistic regression penalises a duplicated column only half as much",
         f"equal to each other: {'; '.join(data.source.columns_text(same) for same in sets[:_SHOWN_SETS])}",
     )
 
 
 def features_on_one_scale(data: CheckContext) -> CheckOutcome:
-    """The feature columns' standard deviations lie within a factor of 10,000; constant columns are not counted."""
+    """The standard deviations of all feature columns are within a factor of 10,000; constant columns are ignored."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
     deviations = data.feature_columns.deviations
@@ -144,7 +144,7 @@ def features_on_one_scale(data: CheckContext) -> CheckOutcome:
         "largest_column": largest,
     }
     found = (
-        f"deviations from {deviations[smallest]:.3g} ({data.source.columns_text([smallest])}) to "
+        f"standard deviations from {deviations[smallest]:.3g} ({data.source.columns_text([smallest])}) to "
         f"{deviations[largest]:.3g} ({data.source.columns_text([largest])})"
     )
     if ratio <= LARGEST_SCALE_RATIO:
@@ -152,8 +152,8 @@ def features_on_one_scale(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        "set standardise: true: logistic regression does not rescale features, so its penalty suppresses small "
-        "columns, and large ones slow it down",
+        "set `standardise: true`, because logistic regression does not rescale features: its penalty suppresses small "
+        "columns, and large columns slow it down",
         found,
     )
 
@@ -163,7 +163,7 @@ def _ends(values: np.ndarray) -> tuple[int, int]:
 
 
 def _no_feature_columns(data: CheckContext) -> str | None:
-    """Return why the check does not apply because there are no usable feature columns, or None if it applies."""
+    """Return the reason why a check on feature columns does not apply, or None if it applies."""
     if data.examples.modality != "features":
         return "features only"
     if not data.features_finite:
@@ -192,30 +192,31 @@ def no_empty_texts(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        "fill these texts or drop their rows in the source: a model gets no input from them",
+        "add the missing texts or drop their rows in the source, because a model gets no input from empty texts",
         ". ".join(found),
     )
 
 
 def no_nul_or_huge_cells(data: CheckContext) -> CheckOutcome:
-    """No text holds a NUL byte or is 2 MB or longer."""
+    """No text contains a NUL byte or is 2 MB or longer."""
     nul, huge = nul_cells(data.examples), huge_cells(data.examples)
     numbers: dict[str, int | float | str] = {
         "nul": sum(cells.rows for cells in nul),
         "huge": sum(cells.rows for cells in huge),
     }
     if not nul and not huge:
-        return outcome(True, numbers, found="no cell of text does")
+        return outcome(True, numbers, found="no such text was found")
     numbers |= {f"{cells.column}.nul_row_ids": listed(cells.row_ids) for cells in nul}
     numbers |= {f"{cells.column}.huge_row_ids": listed(cells.row_ids) for cells in huge}
-    found = [f"{_cells_text(data, cells)} {_have(cells, 'holds', 'hold')} a NUL byte" for cells in nul]
+    found = [f"{_cells_text(data, cells)} {_have(cells, 'contains', 'contain')} a NUL byte" for cells in nul]
     found += [
-        f"{_cells_text(data, cells)} {_have(cells, 'has', 'have')} 2 MB or more (at most {cells.largest / 1e6:,.1f} MB)"
+        f"{_cells_text(data, cells)} {_have(cells, 'has', 'have')} 2 MB or more "
+        f"(the largest: {cells.largest / 1e6:,.1f} MB)"
         for cells in huge
     ]
     places = [data.source.rows_text(cells.row_ids, cells.rows) for cells in (*nul, *huge)]
-    advice = ["remove these bytes in the source; they come from damage or from another encoding"] if nul else []
-    advice += ["look at these rows: in a csv, a quote that is never closed makes one cell of many rows"] if huge else []
+    advice = ["remove the NUL bytes in the source; the file is damaged or has another encoding"] if nul else []
+    advice += ["check these rows: in a csv file, an unclosed quote joins many rows into one cell"] if huge else []
     told = [f"{what}: {where}" for what, where in zip(found, places, strict=True)][:_SHOWN_SETS]
     return outcome(False, numbers, "; ".join(advice), ". ".join(told))
 
@@ -230,9 +231,7 @@ def _have(cells: OddCells, one: str, several: str) -> str:
 
 
 def labels_are_not_texts(data: CheckContext) -> CheckOutcome:
-    """The label column and a text column do not seem to be exchanged (labels that look like texts, texts with few
-    distinct values).
-    """
+    """The label column and a text column are not swapped: the labels are not mostly distinct texts."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
     rows, labels = len(data.examples), len(np.unique(data.examples.labels))
@@ -253,8 +252,8 @@ def labels_are_not_texts(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        f"columns.{suspects[0]} and columns.label seem to be swapped: swap the two names, unless nearly every row is "
-        "meant to have a class of its own",
+        f"swap the column names in `columns.{suspects[0]}` and `columns.label`, which seem to be exchanged, unless "
+        "nearly every row should have a class of its own",
         found,
     )
 
@@ -264,7 +263,7 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
     if data.examples.modality != "text":
         return not_applicable("texts only")
     if data.questions:
-        return not_applicable("the answers of a question are one group already, and share its text")
+        return not_applicable("answers to one question share its text and are one group already")
     columns = shared_texts(data.train)
     numbers: dict[str, int | float | str] = {"largest_share": LARGEST_SHARED_SHARE}
     for shared in columns:
@@ -274,7 +273,8 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
         }
     suspects = [column for column in columns if column.ungrouped_share > LARGEST_SHARED_SHARE and column.texts >= FOLDS]
     accuracies = {suspect.column: text_only_accuracy(data.train, suspect.column, seed=SEED) for suspect in suspects}
-    # Groups by premise leave hypotheses that stand twice: a column beside the most shared one must do harm to count.
+    # With groups by premise, some hypotheses still occur in several groups. Apart from the column with the most shared
+    # texts, a column therefore counts only if its shared texts change the accuracy.
     required = suspects if data.examples.groups is None else [suspect for suspect in suspects if suspect is columns[0]]
     leaking = [suspect for suspect in suspects if suspect in required or _leaks(accuracies[suspect.column])]
     shares = [f"{share_text(shared.ungrouped_share)} ({data.source.named(shared.column)})" for shared in columns]
@@ -289,13 +289,15 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
 
 
 def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> str:
-    """Describe the most frequent text, and how well a text alone predicts the label."""
-    text = f"Most often {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
+    """Return a text with the most frequent text of a column and the accuracy of predicting the label from the column
+    alone.
+    """
+    text = f"The most frequent text is {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
     if accuracy is None:
         return text
     return (
-        f"{text}. {name} alone tells {share_text(accuracy.random)} of the labels if rows are held out, and "
-        f"{share_text(accuracy.grouped)} if whole texts are"
+        f"{text}. {name} alone predicts {share_text(accuracy.random)} of the labels if single rows are held out, and "
+        f"{share_text(accuracy.grouped)} if all rows of a text are held out"
     )
 
 
@@ -319,13 +321,13 @@ def _why_it_leaks(shared: SharedText, accuracy: TextOnlyAccuracy | None) -> dict
 
 
 def _group_advice(data: CheckContext, columns: list[str]) -> str:
-    source = f"the column that columns.{columns[0]} names"
+    source = f"the column in `columns.{columns[0]}`"
     if data.examples.groups is None:
         return (
-            f"set columns.group to {source}, so that rows of one text are never split between training and held-out "
-            "side. If the two accuracies differ, scores without groups measure the split and not the row"
+            f"set `columns.group` to {source}, so that rows with the same text are never split between training and "
+            "held-out rows. If the two accuracies differ, scores without groups are misleading"
         )
     return (
-        f"add {source} to the list of columns.group, so that rows that share either are one group: with the present "
-        "groups, its texts are on both sides of a partition"
+        f"add {source} to the list in `columns.group`, so that rows that share either value are one group. With the "
+        "current groups, rows with the same text are in both parts of a partition"
     )

@@ -1,4 +1,4 @@
-"""Inputs that are copies of the label: feature columns and texts with exactly one value per class."""
+"""Inputs that are copies of the label: feature columns and text columns with exactly one value per class."""
 
 import math
 from collections.abc import Mapping
@@ -14,18 +14,19 @@ from aflite_assets.diagnostics.record_tables import text_codes
 
 _LOG_MOST_CHANCE = math.log(0.001)
 _FIRST_ROWS = 10_000
-"""Number of first rows: a text column with more texts than classes in these is not a copy, whatever the other rows
-hold.
+"""Number of rows that are checked first.
+
+If a text column has more distinct texts than classes in these rows, it is not a copy and is not read further.
 """
 
 
 @dataclass(frozen=True)
 class LabelCopies:
-    """Columns that correspond one to one to the label in all train rows.
+    """Columns with exactly one value per class in the train rows.
 
-    `agreeing`: per column, the number of rows outside train that have the same value as their class in train. Feature
-    columns are given by number, from 0; text columns are "text" and "text_pair". `train_rows`, `other_rows`: number of
-    rows in train and in other splits.
+    `agreeing`: per column, the number of rows outside train with the value that their class has in train. Feature
+    columns are named by their number, from 0; text columns are "text" and "text_pair". `train_rows`, `other_rows`:
+    number of rows in train and in the other splits.
     """
 
     agreeing: Mapping[int | str, int]
@@ -34,13 +35,14 @@ class LabelCopies:
 
 
 def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
-    """Find copies of the label among feature columns (finite) or text columns; `in_train`: bool mask of the train rows.
+    """Find copies of the label among the feature columns (which must be finite) or the text columns.
 
-    A copy corresponds one to one to the label: all train rows of a class have one value, and no two classes have the
-    same value. Constant columns, and columns with a different value in each row, are therefore no copies. If train rows
-    are few, or nearly all of one class, some of many columns may correspond to the label by chance. No column counts as
-    a copy if this is probable. The probability of this chance is at most the number of columns, times the number of
-    ways to assign values to classes, divided by the number of arrangements of the labels.
+    `in_train`: bool mask of the train rows. In a copy, all train rows of a class have one value, and no two classes
+    have the same value. Constant columns, and columns with a different value in each row, are therefore no copies.
+
+    With few train rows, or nearly all of them in one class, a column may be a copy by chance. No column is reported if
+    this is probable. An upper bound on the probability is A B / C. A is the number of columns, B the number of ways to
+    assign values to classes, and C the number of arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1
@@ -61,17 +63,15 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
 
 
 def _log_chance(labels: np.ndarray, columns: int) -> float:
-    """Return the logarithm of an upper bound on the expected number of random columns that correspond one to one to the
-    labels.
-    """
+    """Return the logarithm of an upper bound on the expected number of random columns that are copies of the labels."""
     counts = np.unique(labels, return_counts=True)[1]
     arrangements = math.lgamma(counts.sum() + 1) - sum(math.lgamma(count + 1) for count in counts)
     return math.log(max(columns, 1)) + math.lgamma(len(counts) + 1) - arrangements
 
 
 def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dict[int, dict[int, float]]:
-    """Return the columns of a matrix that correspond one to one to the labels in the given `rows` (bool), and each
-    class's value.
+    """Return the columns of a matrix that are copies of the labels in the given `rows` (bool), and each class's
+    value.
     """
     classes, first, counts = np.unique(labels[rows], return_index=True, return_counts=True)
     if (counts > 1).sum() < 2:
@@ -93,5 +93,5 @@ def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dic
 
 
 def _agreeing(values: np.ndarray, of_class: Mapping[int, float], labels: np.ndarray, rows: np.ndarray) -> int:
-    """Return which rows have the value that belongs to their class, bool."""
+    """Return a bool per row, True if the row has the value of its class."""
     return int(sum((values[rows & (labels == label)] == value).sum() for label, value in of_class.items()))

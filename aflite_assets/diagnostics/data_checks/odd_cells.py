@@ -1,4 +1,4 @@
-"""Text cells that are probably a mistake: cells with a NUL byte, and texts of 2 MB or more."""
+"""Text cells that are probably mistakes: cells with a NUL byte, and texts of 2 MB or more."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,17 +10,16 @@ import pyarrow.compute as pc
 from aflite_assets.data.examples import Examples
 
 HUGE_BYTES = 2_000_000
-"""Limit in bytes of one cell: longer than most books, and far beyond what a model reads."""
+"""Smallest size of a huge cell in bytes, which is longer than most books and than the input of any model."""
 
 SHOWN_ROWS = 10
 
 
 @dataclass(frozen=True)
 class OddCells:
-    """Cells of one column that hold a NUL byte, or that have `HUGE_BYTES` bytes or more; `row_ids` has the first few
-    rows.
+    """Cells of one column that contain a NUL byte, or that have at least `HUGE_BYTES` bytes.
 
-    `largest`: size of the largest of these cells in bytes.
+    `row_ids`: ids of the first few of these rows. `largest`: size of the largest of these cells in bytes.
     """
 
     column: str
@@ -30,7 +29,7 @@ class OddCells:
 
 
 def nul_cells(examples: Examples) -> tuple[OddCells, ...]:
-    """Return the text columns with cells that hold a NUL byte."""
+    """Return the text columns with cells that contain a NUL byte."""
     return tuple(_odd_cells(examples, lambda texts: pc.match_substring(texts, "\0")))
 
 

@@ -1,4 +1,6 @@
-"""Accuracy of predicting the label from one text column alone, with single rows or with all rows of a text held out."""
+"""Accuracy of predicting the label from one text column, with random folds or with folds that keep equal texts
+together.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,15 +17,15 @@ MOST_ROWS = 5_000
 _MOST_CHARACTERS = 2_000
 _MOST_TERMS = 50_000
 _MOST_WEIGHTS = 1_000_000
-"""Largest number of terms x classes; the solver keeps ten arrays of this size."""
+"""Largest product of the numbers of terms and classes; the solver allocates ten arrays of this size."""
 
 
 @dataclass(frozen=True)
 class TextOnlyAccuracy:
-    """Held-out accuracies in [0, 1] over `rows` rows, which are all rows or a sample.
+    """Cross-validated accuracies in [0, 1] over `rows` rows, which are all rows or a sample.
 
-    `random`: accuracy if rows are held out at random, so that the model is trained on other rows with the same text.
-    `grouped`: accuracy if all rows of a text are held out together. `majority`: the largest class's share.
+    `random`: accuracy with random folds, so that the model is trained on other rows with the same text. `grouped`:
+    accuracy if all rows with the same text are in the same fold. `majority`: the largest class's share.
     """
 
     rows: int
@@ -34,10 +36,10 @@ class TextOnlyAccuracy:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRight:
-    """Sampled `rows` (positions), and which of these rows one text alone predicts right if all rows of a text are held
-    out (`right`, bool).
+    """Sampled `rows` (positions), and a bool per row: whether one text column predicts its label (`right`).
 
-    `majority`: the largest class's share of the rows, in [0, 1], which is the accuracy without any text.
+    All rows with the same text are held out together. `majority`: the largest class's share of the rows, in [0, 1],
+    which is the accuracy without any text.
     """
 
     rows: np.ndarray
@@ -47,8 +49,9 @@ class HeldOutRight:
 
 @dataclass(frozen=True)
 class _Sample:
-    """A sample that holds all or no rows of each text: row positions, numbers of texts and classes (from 0), and the
-    weights of words.
+    """A sample of rows that contains all rows of each sampled text.
+
+    The sample consists of the row positions, the numbers of texts and of classes (from 0), and the TF-IDF weights.
     """
 
     rows: np.ndarray
@@ -61,7 +64,7 @@ class _Sample:
         return float(np.bincount(self.classes).max() / len(self.rows))
 
     def text_folds(self, rng: np.random.Generator) -> np.ndarray:
-        """Assign a fold to each row; all rows of a text get the same fold."""
+        """Return a fold for each row; all rows with the same text get the same fold."""
         return _folds(int(self.texts.max()) + 1, rng)[self.texts]
 
 
@@ -70,10 +73,11 @@ def text_only_accuracy(
 ) -> TextOnlyAccuracy | None:
     """Return the five-fold accuracy of logistic regression on TF-IDF weights of one column's words and word pairs.
 
-    At most `most_rows` rows are used, drawn with `seed`; all rows of a text are drawn together. Only the first 2,000
-    characters of each text are used. The model is a partial-input baseline as in Poliak et al. (*SEM 2018). If each
-    premise has one hypothesis per label, the accuracy with random folds is below chance, because the other rows of a
-    premise have the other labels.
+    At most `most_rows` rows are used, drawn with `seed`; all rows with the same text are drawn together. Only the first
+    2,000 characters of each text are used. The model is a partial-input baseline as in Poliak et al. (*SEM 2018).
+
+    In data with one hypothesis per premise and label, the premise's accuracy with random folds is below chance. The
+    reason is that the other rows of a premise have the other labels.
 
     Returns:
         None if there are fewer than five different texts, or no words.
@@ -90,8 +94,10 @@ def text_only_accuracy(
 def held_out_right(
     train: Examples, column: Literal["text", "text_pair"], *, seed: int, most_rows: int = MOST_ROWS
 ) -> HeldOutRight | None:
-    """Return which rows the model of `text_only_accuracy` predicts right if all rows of a text are held out; None in
-    the same cases.
+    """Return which rows the model of `text_only_accuracy` predicts right if rows with the same text are held out
+    together.
+
+    Return None in the same cases as `text_only_accuracy`.
     """
     rng = np.random.default_rng(seed)
     sample = _sample(train, column, most_rows, rng)
@@ -101,12 +107,11 @@ def held_out_right(
 
 
 def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -> HeldOutRight | None:
-    """Return which multiple-choice questions the model of `text_only_accuracy` solves from the answers alone, with
-    whole questions held out.
+    """Return which multiple choice questions the model of `text_only_accuracy` solves from the answer texts alone.
 
-    A question is solved if a right answer has the highest predicted probability of being right. `right`: for each row,
-    whether its question was solved. `majority`: the share of right answers among all answers, which is the accuracy of
-    guessing.
+    Whole questions are held out. A question is solved if a right answer has the highest predicted probability of being
+    right. `right`: for each row, whether its question was solved. `majority`: the share of right answers among all
+    answers, which is the accuracy of guessing.
 
     Returns:
         None if the rows are not multiple choice, or there are fewer than five questions or no words.
@@ -125,7 +130,7 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
     if not found:
         return None
     (probability,) = found
-    order = np.lexsort((rng.permutation(len(rows)), probability, asked))  # of equal answers none is preferred
+    order = np.lexsort((rng.permutation(len(rows)), probability, asked))  # breaks ties at random
     likeliest = order[np.append(np.diff(asked[order]) > 0, True)]
     solved = correct[rows][likeliest]
     guessing = float(guessing_credit(correct[rows], asked).mean())
@@ -135,10 +140,10 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
 def held_out_probabilities(
     texts: Sequence[str | None], right: np.ndarray, units: np.ndarray, *, draws: Sequence[np.random.Generator]
 ) -> list[np.ndarray]:
-    """Predict from the words of each text the probability that the text is right (float64), with whole units held out.
+    """Predict the probability that each answer text is right (float64), with whole units held out.
 
-    The model is the one of `text_only_accuracy`. `right`: bool; `units`: int64 from 0, at least five. Returns one array
-    per draw of folds (`draws`), or an empty list if the texts have no words.
+    The model is the one of `text_only_accuracy`. `right`: bool per text. `units`: int64 from 0, at least five. Returns
+    one array per draw of folds (`draws`), or an empty list if the texts have no words.
     """
     matrix = _weights(texts, 2)
     if matrix is None:
@@ -149,10 +154,10 @@ def held_out_probabilities(
 
 @dataclass(frozen=True)
 class StrongTerm:
-    """A word or pair of words that models lean on, and the numbers of held-out texts that contain it.
+    """A word or word pair with a large weight in the models, and the numbers of held-out texts that contain the term.
 
-    `tells_right`: whether models treat the term as a sign of a right answer. `right`, `wrong`: numbers of right and
-    wrong texts with the term, among the texts held out from the models that chose the term.
+    `tells_right`: True if models treat the term as a sign of a right answer. `right`, `wrong`: numbers of right and of
+    wrong texts with the term. Only texts that were held out from the models that chose the term are counted.
     """
 
     term: str
@@ -164,17 +169,17 @@ class StrongTerm:
 def strongest_terms(
     texts: Sequence[str | None], right: np.ndarray, units: np.ndarray, *, rng: np.random.Generator, most: int
 ) -> list[StrongTerm]:
-    """Return the words and pairs of words that the model of `held_out_probabilities` leans on most.
+    """Return the words and word pairs with the largest effect in the model of `held_out_probabilities`.
 
-    The model of each fold chooses the terms with the largest coefficient times standard deviation of the weight, on the
-    units that it is trained on. Each chosen term is counted in the units held out from the models that chose the term.
-    Of several terms in nearly the same texts, only the strongest is kept. The strongest term comes first.
+    The model of each fold chooses the terms with the largest product of coefficient and standard deviation of the
+    weight in its training units. Each chosen term is counted only in units that were held out from a model that chose
+    it. If several terms occur in nearly the same texts, only the strongest is kept. The strongest term comes first.
 
     Args:
         texts: text of each answer.
-        right: whether each answer is right, bool.
+        right: bool per answer, True if the answer is right.
         units: int64 from 0, one per answer; there are at least five units, which are held out whole.
-        rng: decides the folds.
+        rng: random generator that draws the folds.
         most: largest number of terms to return.
 
     Returns:
@@ -206,8 +211,8 @@ def strongest_terms(
 
 
 def _strengths(weights: Any, right: np.ndarray) -> np.ndarray:
-    """Return each term's coefficient times the standard deviation of its weight, float64; 0 if there is only
-    one class.
+    """Return each term's coefficient times the standard deviation of its weight (float64), or 0 if there is only one
+    class.
     """
     if right.all() or not right.any():
         return np.zeros(weights.shape[1])
@@ -220,7 +225,7 @@ def _fitted(weights: Any, classes: np.ndarray) -> Any:
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
+    with threadpool_limits(limits=1, user_api="blas"):  # more threads are slower on so few rows
         return LogisticRegression(max_iter=1_000).fit(weights, classes)
 
 
@@ -236,8 +241,9 @@ def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generat
 
 
 def _whole_texts(codes: np.ndarray, most_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw texts at random, with all of their rows, until there are `most_rows` rows; a text that is larger than a fold
-    is left out.
+    """Draw texts at random, each with all of its rows, until there are `most_rows` rows.
+
+    A text with more rows than a fold is left out.
     """
     counts = np.bincount(codes, minlength=1)
     order = rng.permutation(len(counts))
@@ -257,7 +263,7 @@ def _weights(texts: Sequence[str | None], classes: int) -> Any:
 
 
 def _weights_by_term(texts: Sequence[str | None], classes: int) -> tuple[Any, np.ndarray] | None:
-    """Return the weights of words and pairs of words, and their names; None if the texts have no words."""
+    """Return the TF-IDF weights of words and word pairs, and the terms; None if the texts have no words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(
@@ -274,7 +280,7 @@ def _weights_by_term(texts: Sequence[str | None], classes: int) -> tuple[Any, np
 
 
 def _right(sample: _Sample, folds: np.ndarray) -> np.ndarray:
-    """Return which rows the models trained on the other folds predict right, bool."""
+    """Return a bool per row, True if the models trained on the other folds predict the row right."""
     predicted = _held_out(sample, folds, lambda model, rows: model.predict(rows))
     right: np.ndarray = sample.classes == predicted
     return right
@@ -285,8 +291,9 @@ def _probability_of_right(model: Any, rows: Any) -> np.ndarray:
 
 
 def _held_out(sample: _Sample, folds: np.ndarray, predict: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
-    """Return the result of `predict` for each row, with a model trained on the other folds; if the other folds have
-    only one class, this class is predicted.
+    """Return the result of `predict` for each row from a model trained on the other folds.
+
+    If the other folds contain only one class, this class is predicted.
     """
     predicted = np.zeros(len(folds))
     for fold in range(FOLDS):

@@ -1,5 +1,6 @@
-"""Rows whose whole input occurs more than once: in two splits, within train, or with different labels. Near-duplicates
-do not count as repeats.
+"""Rows whose whole input occurs more than once: in two splits, within train, or with different labels.
+
+Near-duplicates do not count as repeats.
 """
 
 import hashlib
@@ -19,10 +20,10 @@ SHOWN_CONFLICTS = 5
 
 @dataclass(frozen=True)
 class RepeatCount:
-    """Rows outside the train split whose whole input also occurs in the train split, whatever their labels.
+    """Number of rows outside the train split whose whole input also occurs in the train split, with any label.
 
-    `rows`: number of such rows; `share`: the share of all rows outside train (0 if there are none); `by_split`: number
-    of such rows in every split but train; `row_ids`: the first few row ids, in row order.
+    `rows`: number of such rows. `share`: their share of all rows outside train (0 if there are none). `by_split`:
+    number of such rows in each split other than train. `row_ids`: the first few row ids, in row order.
     """
 
     rows: int
@@ -33,12 +34,12 @@ class RepeatCount:
 
 @dataclass(frozen=True)
 class TrainRepeats:
-    """Train rows whose whole input also occurs in another train row.
+    """Numbers of train rows whose whole input also occurs in another train row.
 
-    `same_label`: number of rows that repeat a row of another group with the same label; `same_label_ids`: the first few
-    row ids. `conflicting`: number of rows that repeat a row with another label; `conflicting_inputs`: number of
-    different inputs of these rows. A row can count for both `same_label` and `conflicting`. `conflicts`: the row ids of
-    the first few conflicting inputs, one tuple per input, in row order.
+    `same_label`: number of rows with the same input and label as a row of another group. `same_label_ids`: the first
+    few row ids. `conflicting`: number of rows with the same input as a row with another label. `conflicting_inputs`:
+    number of different inputs of these rows. A row can count for both `same_label` and `conflicting`. `conflicts`: the
+    row ids of the first few conflicting inputs, one tuple per input, in row order.
     """
 
     train_rows: int
@@ -51,9 +52,7 @@ class TrainRepeats:
 
 @dataclass(frozen=True)
 class SharedGroups:
-    """Number of groups with rows in train and in another split, and the numbers of rows of these groups in each
-    split.
-    """
+    """Number of groups with rows both in train and in another split, and the number of their rows per split."""
 
     groups: int
     train_rows: int
@@ -61,7 +60,7 @@ class SharedGroups:
 
 
 def input_codes(examples: Examples) -> np.ndarray:
-    """Return a number per row (int64, from 0); two rows have the same number if their inputs are equal byte for byte.
+    """Return a number per row (int64, from 0) that is equal for rows with the same input, byte for byte.
 
     An input is the pair of `text` and `text_pair`, the bytes of the features, or the image's SHA-256 hash.
     """
@@ -94,7 +93,7 @@ def repeats_across_splits(examples: Examples, codes: np.ndarray) -> RepeatCount:
 
 
 def groups_across_splits(examples: Examples) -> SharedGroups | None:
-    """Count the groups with rows in train and in another split; return None if rows have no groups."""
+    """Count the groups with rows both in train and in another split; return None if rows have no groups."""
     groups = examples.groups
     if groups is None:
         return None
@@ -110,8 +109,9 @@ def groups_across_splits(examples: Examples) -> SharedGroups | None:
 
 
 def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
-    """Count the train rows that repeat another train row, with the same or with another label; `codes` are the rows'
-    `input_codes`.
+    """Count the train rows with the same input as another train row, separately for equal and different labels.
+
+    `codes` are the rows' `input_codes`.
     """
     train = dict(split_masks(examples.table)).get("train", np.zeros(len(examples), dtype=bool))
     ids, inputs = examples.row_ids[train], codes[train]
@@ -131,7 +131,7 @@ def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
 
 
 def _sizes(codes: np.ndarray) -> np.ndarray:
-    """Return, for each row, how many rows have the same number."""
+    """Return, for each row, the number of rows with the same code."""
     _, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
     return counts[inverse]
 

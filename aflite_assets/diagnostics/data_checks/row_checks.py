@@ -1,4 +1,4 @@
-"""Checks on rows that apply to any kind of input: ids, labels, dropped rows, repeats, balance, annotators."""
+"""Checks on rows that apply to any kind of input: ids, labels, dropped rows, repeats, balance and annotators."""
 
 import numpy as np
 
@@ -20,16 +20,16 @@ from aflite_assets.diagnostics.record_tables import split_masks
 from aflite_assets.wording import counted
 
 LARGEST_REPEATED_SHARE = 0.01
-"""Largest allowed share of repeated train rows; a few short texts occur twice in every large dataset."""
+"""Largest allowed share of repeated train rows; every large dataset contains some short texts twice."""
 
 LARGEST_CLASS_RATIO = 3.0
-"""Largest allowed ratio of rows between a split's largest and smallest class."""
+"""Largest allowed ratio of the numbers of rows in a split's largest and smallest class."""
 
 LARGEST_SHARE_DIFFERENCE = 5.0
-"""Largest allowed difference, in percentage points, between a class's share of train and of another split."""
+"""Largest allowed difference, in percentage points, between a class's shares in train and in another split."""
 
 LARGEST_OUTVOTED_SHARE = 0.01
-"""Largest allowed share of the rows with annotators' labels."""
+"""Largest allowed share of rows whose label most annotators contradict, among rows with annotators' labels."""
 
 _MOST_SPLITS = 4
 
@@ -38,7 +38,7 @@ def row_ids_unique(data: CheckContext) -> CheckOutcome:
     """No two rows have the same id."""
     unique = len(np.unique(data.examples.row_ids))
     passed = unique == len(data.examples)
-    advice = "" if passed else "delete the result's folder and materialise raw_dataset again"
+    advice = "" if passed else "delete the result's folder and materialise `raw_dataset` again"
     found = f"{counted(len(data.examples))} with {counted(unique, 'id')}"
     return outcome(passed, {"rows": len(data.examples), "ids": unique}, advice, found)
 
@@ -51,8 +51,8 @@ def labels_known(data: CheckContext) -> CheckOutcome:
     numbers = {"unknown_labels": unknown, "classes": classes, "classes_in_train": in_train}
     found = f"train has {in_train} of {classes} classes"
     if unknown or in_train < 2:
-        advice = "correct labels and the train split in the spec; filtering needs two classes"
-        return outcome(False, numbers, advice, f"{found}; {counted(unknown)} with another number")
+        advice = "correct the labels and the train split in the dataset's YAML file; filtering needs two classes"
+        return outcome(False, numbers, advice, f"{found}; {counted(unknown)} with a label that is no class number")
     return outcome(True, numbers, found=found)
 
 
@@ -64,7 +64,7 @@ def all_rows_labelled(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {"dropped": sum(dropped.values()), **dropped},
-        "label these rows in the source; otherwise no result includes them",
+        "add labels to these rows in the source; otherwise no result includes these rows",
         f"{counted(sum(dropped.values()))} dropped: {by_split_text(data.unlabelled_rows)}",
     )
 
@@ -82,14 +82,14 @@ def images_decode(data: CheckContext) -> CheckOutcome:
             f"{split}.source_ids": listed(image.source_ids),
         }
     if not data.undecodable_images:
-        return outcome(True, numbers, found="all images decode")
+        return outcome(True, numbers, found="all images can be decoded")
     named = [row_id for image in data.undecodable_images.values() for row_id in image.row_ids]
     rows = sum(image.rows for image in data.undecodable_images.values())
     shares = [f"{rows_of(image.rows, image.share)} of {split}" for split, image in data.undecodable_images.items()]
     return outcome(
         False,
         numbers,
-        "repair these images or take them out of the source; the rows were dropped",
+        "repair these images or remove them from the source; their rows were dropped",
         f"{', '.join(shares)}: {data.source.rows_text(named, rows)}",
     )
 
@@ -97,7 +97,7 @@ def images_decode(data: CheckContext) -> CheckOutcome:
 def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
     """No row outside the train split also occurs in the train split."""
     if data.in_train.all():
-        return not_applicable("splits beside train only")
+        return not_applicable("only for datasets with other splits than train")
     across = repeats_across_splits(data.examples, data.codes)
     by_split = {f"{split}.rows": rows for split, rows in across.by_split.items()}
     numbers = {"rows": across.rows, "share": across.share, **by_split}
@@ -113,25 +113,26 @@ def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
 
 
 def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
-    """Advise the setting that removes the repeats, if it is not made yet; copies within train matter if another split
-    is drawn from train.
+    """Return advice to set the option that drops the repeats, unless it is set already.
+
+    Copies within train matter only if another split is drawn from train.
     """
     source, repeated = data.source, {split for split, rows in across.by_split.items() if rows}
     drawn = sorted(repeated & source.drawn_splits)
     steps = []
     if repeated - source.drawn_splits and not source.drop_between_splits:
-        steps.append("set between_splits: drop, which drops their train rows")
+        steps.append("set `between_splits: drop`, which drops the repeated rows from train")
     if drawn and not source.drop_duplicates:
         steps.append(
-            f"set drop_duplicates: true ({listed(drawn)} is drawn from train by holdout, and took one of two copies)"
+            f"set `drop_duplicates: true` (`holdout` draws {listed(drawn)} from train, so one of two copies was drawn)"
         )
     elif drawn:
         steps.append(
-            f"correct their labels in the source: {listed(drawn)} is drawn from train by holdout, and drop_duplicates "
-            "keeps copies with different labels"
+            f"correct the labels of the copies in the source: `holdout` draws {listed(drawn)} from train, and "
+            "`drop_duplicates` keeps copies with different labels"
         )
     return "; ".join(
-        [*steps, "or remove them from the test split, or read its accuracy with them in mind"]
+        [*steps, "or remove the repeats from the test split, or expect its accuracy to be too high"]
     ).removeprefix("or ")
 
 
@@ -141,7 +142,7 @@ def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
     if shared is None:
         return not_applicable("rows with groups only")
     if data.in_train.all():
-        return not_applicable("splits beside train only")
+        return not_applicable("only for datasets with other splits than train")
     numbers: dict[str, int | float | str] = {"groups": shared.groups, "train_rows": shared.train_rows}
     numbers |= {f"{split}.rows": rows for split, rows in shared.by_split.items()}
     if not shared.groups:
@@ -149,21 +150,21 @@ def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
     drop = (
         ""
         if data.source.drop_between_splits
-        else ("set between_splits: drop, which drops the train rows of these groups, or ")
+        else ("set `between_splits: drop`, which drops the train rows of these groups, or ")
     )
     return outcome(
         False,
         numbers,
-        f"{drop}draw the test split from train with holdout, in whole groups: otherwise a model is tested on groups "
-        "that it was trained on",
+        f"{drop}draw the test split from train with `holdout`, which draws whole groups. Otherwise a model is tested "
+        "on groups on which it was trained",
         f"{counted(shared.groups, 'group')} with {by_split_text({'train': shared.train_rows, **shared.by_split})}",
     )
 
 
 def few_repeats_in_train(data: CheckContext) -> CheckOutcome:
-    """At most 1 % of the train rows repeat the input and the label of a train row in another group."""
+    """At most 1 % of the train rows have the same input and label as a train row of another group."""
     if data.questions:
-        return not_applicable("an answer may stand in several questions")
+        return not_applicable("several questions may have the same answer")
     repeats = data.train_repeats
     share = repeats.same_label / max(repeats.train_rows, 1)
     numbers: dict[str, int | float | str] = {
@@ -178,12 +179,12 @@ def few_repeats_in_train(data: CheckContext) -> CheckOutcome:
         found += f": {data.source.rows_text(repeats.same_label_ids, repeats.same_label)}"
     if share <= LARGEST_REPEATED_SHARE:
         return outcome(True, numbers, found=found)
-    drop = "" if data.source.drop_duplicates else "set drop_duplicates: true, which keeps one of each, or "
+    drop = "" if data.source.drop_duplicates else "set `drop_duplicates: true`, which keeps one of several copies, or "
     return outcome(
         False,
         numbers,
-        f"{drop}name a column that they share as columns.group: a row whose copy is trained on looks easier than it "
-        "is, so it is removed for that, or only one of the two is kept",
+        f"{drop}set `columns.group` to a column that is equal for all copies of a row. A row is easy to predict if the "
+        "model was trained on its copy, so it would be removed",
         found,
     )
 
@@ -199,8 +200,8 @@ def no_label_conflicts(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {**numbers, "row_ids_by_input": examples},
-        "correct the labels or drop these rows in the source: no model can be right on all of them, and filtering "
-        "keeps them as hard ones",
+        "correct the labels or drop these rows in the source, because no model can be right on all of them, and "
+        "filtering keeps them as hard rows",
         f"{rows_of(repeats.conflicting, share)} of train with {counted(repeats.conflicting_inputs, 'input')}; the "
         f"same input is at {'. And at '.join(data.source.rows_text(row_ids) for row_ids in repeats.conflicts)}",
     )
@@ -225,53 +226,49 @@ def classes_balanced(data: CheckContext) -> CheckOutcome:
         }
         if balance.absent:
             numbers[f"{balance.split}.absent"] = listed(balance.absent)
-            advice.append(f"{balance.split} has no rows of {listed(balance.absent)}: add some, or leave the class out")
+            advice.append(f"{balance.split} has no rows of {listed(balance.absent)}: add rows, or remove the class")
     if any(balance.ratio > LARGEST_CLASS_RATIO for balance in balances):
         advice.append(
-            "compare accuracies with the largest class's share, which a model reaches without reading its input, and "
-            "read them by class; or draw fewer rows of the large classes in the source"
+            "compare accuracies with the share of the largest class, which a model reaches without any input, and "
+            "compare them by class; or keep fewer rows of the large classes in the source"
         )
     shown = f"largest and smallest class of {'; '.join(found[:_MOST_SPLITS])}"
     return outcome(not advice, numbers, "; ".join(advice), shown)
 
 
 def class_shares_alike(data: CheckContext) -> CheckOutcome:
-    """In every split, each class has the same share of the rows as in the train split, within five percentage
-    points.
-    """
+    """In every split, each class's share of the rows is within five percentage points of its share in train."""
     if data.in_train.all() or not data.in_train.any():
-        return not_applicable("train and other splits only")
+        return not_applicable("only for datasets with train and another split")
     labels, names = data.examples.labels, data.examples.label_names
     numbers: dict[str, int | float | str] = {"largest_points": LARGEST_SHARE_DIFFERENCE}
     differing, found = [], []
     for split, inside in split_masks(data.examples.table):
         if split == "train":
             continue
-        # Rounded, so that five points are five whatever the shares' last digits are.
+        # Rounding prevents that a difference of exactly five points exceeds the limit because of float errors.
         moved = class_shares_moved(labels[data.in_train], labels[inside], classes=len(names)).round(9)
         most = int(np.abs(moved).argmax())
         numbers |= {f"{split}.points": float(moved[most]), f"{split}.class": quoted_text(names[most])}
         found.append(f"{quoted_text(names[most])} {moved[most]:+.1f} points on {split}")
         differing += [split] if abs(moved[most]) > LARGEST_SHARE_DIFFERENCE else []
-    text = f"the class that moves most: {', '.join(found[:_MOST_SPLITS])}"
+    text = f"the class whose share differs most: {', '.join(found[:_MOST_SPLITS])}"
     if not differing:
         return outcome(True, numbers, found=text)
     return outcome(
         False,
         numbers,
-        f"read accuracies on {', '.join(differing)} by class, or draw the splits from one source: a model that "
-        "learned the class frequencies of train is wrong there for that reason alone",
+        f"compare accuracies on {', '.join(differing)} by class, or draw the splits from one source. A model that "
+        "learned the class frequencies of train has a lower accuracy on splits with other frequencies",
         text,
     )
 
 
 def annotators_agree(data: CheckContext) -> CheckOutcome:
-    """In at most 1 % of the rows with annotators' labels, most annotators gave the same label, but not the
-    row's label.
-    """
+    """In at most 1 % of the rows with annotators' labels, most annotators agree on a label other than the row's."""
     agreement = annotator_agreement(data.examples)
     if agreement is None:
-        return not_applicable("rows with annotators' labels only")
+        return not_applicable("only for rows with annotators' labels")
     outvoted = majority_against_label(data.examples)
     share = len(outvoted) / agreement.rows
     numbers: dict[str, int | float | str] = {
@@ -291,6 +288,6 @@ def annotators_agree(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        "check that annotators and labels use the same class names, and look at these rows: their labels may be wrong",
+        "check that annotators and labels use the same class names, and check these rows, which may have wrong labels",
         found,
     )

@@ -1,5 +1,5 @@
-"""Checks of single texts: empty texts, and texts of one column that several train rows share. Repeats of whole inputs
-are found in `repeats`.
+"""Checks of single texts: empty texts, and texts that several train rows share. `repeats` finds repeats of whole
+inputs.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SHOWN_ROWS = 10
 
 @dataclass(frozen=True)
 class EmptyTexts:
-    """Rows of one split whose text in one column is empty; `row_ids` are the first few row ids, in row order."""
+    """Rows of one split with an empty text in one column; `row_ids` are the first few row ids, in row order."""
 
     column: str
     split: str
@@ -27,9 +27,9 @@ class EmptyTexts:
 
 
 def empty_texts(examples: Examples) -> tuple[EmptyTexts, ...]:
-    """Return the rows whose text is empty or only white space, per text column and split with such rows.
+    """Return the rows with a text that is empty or only white space, for each text column and split with such rows.
 
-    Preference data may have no prompts: if the whole column of prompts is empty, it is left out.
+    Preference data may have no prompts, so a column in which every prompt is empty is left out.
     """
     empty_columns = []
     for column in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
@@ -44,19 +44,19 @@ def empty_texts(examples: Examples) -> tuple[EmptyTexts, ...]:
 
 
 def _is_empty(texts: pa.ChunkedArray) -> np.ndarray:
-    """Return a bool per row, True if the text is empty; a row without a text is not counted."""
+    """Return a bool per row, True if the row's text is empty; False for a row without a text."""
     empty: np.ndarray = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(texts), ""), False).to_numpy()
     return empty
 
 
 @dataclass(frozen=True)
 class SharedText:
-    """Numbers of train rows that share one column's text with another train row.
+    """Number of train rows whose text in one column also occurs in another train row.
 
-    `rows` is the number of such rows and `share` their share of all train rows. `ungrouped_rows` (with
-    `ungrouped_share`) of these rows share the text with a row of another group; without groups, all of them do.
-    `texts`: number of different texts in the column. `example`: the most frequent text (untrusted: escape it), which
-    occurs in `example_rows` rows.
+    `rows`: number of such rows; `share`: their share of all train rows. `ungrouped_rows` and `ungrouped_share` count
+    only rows that share the text with a row of another group (all such rows if there are no groups). `texts`: number of
+    different texts in the column. `example`: the most frequent text (untrusted: escape it), which occurs in
+    `example_rows` rows.
     """
 
     column: Literal["text", "text_pair"]
@@ -70,11 +70,10 @@ class SharedText:
 
 
 def shared_texts(train: Examples) -> tuple[SharedText, ...]:
-    """Return the text columns in which rows share a text, the column with the most such rows first; empty if there are
-    none.
+    """Return the text columns in which train rows share a text, the column with the most such rows first.
 
     Rows that share a premise belong in one group. Without groups, a random partition may train on one row of a premise
-    and hold out another. Rows without a text are not counted as sharing it.
+    and hold out another. Rows without a text are ignored.
     """
     columns: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
     shared = [_shared_text(train, column) for column in columns if column in train.table.column_names]
@@ -101,6 +100,6 @@ def _shared_text(train: Examples, column: Literal["text", "text_pair"]) -> Share
 
 
 def _groups_of(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the number of groups in which each text occurs."""
+    """Return, for each text, the number of groups in which it occurs."""
     numbers, inverse = np.unique(groups, return_inverse=True)
     return np.bincount(np.unique(codes * len(numbers) + inverse) // max(len(numbers), 1), minlength=1)

@@ -1,1 +1,1 @@
-"""Statistics that distinguish removed from kept rows. Checks of data before filtering are in `data_checks`."""
+"""Statistics that compare removed and kept rows. Checks of the data before filtering are in `data_checks`."""

@@ -1,9 +1,9 @@
 """Tests for cues of the rows that filtering removed: words, lengths, attributes, partial inputs and feature columns.
 
-A cue is shown if two conditions hold. First, rows with the cue were removed more often than in random draws of the same
-classes. Second, the cue is associated with a label by itself, or the dataset's file declares it as planted. The tests
-treat groups of rows as the independent units. A cue describes the removed rows. A cue need not be a shortcut: rows that
-are easy for the task have cues as well.
+A cue is a property that some rows have, such as containing a certain word. A cue is reported if two conditions hold.
+First, rows with the cue were removed more often than random rows of the same classes. Second, the cue is associated
+with a label by itself, or the dataset's YAML file declares it as planted. The tests treat groups of rows as the
+independent units. A cue describes the removed rows and need not be a shortcut: easy rows of a task have cues as well.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,27 +26,27 @@ from aflite_assets.diagnostics.score_tests import LabelTies, class_signs, enrich
 Kind = Literal["attribute", "partial input", "word", "length", "column"]
 
 FEWEST_ROWS = 20
-"""Fewest rows of a tested cue, because the tests are about sums of many rows."""
+"""Smallest number of rows of a tested cue, because the tests require sums of many rows."""
 
 MOST_VALUES = 50
-"""Most values of one attribute that are tested; they are the most frequent ones."""
+"""Largest number of tested values per attribute; the most frequent values are tested."""
 
 RARE = "rare values"
-"""The name under which all rare values of an attribute are tested together."""
+"""Name of the value that combines all rare values of an attribute."""
 
 _TIED = 0.05
-"""A cue is associated with its class if its p-value is below this."""
+"""A cue is associated with its class if its p-value is below this limit."""
 
 _BINS = 20
-"""Number of bins into which a feature column is cut, at its quantiles."""
+"""Number of quantile bins for a feature column."""
 
 _FOLDS = 5
 
 _SAME_ROWS = 0.8
-"""Two words count as one cue if they share at least this share of the rows that have either (Jaccard)."""
+"""Jaccard index of two words' rows from which the words count as one cue."""
 
 _MOST_COMPARED = 500
-"""Most words that are compared for occurring in the same rows; they are the most informative ones."""
+"""Largest number of words that are compared with each other; these are the most significant words."""
 
 CUES = pa.schema(
     [
@@ -68,12 +68,14 @@ CUES = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class CandidateCues:
-    """Cues of one kind, tested on the same rows: the name and value of each cue (`names`), and which rows have the cue.
+    """Cues of one kind that are tested on the same rows.
 
-    `present`: scipy CSC matrix of 0 and 1, rows x cues, float64. `rows`: positions of the tested rows among the train
-    rows; None for all train rows. `planted`: bool per cue; a planted cue need not be associated with a label.
-    `at_chance`: for partial inputs, the share of rows that are right by chance. The share of right rows must exceed it.
-    None for cues that must be associated with a label.
+    `names`: name and value of each cue. `present`: which rows have which cue, a scipy CSC matrix of 0 and 1 (rows x
+    cues, float64). `rows`: positions of the tested rows among the train rows; None for all train rows.
+
+    `planted`: bool per cue; a planted cue need not be associated with a label. `at_chance`: for partial inputs, the
+    share of rows that are right by chance, which the share of right rows must exceed. `at_chance` is None for other
+    cues, which must be associated with a label.
     """
 
     kind: Kind
@@ -85,24 +87,24 @@ class CandidateCues:
 
 
 def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, Collection[str]], seed: int) -> pa.Table:
-    """Test all cues of the removed rows; the most informative cue comes first.
+    """Test all cues of the removed rows, and return them with the most significant cue first.
 
     Args:
         train: the filtered set's train rows, with `row_id` and `kept`.
         examples: rows that include all of `train`.
-        planted: for each attribute, the values with which a row counts as planted.
-        seed: seed of the folds of partial inputs and columns.
+        planted: for each attribute, the values of planted rows.
+        seed: seed of the folds for partial inputs and feature columns.
 
     Returns:
-        A table with one row per cue. `kind` is the kind of the cue, and `name` is the cue's attribute, text column,
-        length or feature. `value` is the value of the attribute or length, or the word; it is empty for other kinds of
-        cues. `label_name` is the class that the cue is associated with; it is null if there is no such class, and for
-        planted attributes, partial inputs and columns. `class_share` is the share of this class among the rows with the
-        cue, and `class_shares` are the shares of all classes in order. `rows` and `removed_rows` are the numbers of
-        rows and of removed rows with the cue. `share_removed` is the share of the removed rows that have both the cue
-        and a class that goes with it; `share_expected` is the same share for random rows, same number per class.
-        `p_value` is one-sided and not adjusted for other tests. `same_rows_as` is the more informative word of the same
-        text that occurs in nearly the same rows, or null.
+        A table with one row per cue. `kind` is the kind of the cue. `name` is the attribute, text column, length or
+        feature. `value` is the value of the attribute or length, or the word; it is empty for other kinds of cues.
+        `label_name` is the class that the cue is associated with. `label_name` is null if there is no such class, and
+        for planted attributes, partial inputs and feature columns. `class_share` is the share of this class among the
+        rows with the cue, and `class_shares` are the shares of all classes in order. `rows` and `removed_rows` are the
+        numbers of all rows and of removed rows with the cue. `share_removed` is the share of the removed rows that have
+        the cue and belong to an associated class. `share_expected` is the same share for random rows, same number per
+        class. `p_value` is one-sided and not adjusted for other tests. `same_rows_as` is a more significant word of the
+        same text that occurs in nearly the same rows, or null.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
@@ -161,8 +163,9 @@ def _records(cues: CandidateCues, removed: np.ndarray, rows: Examples) -> Iterat
 def _goes_with(
     cues: CandidateCues, number: int, tied: "LabelTies | None", groups: np.ndarray | None
 ) -> tuple[float, int | None, float | None]:
-    """Return the p-value of a cue's association with the label, the associated class (or None), and the share of this
-    class.
+    """Return the p-value of a cue's association with the label, the associated class and the share of this class.
+
+    Class and share are None if the association is not significant.
     """
     if tied is None:
         assert cues.at_chance is not None
@@ -177,8 +180,9 @@ def _goes_with(
 
 
 def _signs(cues: CandidateCues, labels: np.ndarray) -> np.ndarray | None:
-    """Return signs for the classes that each cue is associated with (`class_signs`); a planted cue may go with all
-    classes.
+    """Return a sign for each class and cue, positive if the cue is more frequent in the class (`class_signs`).
+
+    For planted cues, every sign is positive.
     """
     if cues.at_chance is not None:
         return None
@@ -195,8 +199,9 @@ def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray
 
 
 def _same_rows(cues: CandidateCues, telling: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Map each word that occurs in nearly the same rows as an earlier word in `telling` to the first such word of the
-    same text.
+    """Map each word to an earlier word in `telling` that occurs in nearly the same rows of the same text.
+
+    Words without such an earlier word are left out.
     """
     places = {name: place for place, name in enumerate(cues.names)}
     chosen = list(telling[:_MOST_COMPARED])
@@ -216,9 +221,7 @@ def _same_rows(cues: CandidateCues, telling: Sequence[tuple[str, str]]) -> dict[
 
 
 def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[str, float]:
-    """Return, for each lower-cased word, the share of rows, in [0, 1], whose text contains the word; `column` is `text`
-    or `text_pair`.
-    """
+    """Return, for each lower-case word, the share of rows (in [0, 1]) with this word in the text column `column`."""
     found = dict.fromkeys(words, 0)
     for text in examples.table[column].to_pylist():
         for word in found.keys() & {match.lower() for match in WORD.findall(text or "")}:
@@ -227,7 +230,9 @@ def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[s
 
 
 def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
-    """Return the p-value of a test that the share of right rows exceeds `chance`, with the variance between groups."""
+    """Return the p-value for the hypothesis that the share of right rows is at most `chance`; rows of a group may
+    depend.
+    """
     from scipy.stats import norm
 
     own = np.arange(len(right)) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -237,8 +242,9 @@ def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
 
 
 def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[CandidateCues]:
-    """Yield the values of attributes as cues: bins for numeric attributes, and one joint value for all rare values of
-    other attributes.
+    """Yield the values of each attribute as cues.
+
+    Numeric attributes are binned. All rare values of another attribute are combined to one value.
     """
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
         name, values = column.removeprefix("attribute."), rows.table[column]
@@ -271,8 +277,9 @@ def _words(rows: Examples) -> Iterator[CandidateCues]:
 
 
 def _partial_inputs(rows: Examples, seed: int) -> Iterator[CandidateCues]:
-    """Test whether each text alone predicts the label. For multiple choice, only the answer texts are tested, because
-    each question has both right and wrong answers.
+    """Yield a cue for each text: whether the text alone predicts the row's label.
+
+    For multiple choice, only the answer texts are tested, because each question has both right and wrong answers.
     """
     choice = right_answers(rows) is not None
     columns: Sequence[Literal["text", "text_pair"]] = ("text_pair",) if choice else ("text", "text_pair")
@@ -286,7 +293,7 @@ def _partial_inputs(rows: Examples, seed: int) -> Iterator[CandidateCues]:
 
 
 def _columns(rows: Examples, seed: int) -> CandidateCues:
-    """Test whether each feature column alone, cut into bins at its quantiles, predicts the label of held-out rows."""
+    """Return a cue for each feature column: whether the binned column alone predicts the label of held-out rows."""
     features, labels = rows.features, rows.labels
     folds = np.random.default_rng(seed).permutation(np.arange(len(labels)) % _FOLDS)
     if rows.groups is not None:

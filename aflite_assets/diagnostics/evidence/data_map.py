@@ -1,4 +1,4 @@
-"""Data maps: the confidence, variability and correctness of a training for each row."""
+"""Data maps: confidence, variability and correctness of the predictions for each row during training."""
 
 from collections.abc import Sequence
 
@@ -22,10 +22,11 @@ def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
     """Compute the data map of Swayamdipta et al. 2020 (section 2) for every train row, averaged over trainings.
 
     For each training, confidence is the probability of the row's label, averaged over epochs. Variability is the
-    (population) standard deviation of this probability over epochs, and correctness is the share of epochs in which the
-    label was predicted. Probabilities are recorded when the row is presented. The probabilities come from the model
-    with dropout, before it is trained on the row in this epoch. The source instead evaluates all rows at the end of an
-    epoch.
+    (population) standard deviation of this probability over epochs. Correctness is the share of epochs in which the
+    label was predicted.
+
+    Probabilities are recorded when the row is presented in an epoch: before the model is updated with the row, and with
+    dropout. In the paper, all rows are evaluated at the end of an epoch.
 
     Args:
         dynamics: one table per training with the columns `row_id` (int64), `epoch` (int64), `label_probability` (float
@@ -36,7 +37,7 @@ def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
         `correctness` in [0, 1].
 
     Raises:
-        InvalidInputError: a training lacks a row in some epochs.
+        InvalidInputError: a row is missing in some epochs of a training.
     """
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *(one["row_id"].to_numpy() for one in dynamics)]))
     sums, trainings = np.zeros((3, len(ids))), np.zeros(len(ids))

@@ -1,6 +1,4 @@
-"""Comparison of splits: whether filtering kept the same share of other splits as of the train split, in total and by
-class. No rows are filtered here.
-"""
+"""Comparison of each split's kept share with the train split's, for all rows and for each class."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,19 +8,21 @@ import numpy as np
 import pyarrow as pa
 
 LEAST_DIFFERENCE = 1.0
-"""Difference of kept shares, in points, below which nothing is reported, however significant it is."""
+"""Smallest difference of kept shares, in percentage points, that is reported, whatever its significance."""
 
 _FALSE_ALARMS = 0.0027
-"""Chance of any alarm for one split if nothing differs: three standard deviations, shared by all comparisons."""
+"""Probability of any false alarm for one split, shared by all its comparisons; it corresponds to three standard
+deviations.
+"""
 
 
 @dataclass(frozen=True)
 class KeptShare:
-    """The share of rows that filtering kept in one split and in the train split, each in [0, 1]; `label` is None for
-    all classes together.
+    """The shares of rows that filtering kept in one split and in the train split, each in [0, 1].
 
-    `by_chance`: the largest difference of the two shares, in points, that chance explains, over all comparisons of the
-    split together. The bound assumes that the rows of a group are kept or removed together.
+    `label`: a class, or None for all classes together. `by_chance`: the largest difference of the two shares, in
+    percentage points, that chance can explain. `by_chance` is a bound for all comparisons of the split together, and it
+    is valid if rows of a group are kept or removed together.
     """
 
     split: str
@@ -34,18 +34,17 @@ class KeptShare:
 
     @property
     def difference(self) -> float:
-        """The split's share minus the train split's share, in points."""
+        """The split's share minus the train split's share, in percentage points."""
         return 100 * (self.share - self.train_share)
 
     @property
     def alike(self) -> bool:
-        """Whether the difference is under one point or can be explained by chance."""
+        """True if the difference is less than one percentage point or can be explained by chance."""
         return abs(self.difference) <= max(self.by_chance, LEAST_DIFFERENCE)
 
 
 def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, ...]:
-    """Compare the kept share of each split with the kept share of the train split, first for all rows and then for each
-    class in both splits.
+    """Compare each split's kept share with the train split's, for all rows and for each class in both splits.
 
     Args:
         rows: the rows of a filtered set, with the columns `split`, `label`, `kept`, and `group` if rows have groups.
@@ -64,8 +63,9 @@ def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, 
 
 
 def unlike_train(shares: tuple[KeptShare, ...]) -> tuple[str, ...]:
-    """Return a sentence for each split whose kept share differs from the train split's by more than chance. If only
-    shares of classes differ, the sentence names the class that differs most.
+    """Return a sentence for each split with a kept share that differs significantly from the train split's.
+
+    If only the shares of classes differ, the sentence names the class that differs most.
     """
     sentences = []
     for split in dict.fromkeys(share.split for share in shares):
@@ -75,10 +75,10 @@ def unlike_train(shares: tuple[KeptShare, ...]) -> tuple[str, ...]:
         worst = unlike[0] if unlike[0].label is None else max(unlike, key=lambda share: abs(share.difference))
         of = "rows" if worst.label is None else f"rows of class {worst.label}"
         sentences.append(
-            f"Of the {split} {of} {100 * worst.share:.1f} % were kept, of the train {of} "
-            f"{100 * worst.train_share:.1f} %; by chance they would differ by at most {worst.by_chance:.1f} points. "
+            f"The filter kept {100 * worst.share:.1f} % of the {split} {of}, but {100 * worst.train_share:.1f} % of "
+            f"the train {of}; by chance the shares would differ by at most {worst.by_chance:.1f} points. "
             f"Filtered {split} and train rows do not have the same distribution: compare models on all {split} rows, "
-            "or pool the split (filter.evaluation_rows)."
+            "or pool the split (`filter.evaluation_rows`)."
         )
     return tuple(sentences)
 
@@ -98,8 +98,9 @@ def _shares_of(
 
 
 def _independent(groups: np.ndarray) -> float:
-    """Return the number of rows divided by the mean size of a row's group. The result is the effective number of rows
-    if a group's rows are kept or removed together.
+    """Return the effective number of rows: the number of rows divided by the mean size of a row's group.
+
+    The effective number accounts for groups in which all rows are kept or removed together.
     """
     sizes = np.unique(groups, return_counts=True)[1]
     return float(sizes.sum() ** 2 / (sizes.astype(np.float64) ** 2).sum())

@@ -1,8 +1,8 @@
-"""Comparison of kept and removed rows per split: labels, attributes, text lengths, scores.
+"""Comparison of kept and removed rows per split: labels, attributes, text lengths and scores.
 
-Every function takes the rows table of a filtered set, with the columns `row_id` (int64), `split` (string), `label`
-(int64), `kept` (bool), `removed_in_iteration` (int64 or null), and `predictability` and `label_probability` (float or
-null). Means and shares over no rows are null. Splits come in order of appearance.
+Every function takes the rows table of a filtered set. The columns of this table are `row_id` (int64), `split` (string),
+`label` (int64), `kept` (bool), `removed_in_iteration` (int64 or null), and `predictability` and `label_probability`
+(float or null). Means and shares over no rows are null. Splits are in order of appearance.
 """
 
 from collections.abc import Iterator, Sequence
@@ -104,7 +104,7 @@ def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
 
 
 def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 50) -> pa.Table:
-    """Compare each value of every `attribute.*` column among the kept rows and among the removed rows.
+    """Compare the share of each value of every `attribute.*` column among the kept and among the removed rows.
 
     Args:
         rows: the filtered set's rows.
@@ -112,10 +112,10 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
         most_values: largest number of values listed per attribute and split; the most frequent values are listed.
 
     Returns:
-        A table with one row per value, in falling order of rows; it is empty if there are no attributes. The columns
-        are `split`, `attribute` (without the prefix), `value` (null for rows without a value), `distinct_values` (the
-        attribute's number of values in the split, including values that are not listed), and the counts and shares of
-        `label_shares`.
+        A table with one row per value, in decreasing order of frequency; it is empty if there are no attributes. The
+        columns are `split`, `attribute` (without the prefix), `value` (null for rows without a value),
+        `distinct_values`, and the counts and shares of `label_shares`. `distinct_values` is the number of the
+        attribute's values in the split, listed or not.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -191,7 +191,7 @@ def _splits(rows: pa.Table) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
 
 
 def _column_of(rows: pa.Table, examples: Examples, column: str) -> pa.ChunkedArray:
-    # Only the column asked for: taking whole rows would copy images and features.
+    # Only the needed column is selected, because selecting whole rows would copy images and features.
     narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
     return narrow.select(rows["row_id"].to_numpy()).table[column]
 
@@ -201,8 +201,10 @@ def _floats(values: pa.ChunkedArray) -> np.ndarray:
 
 
 def _counts(kept: np.ndarray, removed: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Count the kept and the removed rows per value. The result also has the value's share of all kept and of all
-    removed rows, and the share of the value's rows that was kept.
+    """Return the numbers of kept and of removed rows per value, and three shares.
+
+    The shares are those of the value among all kept rows and among all removed rows, and of the kept rows among the
+    value's rows.
     """
     all_kept, all_removed = int(kept.sum()), int(removed.sum())
     for here, gone in zip(kept.tolist(), removed.tolist(), strict=True):
@@ -220,7 +222,7 @@ def _ratio(part: float, whole: int) -> float | None:
 
 
 def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Compute the agreement of single annotators with the rows' labels, for the kept and for the removed rows.
+    """Compare the agreement of single annotators with the labels of the kept and of the removed rows.
 
     Phang et al. 2021 (arXiv 2111.08181) find that AFLite keeps rows with low agreement more often than other rows.
     Comparisons on the kept rows then depend on contested labels.
@@ -232,9 +234,9 @@ def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
     Returns:
         A table with one row per split that has annotators' labels. The names of the other columns begin with `kept_` or
         `removed_`. Columns `*rows`: number of rows with at least one annotator's label. Columns `*rows_of_several`:
-        number of rows with at least two annotators' labels. Columns `*accuracy`: the share of a row's annotators who
-        gave the row's label, averaged over rows, in [0, 1]. Columns `*unanimous`: the share of the rows with several
-        annotators whose annotators all gave one label. Means over no rows are null.
+        number of rows with at least two annotators' labels. Columns `*accuracy`: mean over rows of the share of
+        annotators who gave the row's label, in [0, 1]. Columns `*unanimous`: among rows with at least two annotators,
+        the share with only one label. Means over no rows are null.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -263,11 +265,10 @@ def _side(examples: Examples, annotators: np.ndarray, side: np.ndarray) -> tuple
 
 
 def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Count the train rows of each class that each iteration removed, and list the three easiest of them (ICML 2020,
-    A.8).
+    """Count the train rows of each class that each iteration removed, and list the three easiest of them.
 
-    The easiest rows have the highest predictability; ties are broken by the highest `label_probability`, then by the
-    lowest id.
+    Le Bras et al. (ICML 2020) show such rows in appendix A.8. The easiest rows have the highest predictability; ties
+    are broken by the highest `label_probability`, then by the lowest id.
 
     Returns:
         A table with one row per class and per iteration that removed train rows. The columns are `iteration`,
@@ -294,7 +295,7 @@ def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
 
 
 def _shown(examples: Examples, row_ids: np.ndarray) -> Iterator[str]:
-    """Describe rows by their texts, or by their numbers if they have no texts."""
+    """Return the rows' texts for display, or names such as "row 7" if the rows have no texts."""
     columns = [name for name in ("text", "text_pair") if name in examples.table.column_names]
     if not columns:
         yield from (f"row {row_id}" for row_id in row_ids)

@@ -1,5 +1,6 @@
-"""Possible label errors for a person to check: rows whose label is the least likely to models that were not trained on
-the row.
+"""Possible label errors for a person to check: rows with the least likely labels.
+
+Likelihoods are from models that were not trained on the row.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ from aflite_assets.errors import InvalidInputError
 from aflite_assets.wording import truncate
 
 MOST_CHARACTERS = 200
-"""Most characters of a shown text; the rest is cut, with an ellipsis as the last character."""
+"""Largest number of characters of a text that is returned; longer texts end in an ellipsis."""
 
 _SUSPECTS = [
     ("row_id", pa.int64()),
@@ -27,12 +28,11 @@ _SUSPECTS = [
 
 
 def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
-    """Return the rows with the lowest label probability in the first iteration, the lowest first; ties are ordered by
-    row id.
+    """Return the rows with the lowest label probability in the first iteration, in ascending order.
 
-    Confident learning starts from the same quantity: the probability of the given label by classifiers that were not
-    trained on the row (Northcutt et al., JAIR 2021). The label probability is low both for a wrong label and for a hard
-    row.
+    Ties are ordered by row id. The label probability is low both for wrong labels and for hard rows. Confident learning
+    uses the same quantity: the label's probability by classifiers that were not trained on the row (Northcutt et al.,
+    JAIR 2021).
 
     Args:
         rows: the filtered set's rows, with the columns `row_id` (int64), `split` (string), `label` (int64), `kept`
@@ -42,12 +42,13 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
         most: largest number of rows to return, at least 1.
 
     Returns:
-        A table with the columns `row_id`, `split`, `label_name`, `label_probability`, `predictability` (null: never
-        held out) and `kept`. If the examples have such data, there are also the columns `annotators` (the names of the
-        labels that annotators gave, joined by commas), `text` and `text_pair` (untrusted: escape them).
+        A table with the columns `row_id`, `split`, `label_name`, `label_probability`, `predictability` (null if the row
+        was never held out) and `kept`. Columns that exist only if the examples have such data are `annotators`, `text`
+        and `text_pair`. `annotators` contains the names of the labels that annotators gave, joined by commas. Texts are
+        untrusted: escape them.
 
     Raises:
-        InvalidInputError: `most` is under 1.
+        InvalidInputError: `most` is less than 1.
         DataError: a suspect is not among the examples.
     """
     if most < 1:

@@ -1,6 +1,4 @@
-"""Suspected label errors by confident learning: the rows, their likely labels, and whether they were kept or
-removed.
-"""
+"""Suspected label errors by confident learning: the rows, their more likely labels, and whether the rows were kept."""
 
 import warnings
 from collections.abc import Collection
@@ -23,7 +21,7 @@ SUSPECTS = pa.schema(
         ("quarantined", pa.bool_()),
     ]
 )
-"""Columns of the list of suspects; see `suspected_rows`."""
+"""Columns of the table of suspects; see `suspected_rows`."""
 
 _SHARES = pa.schema(
     [
@@ -38,11 +36,12 @@ _SHARES = pa.schema(
 
 
 def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Return which labels are suspected, bool per row, by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
+    """Return which labels are suspected (bool per row) by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
 
-    The method estimates the joint distribution of given and true labels from the rows that models are confident about.
-    For each pair of classes, this distribution gives the number of mislabelled rows, and as many rows with the largest
-    margin are suspected. This rule is "prune by noise rate", the default of the package cleanlab, which is used here.
+    The method estimates the joint distribution of given and true labels from the rows with confident predictions. For
+    each pair of classes, this distribution gives the number of mislabelled rows. As many rows with the largest margin
+    are suspected. This rule is "prune by noise rate", the default of the package cleanlab, which is used here.
+
     If the features explain the noise, or if the task is hard, rows with right labels are suspected too. The only row of
     a class is never suspected.
 
@@ -71,7 +70,7 @@ def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray
     from cleanlab.filter import find_label_issues  # loads scikit-learn and pandas
 
     with warnings.catch_warnings():
-        # said of classes that have a row or none: nothing can be estimated of them, and their rows are no suspects
+        # cleanlab warns about classes with at most one row, which are never suspected
         warnings.filterwarnings("ignore", message="May not flag all label issues in class")
         found[known] = find_label_issues(codes[known], probabilities[known], n_jobs=1)
     return found
@@ -89,8 +88,8 @@ def suspected_rows(
     """Return the suspected rows with the schema `SUSPECTS`, the least likely labels first; ties are ordered by row id.
 
     `suggested_label` is the most probable class. `label_probability` and `suggested_probability` are the mean held-out
-    probabilities of the given and of the suggested label. `quarantined`: True for suspected rows in the splits named by
-    `quarantine`.
+    probabilities of the given and of the suggested label. `quarantined` is True for suspected rows in the splits that
+    `quarantine` contains.
 
     Args:
         row_ids: int64, one per row; `splits` (names) and `labels` (int64) have the same length.
@@ -116,11 +115,10 @@ def suspected_rows(
 
 
 def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
-    """For multiple choice, return only the suspects in questions of which both a right and a wrong answer are
-    suspected.
+    """Return only the suspected multiple choice answers in questions with both a right and a wrong suspect.
 
-    If a question is mislabelled, the labels of two of its answers are wrong: a right and a wrong answer are exchanged.
-    A question with a single suspected answer is therefore left out.
+    In a mislabelled question, two answers have wrong labels: a right and a wrong answer are exchanged. A question with
+    a single suspected answer is therefore left out.
 
     Args:
         suspects: a table from `suspected_rows`.
@@ -142,8 +140,8 @@ def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
     Returns:
         A table with the columns `split`, `kept_rows`, `kept_suspects`, `kept_share`, `removed_rows`,
         `removed_suspects`, `removed_share` and `quarantined`. Shares are in [0, 1], or null over no rows. `quarantined`
-        is the number of suspects that were removed before the first iteration; the other columns do not count these
-        suspects.
+        is the number of suspects that were removed before the first iteration. The other columns do not count
+        quarantined rows.
     """
     suspected = np.isin(rows["row_id"].to_numpy(), suspects["row_id"].to_numpy())
     kept = rows["kept"].to_numpy().astype(bool)

@@ -1,6 +1,4 @@
-"""Cues from the lengths of texts: texts that are short or long among all rows, and answers that are the longest or
-shortest of their question.
-"""
+"""Cues from text lengths: short or long texts, and answers that are the longest or shortest of their question."""
 
 from collections.abc import Iterator
 
@@ -11,20 +9,20 @@ from aflite_assets.data.questions import right_answers
 from aflite_assets.data.words import character_counts, word_counts
 
 _SHORT, _LONG = (0.25, 0.5), (0.5, 0.75)
-"""Quantiles: a length is short up to the first ones, and long above the second ones."""
+"""Quantiles of the bounds: up to the first two for short texts, above the last two for long texts."""
 
 _COLUMNS = ("text", "text_pair")
 
 
 def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Find the cues from text lengths. Return the (name, value) of each cue, and which rows have the cue: bool of shape
-    (rows, cues).
+    """Return the name and value of each cue from text lengths, and which rows have the cue: bool (rows, cues).
 
-    A length is the number of words or characters of a text or, for pairs, the second text's number minus the first
-    text's. The cues are the shortest quarter, the shortest half, the longest half and the longest quarter; a row can
-    have several cues. The value of a cue states the bound: "at most 4", "13 or more". Multiple choice has two more
-    cues: an answer has more (or fewer) characters than every other answer to its question. A row without the text has
-    none of its length cues. A length that never varies gives no cue.
+    A length is the number of words or characters of a text. For pairs, the second text's number minus the first text's
+    is a length too. The cues are the shortest quarter, the shortest half, the longest half and the longest quarter; a
+    row can have several cues. The value of a cue is its bound: "at most 4", "13 or more".
+
+    Multiple choice has two more cues: an answer with more (or fewer) characters than every other answer to its
+    question. A row without the text has none of its length cues. A length with the same value in all rows gives no cue.
     """
     names: list[tuple[str, str]] = []
     present: list[np.ndarray] = []
@@ -39,10 +37,9 @@ def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
 
 
 def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the name and values (float64 of shape (rows,)) of each length: the numbers of words and characters of each
-    text, and their differences between both texts.
+    """Yield the name and values of each length (float64 of shape (rows,), NaN for a row without the text).
 
-    A length is NaN if a row lacks the text.
+    Lengths are the numbers of words and of characters of each text, and the differences between both texts.
     """
     columns = [column for column in _COLUMNS if column in rows.table.column_names]
     for unit, counts in (("words", word_counts), ("characters", character_counts)):
@@ -54,8 +51,9 @@ def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _short_and_long(lengths: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the bounds of short and of long texts, in order; there are fewer than four bounds if many rows share a
-    length.
+    """Yield the bounds of short and of long texts, in ascending order.
+
+    There are fewer than four bounds if many rows share a length.
     """
     known = lengths[~np.isnan(lengths)]
     if not len(known):

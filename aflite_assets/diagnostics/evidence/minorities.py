@@ -1,7 +1,7 @@
-"""Differences between rows of one class and other rows in the overlap of texts, negation words and attributes.
+"""Differences between rows of one class and other rows in word overlap, negation words and attributes.
 
-The differences are computed for sets of forgettable rows, which hold such minorities (Yaghoobzadeh et al., EACL 2021,
-section 5.1).
+The differences are computed for forgettable rows, which contain minority rows of a class (Yaghoobzadeh et al., EACL
+2021, section 5.1).
 """
 
 import re
@@ -16,7 +16,7 @@ WORD = re.compile(r"[\w']+")
 """A run of word characters and apostrophes, so that contractions are words."""
 
 MOST_VALUES = 20
-"""Attributes with more values than this identify single rows rather than kinds of rows, and are left out."""
+"""Largest number of values of an attribute; an attribute with more values identifies single rows and is left out."""
 
 _ATTRIBUTE = "attribute."
 
@@ -28,8 +28,10 @@ def words(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, eq=False)
 class RowMeasures:
-    """Measures of rows, float64 of shape (rows,). `overlap`: the Jaccard index of the words of both texts, in [0, 1];
-    `negated`: 1 if the second text contains a negation word, else 0.
+    """Two measures of each row, float64 of shape (rows,).
+
+    `overlap`: Jaccard index of the words of both texts, in [0, 1]. `negated`: 1 if the second text contains a negation
+    word, else 0.
     """
 
     overlap: np.ndarray
@@ -63,11 +65,11 @@ def _attributes(examples: Examples) -> Iterator[tuple[tuple[str, str], np.ndarra
 
 @dataclass(frozen=True)
 class GroupMean:
-    """A measure's mean over one group of a set's rows.
+    """Mean of a measure over one group of rows.
 
-    `measure`: "overlap", "negation", or an attribute as "name = value". `group`: the class "positive" or "negative",
-    "others", or all rows. `deviation`: standard deviation over rows, with the divisor rows - 1. Mean and deviation are
-    NaN if there are too few rows.
+    `measure`: "overlap", "negation", or an attribute as "name = value". `group`: the class called "positive" or
+    "negative", "others", or all rows. `deviation`: standard deviation over rows, with the divisor rows - 1. Mean and
+    deviation are NaN if there are too few rows.
     """
 
     measure: str
@@ -80,8 +82,10 @@ class GroupMean:
 def group_means(
     measures: RowMeasures, labels: np.ndarray, chosen: np.ndarray, *, positive: int, negative: int
 ) -> list[GroupMean]:
-    """Return, for the `chosen` rows (bool), the mean overlap in class `positive` and in the other classes (Table 2),
-    and the share of rows with negation in class `negative` and in the other classes (Table 3).
+    """Return mean overlaps and shares of rows with negation for the `chosen` rows (bool).
+
+    The mean overlap is computed for class `positive` and for the other classes (Table 2 of the paper). The share with
+    negation is computed for class `negative` and for the other classes (Table 3).
     """
     groups = (
         ("overlap", "positive", measures.overlap, labels == positive),
@@ -93,8 +97,9 @@ def group_means(
 
 
 def attribute_shares(examples: Examples, chosen: np.ndarray) -> list[GroupMean]:
-    """Return the share of the `chosen` rows (bool) with each value of each attribute that has at most `MOST_VALUES`
-    values.
+    """Return the share of the `chosen` rows (bool) with each value of each attribute.
+
+    Attributes with more than `MOST_VALUES` values are left out.
     """
     return [_mean(f"{name} = {value}", "all rows", present[chosen]) for (name, value), present in _attributes(examples)]
 

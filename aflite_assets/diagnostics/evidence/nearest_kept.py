@@ -1,4 +1,7 @@
-"""The nearest kept row of another class for each removed row. The contrast may show why the removed row was easy."""
+"""The nearest kept row of another class for each removed row.
+
+A comparison of the two rows may show why the removed row was easy.
+"""
 
 from collections.abc import Iterator
 
@@ -9,8 +12,8 @@ from aflite_assets.diagnostics.evidence.neighbours import unit_rows
 from aflite_assets.errors import InvalidInputError
 
 MOST_ROWS = 50_000
-"""Train rows, kept and removed, up to which every removed row gets its nearest row; with more, only a sample of
-`SAMPLE` does.
+"""Largest number of train rows with an exhaustive search; with more rows, only a sample of `SAMPLE` removed rows is
+used.
 """
 
 SAMPLE = 2_000
@@ -34,27 +37,27 @@ def nearest_kept(
     sample: int = SAMPLE,
     memory_limit: int = MEMORY_LIMIT,
 ) -> pa.Table:
-    """Find the kept row of another class with the highest cosine similarity of the features, for each removed row. The
-    search is exact.
+    """Return, for each removed row, the kept row of another class with the highest cosine similarity of the features.
+
+    The search is exact.
 
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row; `row_ids` are the rows' ids.
         kept: bool per row, the rows to choose from.
-        removed: bool per row, the rows to find a nearest row for; no row may be both kept and removed.
-        seed: seed of the sample of `sample` removed rows, which is drawn if there are more than `most_rows` rows on
-            both sides.
-        most_rows: described at `seed`.
-        sample: described at `seed`.
+        removed: bool per row, the rows for which a nearest row is searched; no row may be both kept and removed.
+        seed: seed of the sample of removed rows.
+        most_rows: number of kept and removed rows above which only a sample of the removed rows is used.
+        sample: number of removed rows in the sample.
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Returns:
         A table with the columns `row_id`, `nearest_kept` (a row id) and `similarity` (the cosine, in [-1, 1]), in the
         order of the rows. `nearest_kept` and `similarity` are null if no row of another class was kept. Among equally
-        near rows, the first is chosen. A row of zeros has similarity 0 with every row.
+        similar rows, the first is chosen. A row of zeros has similarity 0 with every row.
 
     Raises:
-        InvalidInputError: lengths do not fit, a row is both kept and removed, or a value is not finite.
+        InvalidInputError: lengths do not match, a row is both kept and removed, or a value is not finite.
     """
     lengths = [len(features), len(labels), len(row_ids), len(kept), len(removed)]
     if len(set(lengths)) > 1:
@@ -82,11 +85,12 @@ def nearest_kept(
 def _nearest(
     features: np.ndarray, labels: np.ndarray, asked: np.ndarray, choice: np.ndarray, memory_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each `wanted` row, the position of the nearest row in `choice` (-1 for none) and the cosine of both
-    rows, float32.
+    """Return the nearest row in `choice` for each `wanted` row, and the cosine of both rows (float32).
+
+    The nearest row is a position, or -1 if there is none.
     """
     width = features.shape[1]
-    # A quarter of the memory each for the rows asked about, those to choose from, their similarities, and a mask.
+    # Removed rows, kept rows, similarities and a mask each get a quarter of the memory.
     rows_at_once = max(memory_limit // 4 // (4 * width), 1)
     nearest, similarity = np.full(len(asked), -1), np.full(len(asked), -np.inf, np.float32)
     for chosen in _blocks(choice, rows_at_once):

@@ -10,13 +10,13 @@ from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 NEIGHBOURS = (1, 5, 10, 50)
-"""Numbers of nearest rows that are averaged over, as in the source's Table 3; ascending."""
+"""Numbers of nearest rows over which distances are averaged, ascending, as in the submission's Table 3."""
 
 MOST_ROWS = 50_000
-"""Most train rows, and most rows measured from; beyond this, a sample is drawn."""
+"""Largest number of train rows and of queries; a sample is drawn from larger sets."""
 
 MEMORY_LIMIT = 2**31
-"""Bytes for the computation; half of it holds `MOST_ROWS` rows of up to 5,368 features."""
+"""Bytes that the computation may use; `MOST_ROWS` rows of up to 5,368 features fit into half of it."""
 
 _ROWS_AT_ONCE = 8_192
 
@@ -39,10 +39,13 @@ class NeighbourDistances:
     `overall` has the columns `when`, `k`, `within_class`, `across_classes`, `queries` and `train_rows`. `when` is
     "before" (all train rows), "random" (as many random train rows as were kept) or "after" (the kept train rows).
     `within_class` and `across_classes` are the distances to train rows of the query's class and of other classes; null
-    if no query has such train rows. `by_class` has the column `label_name` and the columns of `overall`, for the
-    queries of one class; `train_rows` counts rows of this class. Classes without queries are left out. `held_out`: True
-    if the queries are rows of other splits, False if they are the train rows themselves. `queries` and `train_rows` are
-    the numbers of rows used, out of `all_queries` and `all_train_rows`.
+    if no query has such train rows.
+
+    `by_class` has the column `label_name` and the columns of `overall`, for the queries of one class; `train_rows`
+    counts rows of this class. Classes without queries are left out.
+
+    `held_out`: True if the queries are rows of other splits, False if they are the train rows themselves. `queries` and
+    `train_rows` are the numbers of rows used, out of `all_queries` and `all_train_rows`.
     """
 
     overall: pa.Table
@@ -55,7 +58,7 @@ class NeighbourDistances:
 
     @property
     def sampled(self) -> bool:
-        """Whether some rows were left out."""
+        """True if only a sample of the queries or of the train rows was used."""
         return (self.queries, self.train_rows) != (self.all_queries, self.all_train_rows)
 
 
@@ -73,18 +76,18 @@ def neighbour_distances(
 ) -> NeighbourDistances:
     """Compute the mean cosine distance of rows to their nearest train rows before and after filtering.
 
-    The source is Table 3 of the ICLR 2020 submission of AFLite. As in the source, held-out rows are compared with their
-    1, 5, 10 and 50 nearest train rows before and after filtering, within their class and across classes. The distance
-    is computed from the representation's features. The source does not define its distance. Here the distance is one
-    minus the cosine, averaged over the k neighbours and then over the queries. The queries are the same before and
-    after filtering, whether they were kept or not. The features are those used for filtering; the source uses the
-    features of a BERT trained on SNLI (in the pipeline: `distance_encoder`). The source's numbers are not averages;
-    `similarity_sums` explains what they may be. The set "random", which is not in the source, shows how much farther
-    neighbours are if train rows are removed at random.
+    The method follows Table 3 of the ICLR 2020 submission of AFLite. Held-out rows (the queries) are compared with
+    their 1, 5, 10 and 50 nearest train rows, within their class and across classes. The submission does not define its
+    distance. Here the distance is one minus the cosine, averaged over the k neighbours and then over the queries.
 
-    If a query's class has fewer than k train rows, the mean is over the rows that exist. Above `most_rows` train rows
-    or queries, a sample of that many is drawn from `seed`. In a sample, the kept rows among the sampled train rows
-    represent all kept rows. A row of zeros is at distance 1 from every row.
+    The queries are the same before and after filtering, whether they were kept or not. The features are those used for
+    filtering; the submission uses the features of a BERT trained on SNLI (in the pipeline: `distance_encoder`). The
+    submission's numbers are not averages; `similarity_sums` explains what they may be. The set "random" is not in the
+    submission. The set "random" shows how much the distances grow if train rows are removed at random.
+
+    If a query's class has fewer than k train rows, the mean is over the rows that exist. With more than `most_rows`
+    train rows or queries, a sample of that many is drawn from `seed`. In a sample, only the sampled kept rows represent
+    the kept rows. A row of zeros has distance 1 from every row.
 
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
@@ -100,7 +103,7 @@ def neighbour_distances(
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Raises:
-        InvalidInputError: lengths do not fit, there is no train row, or a value is not finite.
+        InvalidInputError: lengths do not match, there is no train row, or a value is not finite.
     """
     _check(features, labels, in_train, kept)
     rng = np.random.default_rng(seed)
@@ -122,19 +125,20 @@ def neighbour_distances(
 
 
 def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa.Table:
-    """Return sums of cosine similarities to the k nearest train rows, in the layout of Table 3 of the source.
+    """Return sums of cosine similarities to the k nearest train rows, in the layout of the submission's Table 3.
 
     The columns are `label_name`, `side` ("within" or "vs others"), `when`, `queries`, `train_rows`, `top1`, `top5`,
-    `top10` and `top50`. The columns `top1` to `top50` hold the sum over a query's k nearest rows (or fewer, if fewer
+    `top10` and `top50`. The columns `top1` to `top50` contain the sum over a query's k nearest rows (or fewer, if fewer
     exist), averaged over queries. The lines "before" are computed from `before`, and the lines "after" from `after`,
     which may have other queries.
 
-    The source calls its numbers distances, but they grow a little less than in proportion to k (0.29 at 1, 1.32 at 5,
-    9.5 at 50 neighbours). Sums of distances would grow more than in proportion, because farther rows come later. Sums
-    of similarities grow as the source's numbers do, but nearest rows usually have a similarity above 0.29. The nearest
-    row in a part of the train set cannot be nearer than the nearest row in the whole set. In the source, the similarity
-    to the first neighbour rises after filtering. The source must therefore use other queries after filtering: the
-    filtered ones.
+    The submission calls its numbers distances, but they grow slightly more slowly than k (0.29 at 1, 1.32 at 5, 9.5 at
+    50 neighbours). Sums of distances would grow faster than k, because further neighbours are more distant. Sums of
+    similarities grow as the submission's numbers do, although the nearest row usually has a similarity above 0.29.
+
+    The nearest row in a part of the train set cannot be nearer than the nearest row in the whole set. In the
+    submission, however, the similarity to the first neighbour rises after filtering. The submission must therefore use
+    other queries after filtering: the filtered rows.
     """
     records = []
     for when, distances in (("before", before), ("after", after)):
@@ -179,8 +183,9 @@ def _summed(
 
 
 class _Sums:
-    """Sums of the queries' mean distances, and numbers of queries, by set, side (own class or other classes), class and
-    k.
+    """Sums of the queries' mean distances, and numbers of queries.
+
+    The sums are by set, side (own class or other classes), class and k.
     """
 
     def __init__(self, classes: int) -> None:
@@ -189,7 +194,7 @@ class _Sums:
         self.queries = np.zeros(classes, np.int64)
 
     def add(self, number: int, side: int, label: int, distances: np.ndarray) -> None:
-        """Add the distances of queries of one class to some train rows (queries x rows; infinite for excluded rows)."""
+        """Add the distances of one class's queries to some train rows (queries x rows; infinite for excluded rows)."""
         if number == side == 0:
             self.queries[label] += len(distances)
         if not distances.shape[1]:
@@ -247,9 +252,7 @@ def _drawn_sample(in_train: np.ndarray, asked: np.ndarray | None, most: int, rng
 
 
 def _train_sets(kept: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Return, for each set ("before", "random", "after"), which of the sampled train rows belong to the set, bool per
-    row.
-    """
+    """Return the sampled train rows (bool per row) that belong to each of the sets "before", "random" and "after"."""
     sets = {"before": np.ones(len(kept), bool), "random": np.zeros(len(kept), bool), "after": kept}
     sets["random"][rng.choice(len(kept), int(kept.sum()), replace=False)] = True
     return sets
@@ -264,11 +267,12 @@ def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 def _blocks(
     features: np.ndarray, queries: np.ndarray, train: np.ndarray, memory_limit: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield queries in blocks with their distances to all train rows, float32; the distance of a row to itself is
-    infinite.
+    """Yield blocks of queries with their distances to all train rows (float32).
+
+    The distance of a row to itself is infinite.
     """
     reference = unit_rows(features, train)
-    # Besides the distances themselves: the queries of one class, of these one set of train rows, and that in order.
+    # 16 bytes per distance: the distances themselves, those of one class, those to one set of rows, and those sorted.
     size = max(memory_limit // 2 // (16 * len(train)), 1)
     for start in range(0, len(queries), size):
         rows = queries[start : start + size]

@@ -1,7 +1,7 @@
 """Precision and recall of the removed rows with respect to a planted shortcut.
 
-A row counts as planted if its attribute has one of the values that the dataset's file names. The functions take the
-rows table of a filtered set (see `kept_vs_removed`) and the examples that include its rows.
+A row counts as planted if its attribute has one of the values that the dataset's YAML file names. The functions take
+the rows table of a filtered set (see `kept_vs_removed`) and the examples that include its rows.
 """
 
 from collections.abc import Collection, Mapping
@@ -35,14 +35,14 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
     Args:
         rows: the filtered set's rows.
         examples: rows that include all of `rows`, with a column `attribute.<name>` for each name in `planted`.
-        planted: for each attribute, the values (as text) with which a row counts as planted.
+        planted: for each attribute, the values (as text) of planted rows.
 
     Returns:
         A table with the columns `split`, `attribute`, `values` (joined by commas), `rows`, `planted_rows`,
         `removed_rows`, `removed_planted_rows`, `precision`, `precision_by_chance`, `recall` and `recall_by_chance`.
-        Precision is the share of planted rows among the removed rows, and by chance their share among all rows. Recall
-        is the share of removed rows among the planted rows, and by chance their share among all rows. Shares are in [0,
-        1], or null over no rows.
+        Precision is the share of planted rows among the removed rows; by chance, precision is the share of planted rows
+        among all rows. Recall is the share of removed rows among the planted rows; by chance, recall is the share of
+        removed rows among all rows. Shares are in [0, 1], or null over no rows.
 
     Raises:
         InvalidInputError: the examples lack an attribute.
@@ -58,11 +58,13 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
 
 
 def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[str, Collection[str]]) -> pa.Table:
-    """Compute precision and recall of each iteration among the train rows that entered the iteration.
+    """Compute precision and recall of the rows that each iteration removed.
+
+    Only train rows that entered the iteration are counted.
 
     Returns:
         A table with one row per attribute and per iteration that removed train rows. The columns are `attribute`,
-        `iteration` and the counts and shares of `planted_removed`; `rows` and `planted_rows` count rows that entered
+        `iteration` and the counts and shares of `planted_removed`. `rows` and `planted_rows` count rows that entered
         the iteration.
 
     Raises:
@@ -89,7 +91,7 @@ def _carriers(rows: pa.Table, examples: Examples, attribute: str, values: Collec
         raise InvalidInputError(
             f"`planted` names the attribute {attribute!r}, but the rows have the attributes {known}; correct `planted`"
         )
-    # Only the column that is needed: taking whole rows would copy images and features.
+    # Only the needed column is selected, because selecting whole rows would copy images and features.
     narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
     column_values = narrow.select(rows["row_id"].to_numpy()).table[column].cast(pa.string())
     return pc.is_in(column_values, value_set=pa.array(list(values), pa.string())).to_numpy().astype(bool)

@@ -1,6 +1,4 @@
-"""Agreement of representations on which train rows are easy: overlap of the removed rows, and correlation of
-predictabilities.
-"""
+"""Agreement of representations on the easy train rows: overlap of removed rows, and correlation of predictabilities."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -31,21 +29,21 @@ _OVERLAP = pa.schema(
 def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
     """Compare every pair of representations on the train rows that both filtered.
 
-    Phang et al. 2021 (arXiv 2111.08181) find that the rows that such filters keep depend on the adversary model.
+    Phang et al. 2021 (arXiv 2111.08181) find that the kept rows depend on the adversary model of the filter.
 
     Args:
         filtered: the rows table of each representation's filtered set: row_id int64, split string, kept bool,
             predictability float or null.
 
     Returns:
-        A table with one row per pair of representations; it is empty with fewer than two. The columns `first` and
-        `second` are the names of the two representations. `common_rows` is the number of rows that both filtered;
+        A table with one row per pair of representations; it is empty if there are fewer than two. The columns `first`
+        and `second` are the names of the two representations. `common_rows` is the number of rows that both filtered;
         `first_removed`, `second_removed` and `both_removed` are numbers of removed rows among these. `jaccard`, in [0,
-        1], is `both_removed` divided by the number of rows that at least one representation removed, or null if neither
-        removed a row. `expected_jaccard` is explained at the function `expected_jaccard`. `scored_rows` is the number
-        of common rows with a predictability from both. `kendall_tau`, in [-1, 1], is Kendall's tau-b of the last known
-        predictabilities of the scored rows: 1 means the same order, 0 no agreement, and null that a representation has
-        fewer than two different values.
+        1], is `both_removed` divided by the number of rows that at least one representation removed. `jaccard` is null
+        if no row was removed. `expected_jaccard` is the Jaccard index expected for random removals (see the function of
+        this name). `scored_rows` is the number of common rows with a predictability from both. `kendall_tau`, in [-1,
+        1], is Kendall's tau-b of the last known predictabilities of the scored rows: 1 for the same order, 0 for no
+        agreement. `kendall_tau` is null if a representation has fewer than two different predictabilities.
     """
     trains = {name: _by_row_id(rows) for name, rows in filtered.items()}
     records = [(*names, *_compared(*(trains[name] for name in names))) for names in combinations(trains, 2)]
@@ -53,11 +51,10 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
 
 
 def expected_jaccard(rows: int, first: int, second: int) -> float | None:
-    """Return the mean Jaccard index of two sets of the given sizes, each drawn at random from the same `rows` rows.
+    """Return the mean Jaccard index of two sets of the given sizes that are drawn at random from the same `rows` rows.
 
-    The number i of shared rows has a hypergeometric distribution, and two sets that share i rows have the index i /
-    (first + second - i). The mean is computed exactly, as a sum over every possible i. Return None if both sets are
-    empty.
+    The number i of shared rows has a hypergeometric distribution, and the index is then i / (first + second - i). The
+    mean is exact: the sum over every possible i. Return None if both sets are empty.
     """
     from scipy.stats import hypergeom
 

@@ -7,13 +7,13 @@ from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 MOST_CLASSES = 4
-"""Most classes compared: those with the most rows on the smaller of their two sides."""
+"""Largest number of compared classes; the classes with the most rows on their smaller side come first."""
 
 SHOWN_ROWS = 12
-"""Rows of a side whose similarities are returned pair by pair, for a report to draw."""
+"""Number of rows per side whose similarities are returned pair by pair, for a figure in the report."""
 
 MOST_ROWS = 10_000
-"""Most rows of one side of a class; beyond this, the mean is over a sample."""
+"""Largest number of rows per side of a class; for more rows, the mean is computed over a sample."""
 
 SCHEMA = pa.schema(
     [
@@ -45,21 +45,21 @@ def class_similarities(
 ) -> pa.Table:
     """Compute pairwise cosine similarities among the kept rows, the removed rows and random rows of each class.
 
-    Figure 1 of Le Bras et al. (ICML 2020) shows such similarities for some images of two classes. The means over all
-    pairs and the random rows are not in the paper. The random side has as many rows of the class as were kept, drawn
-    from both kept and removed rows; it shows the similarity if rows are removed at random.
+    Figure 1 of Le Bras et al. (ICML 2020) shows such similarities for some images of two classes. The paper contains
+    neither means over all pairs nor random rows. The random side has as many rows of the class as were kept, drawn from
+    both kept and removed rows. The random side shows the similarity if rows are removed at random.
 
     Args:
         features: rows x width, float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row.
         row_ids: int64, one per row.
-        in_train: bool per row; the others are left out.
+        in_train: bool per row; other rows are ignored.
         kept: bool per row, True if filtering kept the row.
         seed: seed of the samples; the samples of a class depend only on the seed and the class.
         most_classes: largest number of compared classes. Only classes with at least two kept and two removed rows are
-            compared. The classes with the most rows on the smaller side come first; ties are ordered by the size of the
+            compared. The classes with the most rows on the smaller side come first. Ties are ordered by the size of the
             class, then by the class number.
-        shown_rows: number of rows of each side returned pair by pair, drawn at random.
+        shown_rows: number of rows per side whose similarities are returned pair by pair, drawn at random.
         most_rows: see `MOST_ROWS`.
 
     Returns:
@@ -70,7 +70,7 @@ def class_similarities(
         itself, as in scikit-learn.
 
     Raises:
-        InvalidInputError: lengths do not fit, or a value is not finite.
+        InvalidInputError: lengths do not match, or a value is not finite.
     """
     lengths = [len(features), len(labels), len(row_ids), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
@@ -94,16 +94,18 @@ def class_similarities(
 
 
 def cosine_similarities(features: np.ndarray) -> np.ndarray:
-    """Return the cosine similarities of all pairs of rows: rows x rows, float64 in [-1, 1]; 0 with a row of zeros."""
+    """Return the cosine similarities of all pairs of rows: rows x rows, float64 in [-1, 1].
+
+    The similarity with a row of zeros is 0.
+    """
     units = _unit_rows(features)
     return np.clip(units @ units.T, -1, 1)
 
 
 def mean_similarity(features: np.ndarray, positions: np.ndarray) -> float:
-    """Return the exact mean cosine similarity over all pairs of two different rows; there must be at least two rows.
+    """Return the exact mean cosine similarity over all pairs of two different rows; at least two rows are required.
 
-    The sum over all pairs is computed as the squared length of the sum of the normalised rows, without a matrix of
-    pairs.
+    The sum over all pairs is the squared length of the sum of the normalised rows, so no matrix of pairs is needed.
     """
     total, own = np.zeros(features.shape[1]), 0.0
     ordered = np.sort(positions)

@@ -1,5 +1,6 @@
-"""Accuracy, before and after filtering, of a simple model that the filter never used. The accuracy shows whether
-filtering made the data harder for models other than the filter's own.
+"""Accuracy before and after filtering of a simple model that the filter never used.
+
+This accuracy shows whether filtering made the data harder for models other than the filter's own.
 """
 
 import warnings
@@ -27,12 +28,12 @@ NAMES = {
     "image": f"logistic regression on {PIXELS} x {PIXELS} grey pixels",
     "features": f"the {NEIGHBOURS} nearest neighbours by standardised features",
 }
-"""The adversary's name in words, by kind of input."""
+"""Descriptions of the model by kind of input."""
 
 _MOST_CHARACTERS = 2_000
 _MOST_TERMS = 20_000
 _MOST_WEIGHTS = 1_000_000
-"""Largest number of terms x classes; the solver keeps ten arrays of this size."""
+"""Largest product of the numbers of terms and classes; the solver allocates ten arrays of this size."""
 
 _ACCURACIES = pa.schema(
     {
@@ -49,21 +50,20 @@ _ACCURACIES = pa.schema(
 
 @dataclass(frozen=True)
 class UnseenAdversary:
-    """Accuracies of one simple model on held-out fifths of the train rows, of the kept rows, and of as many random
-    rows.
+    """Cross-validated accuracies of one simple model on the train rows, the kept rows and random rows.
 
-    `name`: the model's name in words. `accuracies` has the columns `set` ("full", "random", "filtered"),
+    `name`: a description of the model. `accuracies` has the columns `set` ("full", "random", "filtered"),
     `representation` (null for "full"), `rows`, `used_rows` (fewer if a sample was drawn), `accuracy`, `deviation` and
     `majority_share`. `accuracy` is in [0, 1], or null if there are too few rows for folds. `deviation` is the standard
-    deviation over the five held-out parts. `majority_share` is the largest class's share among the used rows, which a
-    model without input reaches; null without rows.
+    deviation over the five folds. `majority_share` is the largest class's share among the used rows, which is the
+    accuracy without any input; it is null without rows.
     """
 
     name: str
     accuracies: pa.Table
 
     def of(self, name: str, representation: str | None = None) -> Mapping[str, Any]:
-        """Return the table's row for one set."""
+        """Return the row of `accuracies` for one set."""
         wanted = (name, representation)
         return next(row for row in self.accuracies.to_pylist() if (row["set"], row["representation"]) == wanted)
 
@@ -71,13 +71,15 @@ class UnseenAdversary:
 def unseen_adversary(
     train: Examples, kept: Mapping[str, np.ndarray], *, seed: int, most_rows: int = MOST_ROWS
 ) -> UnseenAdversary:
-    """Cross-validate one simple model on the train rows, on the rows that each filter kept, and on as many random rows.
+    """Cross-validate one simple model on the train rows, the kept rows of each filter, and random rows.
 
-    For texts, the model is multinomial logistic regression on TF-IDF of lower-cased words and word pairs of each
-    column. The model for texts uses the first 2,000 characters of a text and the 20,000 most frequent terms of a
-    column, fewer with over 50 classes. For images, the model is logistic regression on standardised grey pixels. For
-    features, the model is nearest neighbours. There are five shuffled folds, stratified by label; rows of a group are
+    There are as many random rows as kept rows. There are five shuffled folds, stratified by label; rows of a group are
     held out together.
+
+    For texts, the model is multinomial logistic regression on TF-IDF weights of lower-cased words and word pairs of
+    each column. The model uses the first 2,000 characters of a text and the 20,000 most frequent terms of a column
+    (fewer terms with over 50 classes). For images, the model is logistic regression on standardised grey pixels. For
+    features, it is nearest neighbours.
 
     Args:
         train: the pool's train rows.
@@ -86,7 +88,7 @@ def unseen_adversary(
         most_rows: larger sets are represented by a sample of this many rows.
 
     Raises:
-        InvalidInputError: a filtered set holds rows that are not among `train`.
+        InvalidInputError: a filtered set contains rows that are not among `train`.
         DataError: an image cannot be decoded.
     """
     sets = [
@@ -124,7 +126,7 @@ def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 def _measured(
     train: Examples, rows: np.ndarray, inputs_of: Callable[[np.ndarray], Any], seed: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the accuracy, the accuracy's standard deviation over the folds, and the largest class's share."""
+    """Return the accuracy, its standard deviation over the folds, and the largest class's share."""
     from threadpoolctl import threadpool_limits
 
     labels = train.labels[rows]
@@ -136,7 +138,7 @@ def _measured(
     if folds is None or inputs is None:
         return None, None, majority
     right = np.empty(len(rows), bool)
-    with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
+    with threadpool_limits(limits=1, user_api="blas"):  # more threads are slower on so few rows
         for fold in np.unique(folds):
             held_out = folds == fold
             right[held_out] = _predicted(train.modality, inputs, labels, held_out) == labels[held_out]
@@ -145,8 +147,9 @@ def _measured(
 
 
 def _folds(labels: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarray | None:
-    """Return the fold of every row; None if the largest class has fewer rows than folds, or there are fewer groups than
-    folds.
+    """Return the fold of every row.
+
+    Return None if the largest class has fewer rows than there are folds, or if there are fewer groups than folds.
     """
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
@@ -155,7 +158,7 @@ def _folds(labels: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarr
     cut = (StratifiedKFold if groups is None else StratifiedGroupKFold)(FOLDS, shuffle=True, random_state=seed)
     folds = np.empty(len(labels), np.int64)
     with warnings.catch_warnings():
-        # Of a class with fewer rows than folds, some folds have none, which is what happens to rare classes.
+        # scikit-learn warns about classes with fewer rows than folds, but rare classes are allowed here.
         warnings.filterwarnings("ignore", "The least populated class")
         for fold, (_, held_out) in enumerate(cut.split(np.zeros(len(labels)), labels, groups)):
             folds[held_out] = fold
@@ -179,7 +182,7 @@ def _new_model(modality: str, rows: int) -> Any:
     if modality == "text":
         return LogisticRegression(max_iter=1_000)
     if modality == "image":
-        # Standardised pixels of so few rows are fitted by heart without strong regularisation.
+        # Without strong regularisation, the model would overfit the standardised pixels of so few rows.
         return make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1_000))
     return make_pipeline(StandardScaler(), KNeighborsClassifier(min(NEIGHBOURS, rows)))
 
@@ -197,7 +200,7 @@ def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
 
 
 def _weights(train: Examples, rows: np.ndarray, columns: list[str]) -> Any:
-    """Return sparse weights of terms, rows x terms, computed from the texts without labels."""
+    """Return a sparse matrix of TF-IDF weights (rows x terms), computed from the texts without labels."""
     from scipy import sparse
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -222,14 +225,14 @@ def _grey_pixels(train: Examples, rows: np.ndarray) -> np.ndarray:
 
     pixels = np.empty((len(rows), PIXELS * PIXELS))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's, about odd but readable files
+        warnings.simplefilter("ignore")  # Pillow warns about unusual but readable files
         for place, row in enumerate(rows.tolist()):
             content = train.image_bytes(row)
             try:
                 image = as_rgb(open_encoded(content)).convert("L")
             except MemoryError:
                 raise
-            except Exception as error:  # of hostile bytes, Pillow's readers raise anything
+            except Exception as error:  # Pillow raises errors of many types for invalid bytes
                 raise DataError(
                     f"the image of row {train.row_ids[row]} cannot be decoded ({error}); repair or remove it in the "
                     "source and materialise `raw_dataset` again"

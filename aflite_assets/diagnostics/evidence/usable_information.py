@@ -1,6 +1,4 @@
-"""Pointwise V-information (PVI): how many bits of information a row's input gives a model about its label, and the
-means over kept and removed rows.
-"""
+"""Pointwise V-information (PVI): the bits of information that a row's input gives a model about the row's label."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,13 +25,14 @@ _MEANS = pa.schema(
 
 
 def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the pointwise V-information of each row in bits: log2 p(y | x) - log2 p(y | no input) (Ethayarajh, Choi,
-    Swayamdipta 2022, section 3).
+    """Return the pointwise V-information of each row in bits: log2 p(y | x) - log2 p(y | no input).
 
-    The model without input predicts the label shares of the train rows. The source instead trains a second model on
-    empty inputs. A model without input can predict only one distribution, and the label shares have the least
-    cross-entropy on the train rows. The label shares are the infimum in definition 1 of the source. Training a model
-    with a free intercept per class would give the same shares, apart from noise of the optimiser.
+    The source is Ethayarajh, Choi, Swayamdipta 2022, section 3. The paper trains a second model on empty inputs for p(y
+    | no input). Here this model predicts the label shares of the train rows.
+
+    A model without input can predict only one distribution, and the label shares have the least cross-entropy on the
+    train rows. The label shares are therefore the infimum in the paper's definition 1. Training a model with a free
+    intercept per class would give the same shares, apart from noise of the optimiser.
 
     Args:
         label_probability: the model's probability of each row's own label, in [0, 1]; a float32 value of 0 is replaced
@@ -42,7 +41,7 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
         shares: each class's share of the train rows.
 
     Returns:
-        float64, one per row; NaN for a class that no train row has.
+        float64, one per row; NaN for a class without train rows.
 
     Raises:
         InvalidInputError: the lengths differ, or a number is not a probability.
@@ -66,7 +65,7 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
 def mean_information(
     values: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray, np.ndarray]], label_names: Sequence[str]
 ) -> pa.Table:
-    """Compute the mean pointwise V-information of kept and of removed rows, by class.
+    """Compute the mean pointwise V-information of the kept and of the removed rows, by class.
 
     Args:
         values: for each evaluator and test set, the rows' pointwise V-information (float; NaN is left out), labels

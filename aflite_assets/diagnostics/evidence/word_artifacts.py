@@ -1,15 +1,16 @@
-"""Single words that predict a label, before and after filtering: the competency z-statistic. No models are used.
+"""Single words that predict a label, before and after filtering: the competency z-statistic.
 
-Gardner et al. 2021, "Competency Problems" (arXiv 2104.08646), section 3: in a task that needs understanding, no single
-word should be informative about the label. Let a word occur in n rows, of which a share p has the label. Then
+Gardner et al. 2021, "Competency Problems" (arXiv 2104.08646), section 3: in a task that requires understanding, no
+single word should be informative about the label. Let a word occur in n rows, and let p be the share of these rows with
+the label. Then
 
     z = (p - p0) / sqrt(p0 (1 - p0) / n)
 
-The paper takes p0 = 1 / classes. Here p0 is the label's share in the given set of rows, which is 1 / classes on
-balanced data. On other data, p0 = 1 / classes would make many words significant because of the class sizes alone. The
-statistic z grows with the square root of n, so any smaller set has smaller values of z. The effect of filtering is
-therefore compared with random sets that have as many rows of each class as were kept. The random sets are not in the
-paper.
+The paper sets p0 = 1 / classes. Here p0 is the label's share in the given set of rows, which is 1 / classes for
+balanced data. On other data, p0 = 1 / classes would make many words significant because of the class sizes alone.
+
+The statistic z grows with the square root of n, so z is smaller in any smaller set. The effect of filtering is
+therefore compared with random sets that have as many rows of each class as were kept. The paper has no random sets.
 """
 
 from array import array
@@ -28,7 +29,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class AmongDraws:
-    """One statistic of the full set, of the kept set and of each random set."""
+    """One statistic, computed for the full set, the kept set and each random set."""
 
     full: float
     random: tuple[float, ...]
@@ -46,32 +47,30 @@ class AmongDraws:
 
     @property
     def drop(self) -> float:
-        """Return the drop that is not due to the smaller number of rows: the mean over the random sets minus the kept
-        set's number.
-        """
+        """Return the drop beyond the effect of having fewer rows: the random sets' mean minus the kept set's value."""
         return self.mean - self.kept
 
     @property
     def kept_is_lowest(self) -> bool:
-        """Whether every random set has a larger number; by chance this happens at most once in draws + 1."""
+        """True if the kept set has the lowest value; the probability by chance is at most 1 / (draws + 1)."""
         return self.kept < min(self.random)
 
     @property
     def kept_is_highest(self) -> bool:
-        """Whether every random set has a smaller number; by chance this happens at most once in draws + 1."""
+        """True if the kept set has the highest value; the probability by chance is at most 1 / (draws + 1)."""
         return self.kept > max(self.random)
 
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Occurrences of words in rows, each pair once: word `words[i]` occurs in row `rows[i]`."""
+    """Occurrences of words in rows: word `words[i]` occurs in row `rows[i]`; no pair is repeated."""
 
     vocabulary: list[tuple[str, str]]
     words: np.ndarray
     rows: np.ndarray
 
     def in_rows(self, least: int) -> "Occurrences":
-        """Return only the words that occur in at least this many rows, renumbered in the same order."""
+        """Return the occurrences of words in at least this many rows; words are renumbered in the same order."""
         often = np.bincount(self.words, minlength=len(self.vocabulary)) >= least
         stays = often[self.words]
         vocabulary = [word for word, frequent in zip(self.vocabulary, often.tolist(), strict=True) if frequent]
@@ -80,7 +79,10 @@ class Occurrences:
 
 @dataclass(frozen=True)
 class WordScores:
-    """Numbers for one set of rows: rows per tested word and class, p0 per class, and z per tested word and class."""
+    """Statistics of one set of rows.
+
+    The statistics are the rows per tested word and class, p0 per class, and z per tested word and class.
+    """
 
     counts: np.ndarray
     expected: np.ndarray
@@ -89,23 +91,28 @@ class WordScores:
 
 @dataclass(frozen=True)
 class WordArtifacts:
-    """Words associated with a label in the full set, in the kept set, and in random sets with the kept set's class
-    sizes.
+    """Words associated with a label in the full set, the kept set, and random sets with the kept set's class sizes.
 
-    `words`: the top words of each label in the full set. The columns are `label`, `label_name`, `column` ("text" or
-    "text_pair"), `word` (untrusted: escape it), `rank` (from 1, by z in the full set), and `rows_full`, `rows_random`
-    (mean) and `rows_kept` (numbers of rows with the word). The next columns are `share_full` and `share_kept` (p; null
-    without rows), `expected_full` and `expected_kept` (p0; random sets have the kept set's p0), `z_full`, `z_random`
-    (mean), `random_deviation` (of z over the random sets), `z_kept` (null without rows) and `drop_beyond_random`
-    (`z_random` minus `z_kept`). For `z_random` and the drop, a word without rows counts as z = 0, because it predicts
-    nothing. `z_random` and `drop_beyond_random` are null if none or all of the kept rows belong to the class.
+    `words`: a table of the top words of each label in the full set. Its columns are:
+
+    - `label`, `label_name`, `column` ("text" or "text_pair") and `word` (untrusted: escape it);
+    - `rank`: rank by z in the full set, from 1;
+    - `rows_full`, `rows_random` (mean) and `rows_kept`: numbers of rows with the word;
+    - `share_full` and `share_kept`: p, null without rows;
+    - `expected_full` and `expected_kept`: p0 (the random sets have the kept set's p0);
+    - `z_full`, `z_random` (mean), `random_deviation` (of z over the random sets) and `z_kept` (null without rows);
+    - `drop_beyond_random`: `z_random` minus `z_kept`.
+
+    A word without rows counts as z = 0 in `z_random` and `drop_beyond_random`, because it predicts nothing. `z_random`
+    and `drop_beyond_random` are null if none or all of the kept rows belong to the class.
+
     `over_line`: numbers of words with z above `line`, per class. The columns are `label`, `label_name`, `words_full`,
     `words_random` (mean), `random_deviation`, `random_least`, `random_most`, `words_kept` and `drop_beyond_random`. The
-    table's last row, with null `label`, is the sum over classes. `mean_z`: the mean z of those words in `words` whose
-    `z_full` is above `line` and whose `z_random` is not null; None if there are no such words. `words_over_line`: the
-    last row of `over_line`. `line`: the value of z that no word exceeds by chance, at the given significance over all
-    `tests`. `tests`: number of tested words times labels. All sets have the same tests, so their counts can be
-    compared.
+    table's last row, with null `label`, is the sum over classes, which is also stored in `words_over_line`.
+
+    `mean_z`: the mean z of the listed words with `z_full` above `line` and with a `z_random`; None if there are no such
+    words. `line`: the value of z that no word exceeds by chance, at the given significance over all `tests`. `tests`:
+    number of tested words times labels. All sets have the same number of tests, so their counts can be compared.
     """
 
     words: pa.Table
@@ -156,7 +163,7 @@ _OVER_LINE = pa.schema(
 
 @dataclass(frozen=True)
 class _Listed:
-    """Positions of the listed words (words x 3): number of the tested word, label, and rank."""
+    """The listed words, as an array (words x 3): number of the tested word, label, and rank."""
 
     places: np.ndarray
 
@@ -175,8 +182,10 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Draws:
-    """Numbers stored for each random set: z and rows of each listed word (draws x words), and the number of words over
-    the line per class (draws x classes).
+    """Numbers stored for each random set.
+
+    The numbers are z and rows of each listed word (draws x words), and the number of words over the line per class
+    (draws x classes).
     """
 
     z: np.ndarray
@@ -194,8 +203,7 @@ def word_artifacts(
     min_rows: int = 20,
     significance: float = 0.01,
 ) -> WordArtifacts:
-    r"""Test every word of the full set for every label. Repeat the tests in the kept set and in random sets with the
-    kept set's class sizes.
+    r"""Test every word for every label in the full set, the kept set, and random sets with the kept set's class sizes.
 
     Words are the lower-cased words of a text (`data.words.WORD`), counted once per row; the same word in `text` and in
     `text_pair` counts as two words. Random sets are rows of `examples` drawn one by one within each class. If rows were
@@ -212,7 +220,7 @@ def word_artifacts(
             Bonferroni over `tests`).
 
     Raises:
-        InvalidInputError: the rows have no texts, `kept` holds other rows, or a setting is out of its range.
+        InvalidInputError: the rows have no texts, `kept` contains other rows, or a setting is out of its range.
     """
     _check(examples, kept, draws, top, min_rows, significance)
     present = occurrences(examples).in_rows(min_rows)
@@ -243,7 +251,7 @@ def word_artifacts(
 
 
 def _top_words(full: WordScores, top: int) -> _Listed:
-    """Return the words with the highest z for each class; among equal z, the more frequent word comes first."""
+    """Return the words with the highest z for each class; ties are ordered by frequency, the most frequent first."""
     rows = full.counts.sum(axis=1)
     places = [np.empty((0, 3), dtype=np.int64)]
     for label, scores in enumerate(full.z.T):
@@ -283,8 +291,9 @@ def _draws(
 
 
 def _mean_z(full: WordScores, left: WordScores, random: _Draws, listed: _Listed, line: float) -> AmongDraws | None:
-    """Return the mean z of the listed words that are over the line in the full set, for classes with some but not all
-    kept rows.
+    """Return the mean z of the listed words with z above the line in the full set.
+
+    Classes that none or all of the kept rows belong to are ignored.
     """
     before, kept = listed.z(full), listed.z(left)
     chosen = (before > line) & ~np.isnan(kept)
@@ -336,7 +345,7 @@ def _or_none(value: float) -> float | None:
 
 
 def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -> pa.Table:
-    """Return one row per class, then one for all classes together."""
+    """Return a table with one row per class and a last row for all classes together."""
     keys = [*enumerate(label_names), (None, None)]
     records = [
         (*key, count.full, count.mean, count.deviation, min(count.random), max(count.random), count.kept, count.drop)
@@ -347,7 +356,7 @@ def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -
 
 def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows: int, significance: float) -> None:
     if "text" not in examples.table.column_names:
-        raise InvalidInputError(f"the rows are {examples.modality} and have no words; give rows of texts")
+        raise InvalidInputError(f"the rows are {examples.modality} and have no words; give rows with texts")
     foreign = np.setdiff1d(kept, examples.row_ids)
     if foreign.size:
         raise InvalidInputError(
@@ -362,14 +371,14 @@ def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows:
 
 
 def z_statistics(counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Compute how far each word's label shares are from the expected shares, in standard errors.
+    """Compute the difference between each word's label shares and the expected shares, in standard errors.
 
     Args:
         counts: words x classes, number of rows that contain the word and have the label.
         expected: one share per class, p0.
 
     Returns:
-        words x classes float64; NaN for a word without rows and for a class whose p0 is 0 or 1.
+        words x classes float64; NaN for a word without rows and for a class with p0 = 0 or p0 = 1.
     """
     n = counts.sum(axis=1, keepdims=True).astype(np.float64)
     spread = np.sqrt(n * expected * (1 - expected))
@@ -377,7 +386,7 @@ def z_statistics(counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 def occurrences(examples: Examples) -> Occurrences:
-    """Return every lower-cased word of every row; the same word in `text` and in `text_pair` counts as two words."""
+    """Return every distinct lower-cased word of every row; a word in `text` and in `text_pair` counts as two words."""
     numbers: dict[tuple[str, str], int] = {}
     words, words_per_row = array("q"), []
     for column in ("text", "text_pair"):

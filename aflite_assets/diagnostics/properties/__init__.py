@@ -1,1 +1,1 @@
-"""Properties of rows that a person can name, and their association with the label. No models are used."""
+"""Properties of rows that a person can name, and their association with the label."""

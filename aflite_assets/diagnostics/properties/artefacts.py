@@ -1,8 +1,8 @@
 """Properties of rows that are artefacts by nature. The verdict on a dataset and the scan for cues share this list.
 
-An artefact by nature is no part of any task, whatever the dataset: how a text is typed, how a file is stored, or where
-a row is in the file. Properties that may belong to a task (words, lengths, measured columns) are only candidates;
-whether they are shortcuts is decided by tests on models or by people.
+An artefact by nature is not part of any task, whatever the dataset. Examples are how a text is typed, how a file is
+stored, or where a row is in the file. Properties that may belong to a task (words, lengths, measured columns) are only
+candidates. Tests on models, or people, decide whether a candidate is a shortcut.
 """
 
 import re
@@ -12,10 +12,12 @@ from typing import Literal
 import numpy as np
 
 Reason = Literal["declared", "artefact"]
-"""Why a property is no part of the task: the dataset's file says so, or it is an artefact by nature."""
+"""Reason why a property is not part of the task: the dataset's YAML file declares it so, or it is an artefact by
+nature.
+"""
 
 CONVERSION = "conversion"
-"""Kind of a number that is a whole number in another unit, which shows how it was recorded, not how large it is."""
+"""Kind of a number that is a whole number in another unit; this shows how the number was recorded, not its size."""
 
 ARTEFACTS = frozenset(
     {"typography", "blanks", "order", "identifier", "file format", "missing values", "position", "copies", CONVERSION}
@@ -24,7 +26,7 @@ ARTEFACTS = frozenset(
 
 
 def reason_of(kind: str, *, declared: bool = False) -> Reason | None:
-    """Return why properties of this kind are no part of the task, or None if they may be part of the task."""
+    """Return the reason why properties of this kind are not part of the task, or None if they may be part of it."""
     if declared:
         return "declared"
     return "artefact" if kind in ARTEFACTS else None
@@ -34,13 +36,13 @@ _IDENTIFIER = re.compile(
     r"(?:\A|[_\W])(?:id|ids|uid|uuid|guid|index|row|record|serial|number|no|nr|position)(?:\Z|[_\W])"
 )
 _NEARLY_UNIQUE = 0.9
-"""Share of different values above which a column of whole numbers with an identifier's name counts as an identifier."""
+"""Smallest share of distinct values of an identifier: a column of whole numbers with an identifier's name."""
 
 
 def is_identifier(name: str, values: np.ndarray) -> bool:
-    """Return True if the values are whole numbers that are nearly all different, and the column's name suggests an
-    identifier.
+    """Return True if a column is probably an identifier of rows.
 
+    An identifier's values are whole numbers that are nearly all different, and its name suggests an identifier.
     `values`: float64 of shape (rows,), NaN for a row without a value.
     """
     known = values[~np.isnan(values)]
@@ -66,7 +68,7 @@ def _every_word_capital(text: str) -> bool:
     return len(words) > 2 and all(word[0].isupper() for word in words)
 
 
-# String functions, since dataset text is hostile: patterns that backtrack take minutes on a long run of line breaks.
+# String functions replace regular expressions, which can take minutes on malicious text with many line breaks.
 TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
     "ends without a full stop": lambda text: bool(text.strip()) and not text.rstrip().endswith("."),
     "two blanks in a row": lambda text: "  " in text.strip().replace("\t", " "),
@@ -101,10 +103,10 @@ TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
     "back quote": lambda text: "`" in text,
     "bullet": lambda text: "\u2022" in text or "\n- " in text or "\n* " in text,
 }
-"""Names of typographic properties of a text, each with its test."""
+"""Names of typographic properties of a text, each with a function that tests for the property."""
 
 BROKEN_WORD = "word broken in two"
-"""A blank in the middle of a word; all texts together decide which words are broken (`scan`)."""
+"""Name of the property "a blank in the middle of a word"; `scan` finds broken words by comparing all texts."""
 
 BLANKS: Mapping[str, Callable[[str], bool]] = {
     "blank at the beginning": lambda text: text[:1].isspace(),

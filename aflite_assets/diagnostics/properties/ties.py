@@ -1,7 +1,7 @@
-"""Ties (associations) between a property and the label: the class that each value points to, and sets of rows without
-the tie.
+"""Associations ("ties") between a property and the label: the class that each value of the property points to.
 
-The properties of a dataset are listed in `values`. Whether models lean on a property is decided in `analysis`.
+This module also draws sets of rows without the association. The properties of a dataset are listed in `values`. Whether
+models lean on a property is decided in `analysis`.
 """
 
 from collections.abc import Sequence
@@ -12,26 +12,27 @@ import numpy as np
 from aflite_assets.diagnostics.score_tests import label_ties
 
 FEWEST_ROWS = 20
-"""Fewest rows of a value that may point to a class, because the test of a tie is about sums of many rows."""
+"""Smallest number of rows with a tested value, because the test requires sums of many rows."""
 
 MOST_VALUES = 50
-"""Most values of one property that are tested for a tie; they are the most frequent ones."""
+"""Largest number of tested values per property; the most frequent values are tested."""
 
 MOST_POINTING = 16
-"""Most values of one property that may point to a class; all others become one value without a tie."""
+"""Largest number of a property's values that may point to a class; all other values are treated as one."""
 
 NOWHERE = -1
-"""The code, in place of a class, of a value without a tie."""
+"""Code that replaces the class for values that do not point to a class."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """Association of a property's values with the label, learnt on train rows.
+    """Association of a property's values with the label, estimated on train rows.
 
-    `names`: the values that point to a class; `points_to`: the class (int) of each of these values; `p_value`: the
-    p-value of the most significant value, adjusted for all values and classes (Bonferroni). `overlap`, in [0, 1]: the
-    largest share of each class's rows that can be kept so that the property has the same distribution in all classes; 1
-    if the property is not associated with any class.
+    `names`: the values that point to a class. `points_to`: the class (int) of each of these values. `p_value`: the
+    p-value of the most significant value, adjusted for all values and classes (Bonferroni).
+
+    `overlap`, in [0, 1]: the largest share of each class's rows that can be kept so that the property has the same
+    distribution in all classes. `overlap` is 1 if the property is not associated with any class.
     """
 
     names: tuple[str, ...]
@@ -41,17 +42,17 @@ class Tie:
 
 
 def learn_tie(values: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None) -> Tie:
-    """Learn on train rows which values point to a class.
+    """Return the association of a property's values with the classes of train rows.
+
+    A value points to the class that is more frequent among its rows than among all rows. The difference must be
+    significant at 5 % over all values and classes together (`label_ties`). Only the `MOST_POINTING` most significant
+    values point to a class.
 
     Args:
         values: per row the value as text, dtype object.
         labels: per row the class, int64.
-        groups: a code per row, equal for rows that belong together, because tests count groups; None if every row is
-            its own group.
-
-    A value points to the class that is more frequent among its rows than among all rows, if that is significant at 5 %
-    over all values and classes together (`label_ties`). Only the `MOST_POINTING` most significant values point to a
-    class.
+        groups: a code per row, equal for rows of one group, because tests count groups; None if every row is its own
+            group.
     """
     from scipy.sparse import csc_array
 
@@ -78,11 +79,11 @@ def pointed(values: np.ndarray, tie: Tie) -> np.ndarray:
 def independent_rows(
     values: np.ndarray, labels: np.ndarray, tie: Tie, rng: np.random.Generator, *, share: float = 1.0
 ) -> np.ndarray:
-    """Draw rows among which the property has the same distribution in all classes; the class shares do not change.
+    """Draw rows in which the property has the same distribution in all classes; the class shares do not change.
 
-    If value v has the share a_kv of the rows of class k, these rows are kept with the rate min_j a_jv / a_kv. Each
-    class then keeps the share `tie.overlap` of its rows. A fraction `share`, in (0, 1], of these rows is drawn. Returns
-    a bool array, (rows,).
+    If value v has the share a_kv of the rows of class k, a share min_j a_jv / a_kv of these rows is kept. Each class
+    then keeps the share `tie.overlap` of its rows. A fraction `share`, in (0, 1], of these rows is drawn. Returns a
+    bool per row.
     """
     codes = _codes(values, tie.names)
     shares, classes = _shares(codes, labels), np.unique(labels)
@@ -97,9 +98,7 @@ def independent_rows(
 
 
 def random_rows(labels: np.ndarray, sizes_of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw random rows, as many of each class as among the rows `sizes_of` (bool). Returns a bool array of shape
-    (rows,).
-    """
+    """Draw random rows, with as many rows of each class as the rows in `sizes_of` (bool). Returns a bool per row."""
     drawn = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels[sizes_of]):
         rows = np.flatnonzero(labels == label)
@@ -114,7 +113,7 @@ def _codes(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
 
 
 def _shares(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the share of each class's rows that have each code, of shape (classes, codes)."""
+    """Return the share of each class's rows that have each code, as an array (classes, codes)."""
     _, classes = np.unique(labels, return_inverse=True)
     counts = np.zeros((int(classes.max()) + 1, int(codes.max()) + 1))
     np.add.at(counts, (classes, codes), 1)

@@ -21,17 +21,18 @@ from aflite_assets.diagnostics.properties.ties import FEWEST_ROWS
 from aflite_assets.diagnostics.score_tests import label_ties
 
 MISSING = "none"
-"""The value used for a row that lacks an attribute."""
+"""Value of rows that lack an attribute."""
 
 
 @dataclass(frozen=True, eq=False)
 class Property:
     """A property of rows: its name, its kind and a function that reads its values.
 
-    `kind`: attribute, length, word, topic word, column, or the kind of a cue that the scan found. A word is a topic
-    word if each row has a single text, because it may be what the text is about; in pairs of texts, the kind is "word".
+    `kind`: attribute, length, word, topic word, column, or the kind of a cue that the scan found. In datasets with a
+    single text per row, words are topic words, because a word may be what the text is about.
+
     `name`: name of the attribute, length, column or cue. For words, `name` is the text column and `word` is the word.
-    `read`: a function that returns each row's value, given the name of a set of rows. `reason`: why the property is no
+    `read`: a function that returns each row's value, given the name of a set of rows. `reason`: why the property is not
     part of the task, or None if this is not known. `edges`: edges of the bins for numeric values, or None if the values
     are names.
     """
@@ -44,7 +45,7 @@ class Property:
     edges: np.ndarray | None = None
 
     def values(self, rows: Examples, of_set: str = "train") -> np.ndarray | None:
-        """Return each row's value as text (dtype object); None if the rows of this set do not have the property."""
+        """Return each row's value as text (dtype object), or None if the rows of this set do not have the property."""
         raw = self.read(rows, of_set)
         if raw is None or self.edges is None:
             return raw
@@ -56,10 +57,11 @@ def properties_of(
 ) -> tuple[Property, ...]:
     """Return the properties of a dataset; numeric values are binned at quantiles of the train rows.
 
-    `irrelevant`: names of attributes and columns that the dataset's file declares to be no part of the task.
-    `feature_names`: names of the feature columns, in order; by default "column 0" and so on. A feature column is a
-    property only if it is declared in `irrelevant` or is an identifier; other columns are the task's own input. Of the
-    words of each text column, only the word that is most associated with a class is a property.
+    `irrelevant`: names of attributes and columns that the dataset's YAML file declares not to be part of the task.
+    `feature_names`: names of the feature columns, in order; by default "column 0" and so on.
+
+    A feature column is a property only if it is in `irrelevant` or is an identifier; other columns are the task's own
+    input. For each text column, only the word that is most associated with a class is a property.
     """
     declared = frozenset(irrelevant)
     found = [*_attributes(train, declared), *_columns(train, declared, feature_names)]

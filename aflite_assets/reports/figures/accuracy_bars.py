@@ -1,4 +1,4 @@
-"""The chart of the first screen: accuracy per test set of models trained on all, control and filtered rows."""
+"""The chart of the first screen: accuracy on each test set of models trained on all, control and filtered rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ LABELS: dict[Series, str] = {"full": "all rows", "control": "random rows", "filt
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar in per cent: `mean` with its 95 % interval; None if there is no result."""
+    """One bar of the chart, in per cent: `mean` with its 95 % interval. `mean` is None if there is no result."""
 
     series: Series
     mean: float | None
@@ -29,7 +29,7 @@ class Bar:
 
     @property
     def label(self) -> str:
-        """Return the chart's name of the train set."""
+        """Name of the train set in the chart."""
         return LABELS[self.series]
 
     @property
@@ -44,8 +44,9 @@ class Bar:
 class BarGroup:
     """The bars of one test set.
 
-    `about`: the test set's size and chance accuracy in words, and how the finding's cue occurs in it. `chance`:
-    accuracy in per cent of always predicting the largest class, or of guessing an answer; None if unknown.
+    `about`: the test set's size and chance accuracy in words, and how the finding's cue is associated with its class
+    there. `chance`: accuracy, in per cent, of always predicting the largest class or of guessing an answer; None if
+    unknown.
     """
 
     test_set: str
@@ -58,9 +59,7 @@ class BarGroup:
 class AccuracyBars:
     """The chart of one evaluator.
 
-    `says`: the result of the chart in words. `train_sets`: explanations of filtered and random rows.
-
-    `guess`: the baseline that has the accuracy of chance.
+    `train_sets`: an explanation of filtered and random rows. `guess`: the baseline with chance accuracy, in words.
     """
 
     evaluator: str
@@ -70,12 +69,12 @@ class AccuracyBars:
 
     @property
     def compares(self) -> bool:
-        """Whether the chart has bars of the filtered set and of its control."""
+        """True if the chart has bars of the filtered set and of its control."""
         return {"filtered", "control"} <= {bar.series for bar in self.groups[0].bars}
 
     @property
     def says(self) -> str:
-        """The chart's result in words, for readers who do not see the chart."""
+        """The result of the chart in words, for readers who do not see the chart."""
         said = []
         for group in self.groups:
             means = [f"{bar.label} {bar.mean:.1f} %" for bar in group.bars if bar.mean is not None]
@@ -84,7 +83,7 @@ class AccuracyBars:
 
 
 def screen_bars(analysis: Analysis, first: FirstScreen) -> AccuracyBars | None:
-    """Return the chart of the evaluator and the test sets that the first screen names; None if there is no accuracy."""
+    """Return the chart of the evaluator and the test sets that the first screen names, or None without accuracies."""
     return accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets, notes=first.set_notes)
 
 
@@ -96,9 +95,9 @@ def accuracy_bars(
     *,
     notes: Mapping[str, str] = MappingProxyType({}),
 ) -> AccuracyBars | None:
-    """Return the chart of one evaluator on all rows of these test sets; None if there is no accuracy.
+    """Return the chart of one evaluator on all rows of the given test sets, or None without accuracies.
 
-    `notes`: by test set, additional text for its heading.
+    `notes`: additional text for the heading of a test set, by test set.
     """
     facts = analysis.facts
     if representation not in facts.filtering:
@@ -124,13 +123,15 @@ def accuracy_bars(
 
 
 def _chance(test_set: TestSetFacts) -> float | None:
-    """Return the chance accuracy in per cent: of guessing an answer, or else of always predicting the largest class."""
+    """Return the accuracy, in per cent, of guessing an answer or, if rows are not answers, of always predicting the
+    largest class.
+    """
     share = test_set.largest_class if test_set.chance is None else test_set.chance
     return None if share is None else 100 * share
 
 
 def _about(test_set: TestSetFacts, chance: float | None, note: str) -> str:
-    """Return a test set's size, its chance accuracy, and how the cue occurs in it."""
+    """Describe a test set: size, chance accuracy, and how the cue is associated with its class."""
     kind = "challenge set" if test_set.challenge else ""
     pooled = "the filter saw these rows, so they do not show its effect" if test_set.pooled else ""
     guessed = "" if chance is None else f"chance {chance:.1f} %"

@@ -1,5 +1,5 @@
-"""A few rows that carry a cue, with the place of the cue highlighted: words of a text, a corner of an image, or a
-column's value.
+"""A few rows that carry a cue, with the position of the cue highlighted: words of a text, a corner of an image, or the
+value of a column.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,13 +21,13 @@ from aflite_assets.text import one_line, printable, short
 from aflite_assets.wording import truncate
 
 MOST_ROWS = 3
-"""Most shown rows that agree with the cue; one row that contradicts it follows, if there is one."""
+"""Largest number of shown rows that agree with the cue. One row that contradicts the cue follows, if there is one."""
 
 _ATTRIBUTE = "attribute."
 _WINDOW, _SIDE = 110, 96
 
 Corners = tuple[tuple[str, bool], ...]
-"""Corners of an image, and whether the thing that a cue names is present or absent there."""
+"""Corners of an image, each with True if the feature that a cue names is present there, or False if it is absent."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class CueRow:
     """One row that carries a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
 
     `texts`: each text in pieces, with a flag for highlighted pieces. `corners`: corners of the image that get a frame
-    ("top left"), and whether the framed feature is present or, as in "no dark patch", absent. `values`: highlighted
-    columns, each with the row's value. `place`: file and line, "" if no file is known. `contradicts`: whether the row's
-    class differs from the class that the cue predicts.
+    ("top left"), each with True if the framed feature is present and False if it is absent, as in "no dark patch".
+    `values`: highlighted columns, each with the row's value. `place`: file and line, or "" if no file is known.
+    `contradicts`: whether the row's class differs from the class that the cue predicts.
     """
 
     row_id: int
@@ -53,10 +53,10 @@ class CueRow:
 
 
 def cue_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning | None) -> tuple[CueRow, ...]:
-    """Return at most `MOST_ROWS` train rows of the class that a cue points to, taking several cues in turn.
+    """Return at most `MOST_ROWS` train rows that carry a cue and have its class, taking several cues in turn.
 
     A row with a cue but another class is added at the end, if there is such a row. If the scan has no such cue, the
-    rows have the attribute or word that models lean on. If there is no such property either, the result is empty.
+    rows have the attribute or word that models rely on. If models rely on no such property either, the result is empty.
     """
     known = set(inputs.examples.row_ids.tolist())
     agreeing, contradicting = (
@@ -98,13 +98,13 @@ def _row(inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *
 
 
 def _corners(cue: Cue) -> Corners:
-    """Return the corners that a cue concerns, and whether the cue means the presence or the absence of a feature."""
+    """Return the corners that a cue refers to, and whether the cue means the presence or the absence of a feature."""
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)
 
 
 def _values(one: Examples, source: SourceRows, sources: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Yield the row's columns that are not text, with their values."""
+    """Yield the names and values of a row's columns that are not text."""
     for name in sources:
         if f"{_ATTRIBUTE}{name}" in one.table.column_names:
             value = one.table[f"{_ATTRIBUTE}{name}"][0].as_py()
@@ -122,7 +122,7 @@ def _texts(
 
 
 def _in_pieces(text: str, parts: Sequence[Span]) -> tuple[tuple[str, bool], ...]:
-    """Return a text in pieces, with a flag for pieces that are one of the parts; a long text is cut around the first
+    """Split a text into pieces, with True for pieces that are one of the parts. A long text is cut around the first
     part.
     """
     if not parts:
@@ -148,7 +148,9 @@ def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
 
 
 def _with_attribute(examples: Examples, leaning: PropertyLeaning) -> list[int]:
-    """Return train rows whose value of the attribute points to their own class, taking the classes in turn."""
+    """Return train rows with a value of the attribute that points to the row's own class, taking the classes in
+    turn.
+    """
     train, column = examples.in_split("train"), f"{_ATTRIBUTE}{leaning.name}"
     if column not in train.table.column_names:
         return []

@@ -1,4 +1,4 @@
-"""Parts that all figures share: palette, empty figures, panels, and the finished picture within a size limit. No figure
+"""Parts that all figures share: palette, empty figures, panels, and the finished picture below a size limit. No figure
 is drawn here.
 """
 
@@ -24,33 +24,34 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 VERMILION, SKY, GREY, INK = "#D55E00", "#56B4E9", "#5F6B76", "#17212b"
 SERIES_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY)
 SERIES_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-THOUSANDS = "{x:,.0f}"  # of tick labels
+THOUSANDS = "{x:,.0f}"  # format of tick labels
 DPI = 110
 _PAD = 7  # pixels around panels
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG under `MAX_BYTES`, and its content as literal text for readers who do not see it."""
+    """A PNG file of at most `MAX_BYTES`, and a text that describes its content for readers who do not see it."""
 
     png: bytes
     alt: str
 
 
 def columns(records: Sequence[object], *names: str) -> list[np.ndarray]:
-    """Return fields of records as arrays, one array per name."""
+    """Return fields of records as arrays, one array per field name."""
     return [np.array([getattr(one, name) for one in records]) for name in names]
 
 
 def series_style(number: int) -> dict[str, Any]:
-    """Return the colour and the marker of a series by its number, from 0."""
+    """Return the colour and the marker of the series with this number, counted from 0."""
     colour, marker = SERIES_COLOURS[number % len(SERIES_COLOURS)], SERIES_MARKERS[number % len(SERIES_MARKERS)]
     return {"color": colour, "marker": marker}
 
 
 def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> "Figure":
-    """Return an empty figure of this size in inches at `DPI`; layout "constrained" is for figures that `picture` does
-    not lay out.
+    """Return an empty figure of this size in inches at `DPI`.
+
+    The layout "constrained" is for figures that `picture` does not lay out.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -61,7 +62,7 @@ def new_figure(width: float, height: float, *, layout: Literal["constrained"] | 
 
 
 def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axes"]:
-    """Return a figure of this size with one panel."""
+    """Return a figure of this size in inches with one panel."""
     figure = new_figure(width=width, height=height)
     return figure, figure.subplots()
 
@@ -69,8 +70,9 @@ def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axe
 def new_panels(
     number: int, most_across: int, *, size: tuple[float, float], margin: tuple[float, float], **shared: Any
 ) -> tuple["Figure", np.ndarray]:
-    """Return a figure and its grid of panels; panels beyond `number` are hidden; `size` and `margin` are for the whole
-    figure, in inches.
+    """Return a figure and its grid of panels. Panels beyond `number` are hidden.
+
+    `size` and `margin` refer to the whole figure, in inches.
     """
     across = max(min(number, most_across), 1)
     down = max(-(-number // across), 1)
@@ -90,8 +92,9 @@ def draw_bars(
     bottom: np.ndarray | float = 0.0,
     **style: Any,
 ) -> None:
-    """Draw bars from `low` to `high` as one collection, which is much faster than single artists; axis limits do not
-    change.
+    """Draw bars from `low` to `high` as one collection, which is much faster than one artist per bar.
+
+    Axis limits do not change.
     """
     from matplotlib.collections import PolyCollection
 
@@ -101,18 +104,17 @@ def draw_bars(
 
 
 def whole_ticks(axes: "Axes") -> None:
-    """Put ticks only at whole numbers of the horizontal axis, which counts iterations."""
+    """Put ticks only at whole numbers of the horizontal axis, because it counts iterations."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: bool = True, **style: Any) -> Picture:
-    """Return the drawn figure as an RGB PNG under `MAX_BYTES`, with fewer colours if necessary; `grid`: draw a grid
-    behind the data.
+    """Return the drawn figure as an RGB PNG of at most `MAX_BYTES`, with fewer colours if necessary.
 
-    `legend`: the axes whose series are named below, with this `style`. Texts are literal: a dollar sign does not begin
-    a formula.
+    `grid`: draw a grid behind the data. `legend`: the panel whose series are named below the figure, with this `style`.
+    Texts are literal: a dollar sign does not begin a formula.
     """
     from matplotlib.text import Text
     from PIL import Image
@@ -127,7 +129,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
         axes.grid(alpha=0.25, linewidth=0.6)
         axes.set_axisbelow(True)
     with warnings.catch_warnings():
-        # a letter that no font has is drawn as a box, which says enough
+        # a letter that no font has is drawn as a box, so no warning is needed
         warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
         if figure.get_layout_engine() is None:
             _fit_panels(figure)
@@ -142,9 +144,9 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 
 
 def _fit_panels(figure: "Figure") -> None:
-    """Fit the panels of a figure's single grid into the space left by texts and legend."""
+    """Fit the panels of a figure with one grid into the space left by texts and legend."""
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
-    beside = np.zeros((4, max(rows, columns)))  # left and right of columns, under and over rows, in pixels
+    beside = np.zeros((4, max(rows, columns)))  # pixels left and right of columns, and below and above rows
     for axes in figure.axes:
         place, texts = axes.get_subplotspec(), axes.get_tightbbox(for_layout_only=True)
         if place is not None and texts is not None:
@@ -170,7 +172,10 @@ def _fit_panels(figure: "Figure") -> None:
 
 
 def _packed(image: "Image.Image") -> bytes:
-    """Return PNG bytes. This level and strategy compress charts as well as `optimize=True` does, four times faster."""
+    """Return the bytes of a PNG file.
+
+    The level and strategy used here compress charts as well as `optimize=True` does, but four times faster.
+    """
     packed = io.BytesIO()
     image.save(packed, format="png", compress_level=6, compress_type=zlib.Z_DEFAULT_STRATEGY)
     return packed.getvalue()

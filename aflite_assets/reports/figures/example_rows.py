@@ -21,14 +21,14 @@ from aflite_assets.wording import truncate
 if TYPE_CHECKING:
     from PIL import Image
 
-_SHOWN = {"text": 8, "features": 8, "image": 24}  # rows of either side, by kind of input
+_SHOWN = {"text": 8, "features": 8, "image": 24}  # number of rows per side, by kind of input
 _MAX_PIXELS = 50_000_000  # larger images are not decoded: a few kilobytes can claim gigabytes of pixels
 _MAX_VALUES = 8
 
 
 @dataclass(frozen=True)
 class ExampleRow:
-    """One row as shown in a report: exactly one of `texts`, `image` (a data URI) and `vector` is set.
+    """One row as shown in a report. Exactly one of `texts`, `image` (a data URI) and `vector` is set.
 
     `problem` states why an image cannot be shown. `predictability` is in [0, 1]; `removed_in_iteration` is None for
     kept rows. `place`: file and line ("train.csv, line 9"); empty if no file is known.
@@ -52,7 +52,10 @@ def _shown_text(column: str, text: str) -> str:
 def shown_examples(
     examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Draw random train rows of one side, taking classes in turn to include small ones; `most`: 0 for the default."""
+    """Draw random train rows of one side (kept or removed), taking classes in turn so that small classes are included.
+
+    `most`: the largest number of rows, or 0 for the default.
+    """
     side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
     labels = side["label"].to_numpy()
     shuffled = np.random.default_rng(seed).permutation(len(labels))
@@ -74,16 +77,15 @@ def shown_rows(
 ) -> tuple[ExampleRow, ...]:
     """Return the chosen `rows` of one filtering as example rows, in the given order.
 
-    Raises DataError if `examples` lacks a chosen row.
-
-    `shown_text`: a function of a column's name and a text that returns the text to show.
+    `shown_text`: a function that returns the text to show, given a column's name and a text. Raises DataError if
+    `examples` lacks a chosen row.
     """
     places = pc.index_in(pa.array(row_ids, pa.int64()), value_set=rows["row_id"])
     return _example_rows(examples, rows.take(places), source, shown_text)
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
-    """Return the encoded images of shown rows, for a grid; empty bytes for an image that cannot be read."""
+    """Return the encoded images of shown rows, for a grid. The bytes are empty for an image that cannot be read."""
     inputs = examples.select([example.row_id for example in shown])
     return [_image(inputs, position)[0] for position in range(len(shown))]
 
@@ -115,14 +117,14 @@ def _shown_input(
 
 
 def shown_image(inputs: Examples, position: int, *, side: int = 96, quality: int = 90) -> dict[str, str | None]:
-    """Return a pair of a row's `image` (see `thumbnail_uri`) and a `problem`, one of which is None."""
+    """Return a dict with a row's `image` (see `thumbnail_uri`) and a `problem`; one of the two values is None."""
     encoded, problem = _image(inputs, position)
     uri = thumbnail_uri(encoded, side=side, quality=quality)
     return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}
 
 
 def _image(inputs: Examples, position: int) -> tuple[bytes, str | None]:
-    """Return an encoded image, or empty bytes and the reason why it cannot be read."""
+    """Return an encoded image, or empty bytes with the reason why the image cannot be read."""
     try:
         return inputs.image_bytes(position), None
     except DataError as error:
@@ -130,7 +132,7 @@ def _image(inputs: Examples, position: int) -> tuple[bytes, str | None]:
 
 
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
-    """Return the first values of a row of features, with their names if there are any, and the number of features."""
+    """Describe a row of features: the first values, with names if there are any, and the number of features."""
     first = values[:_MAX_VALUES].tolist()
     named = [f"{printable(name)} {value:.6g}" for name, value in zip(names or (), first, strict=False)]
     rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
@@ -138,7 +140,9 @@ def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> st
 
 
 def thumbnail_uri(encoded: bytes, *, side: int = 96, quality: int = 90) -> str | None:
-    """Return a `data:` URI of a JPEG (quality 1 to 95) within `side` x `side` pixels, or None if it is unreadable."""
+    """Return a `data:` URI of a JPEG (quality 1 to 95) within `side` x `side` pixels, or None for an unreadable
+    image.
+    """
     if (image := _decoded(encoded)) is None:
         return None
     image.thumbnail((side, side))
@@ -153,12 +157,12 @@ def png_or_jpeg_uri(encoded: bytes, kind: str = "png") -> str:
 
 
 def square_pixels(encoded: bytes, side: int) -> np.ndarray | None:
-    """Return pixels (side x side x 3, uint8) with the image fitted onto white, or None if it cannot be read."""
+    """Return pixels (side x side x 3, uint8) with the image fitted onto white, or None for an unreadable image."""
     from PIL import ImageOps
 
     if (image := _decoded(encoded)) is None:
         return None
-    # of an odd number of pixels beside it, the larger half is on the right or below
+    # if the margin has an odd number of pixels, its larger half is on the right or below
     return np.asarray(ImageOps.pad(image, (side, side), color="white", centering=(0.499, 0.499)))
 
 
@@ -174,7 +178,7 @@ def _decoded(encoded: bytes) -> "Image.Image | None":
             coloured = image.convert("RGBA")
     except MemoryError:
         raise
-    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+    except Exception:  # for hostile bytes, readers raise any exception; each means that this is no image
         return None
     # transparent pixels turn white, not black
     return Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured).convert("RGB")

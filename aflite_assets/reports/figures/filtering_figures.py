@@ -1,4 +1,6 @@
-"""Figures of the filter's iterations, data for the page's script, and learning curves of warm-up and sample."""
+"""Figures of the filter's iterations, the data for the page's chart script, and learning curves of warm-up and
+sample.
+"""
 
 import json
 from collections import defaultdict
@@ -20,16 +22,18 @@ from aflite_assets.text import count, listed, percent, short
 from aflite_assets.wording import counted
 
 _DEVIATIONS = 2.0
-"""Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
+"""Half the height of the band around the largest class's share, in standard deviations of guessing this class."""
 
 _MOST_CLASSES, _MOST_ITERATIONS = 6, 8
-"""Most classes with drawn shares (those that moved most), and most iterations with drawn scores."""
+"""Largest number of classes with drawn shares (those that changed most), and of iterations with drawn scores."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def filtering_curves(analysis: Analysis) -> Picture:
-    """Draw remaining rows, bias with the largest class's share, cut-off scores and class shares by representation."""
+    """Draw curves by representation: remaining rows, bias with the largest class's share, cut-off scores and class
+    shares.
+    """
     filtered = analysis.facts.filterings
     across = max(min(len(filtered), 3), 1)
     below = -(-len(filtered) // across)
@@ -93,7 +97,7 @@ def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None
 
 
 def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
-    """Draw, by iteration, representation bias with the largest class's share above and the number of pool rows
+    """Draw curves by iteration: representation bias with the largest class's share above, number of filtered rows
     below.
     """
     figure = drawing.new_figure(5.6, 4.4)
@@ -111,7 +115,7 @@ def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
 
 
 def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Picture:
-    """Draw the last known predictability of train rows, with kept rows stacked on removed rows."""
+    """Draw a histogram of the last known predictability of train rows, with kept rows stacked on removed rows."""
     figure, axes = drawing.new_axes()
     low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
     draw_bars(axes, low, high, removed, lw=0.6, facecolors=ORANGE, hatch="///", label=f"removed ({removed.sum():,})")
@@ -125,7 +129,9 @@ def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Pic
 
 
 def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]) -> Picture:
-    """Draw predictability and removed rows of at most eight evenly spaced iterations, and the threshold, if any."""
+    """Draw predictability and removed rows of at most eight evenly spaced iterations, and the threshold if there is
+    one.
+    """
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
     places = np.linspace(0, len(iterations) - 1, min(_MOST_ITERATIONS, len(iterations))).round().astype(np.int64)
     chosen = [iterations[place] for place in places.tolist()]
@@ -158,14 +164,16 @@ def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: floa
 
 
 def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
-    """Draw the learning curves used to choose the number of warm-up rows; sample sizes double."""
+    """Draw the learning curves that were used to choose the number of warm-up rows. Sample sizes double from point to
+    point.
+    """
     curves = {name: list(of_one) for name, of_one in groupby(points, attrgetter("representation"))}
     alt = "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
     return _learning_curves(curves, alt + listed(list(curves)), logarithmic=True)
 
 
 def sample_picture(points: Sequence[SamplePoint]) -> Picture:
-    """Draw the learning curve used to choose the sample of the train rows."""
+    """Draw the learning curve that was used to choose the sample of the train rows."""
     chosen = next(one.rows for one in points if one.chosen)
     alt = f"Accuracy on held-back train rows by the rows of the sample trained on, with the {chosen:,} chosen"
     return _learning_curves({"sample": points}, alt, logarithmic=False)
@@ -174,7 +182,7 @@ def sample_picture(points: Sequence[SamplePoint]) -> Picture:
 def _learning_curves(
     curves: Mapping[str, Sequence[CurvePoint] | Sequence[SamplePoint]], alt: str, *, logarithmic: bool
 ) -> Picture:
-    """Draw accuracy on the same held-back rows against the number of rows trained on, with Wilson's intervals and the
+    """Draw accuracy on the same held-back rows against the number of train rows, with Wilson's intervals and the
     elbows.
     """
     figure, axes = drawing.new_axes(height=4.4)
@@ -201,9 +209,10 @@ def _learning_curves(
 
 
 def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
-    """Return the data for `page/scripts/charts.js`: bias and largest class in one panel, pool rows in the other.
+    """Return the data for `page/scripts/charts.js`: bias and largest class in one panel, numbers of filtered rows in
+    the other.
 
-    A series names its colour on the page; `values` has one number per iteration, and `texts` has these numbers in
+    A series names its colour on the page; `values` has one number per iteration, and `texts` has the same numbers in
     words.
     """
     bias, largest, left = (
@@ -222,7 +231,7 @@ def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
 
 
 def curve_says(rows: Sequence[filtering.FilterRow]) -> str:
-    """Return the result of `curve_figure` in words; empty without an iteration."""
+    """Return the result of `curve_figure` in words, or an empty string without an iteration."""
     if not rows:
         return ""
     first, last = rows[0], rows[-1]
@@ -246,5 +255,5 @@ def _share_series(name: str, colour: str, shares: Sequence[float]) -> dict[str, 
 
 
 def script_json(value: JsonValue) -> str:
-    """Return JSON that is safe inside a script element: it cannot end the element or start a comment."""
+    """Return JSON that is safe inside a script element, because it can neither end the element nor start a comment."""
     return _ENCODER.encode(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,4 +1,6 @@
-"""Figures of forgettable rows and of second phases on these rows, as in Figures 1 and 3 to 6 of EACL 2021."""
+"""Figures of forgettable rows and of second phases on forgettable rows, as in Figures 1 and 3 to 6 of Yaghoobzadeh et
+al. (EACL 2021).
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, groupby
@@ -19,11 +21,11 @@ from aflite_assets.wording import counted
 _EVENTS = ("0", "1", "2", "3", "never_learnt")
 
 KINDS = ("forgetting_events", "second_phases", "categories.", "loss_ranked.", "thresholds.")
-"""Beginnings of the names of the pictures."""
+"""Prefixes of the names of the pictures."""
 
 
 def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
-    """Return all figures that apply, by names that are valid file names.
+    """Return all figures that apply to the report, by names that are valid file names.
 
     The names are "forgetting_events", "second_phases", "categories.<start>.<test set>", "loss_ranked.<start>" and
     "thresholds.<start>.<test set>".
@@ -48,7 +50,7 @@ def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
 
 
 def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
-    """Draw shares of train rows by their number of forgetting events, with a group of bars per weak model."""
+    """Draw shares of train rows by number of forgetting events, with one group of bars per weak model."""
     figure, axes = drawing.new_axes(height=3.4)
     places, width = np.arange(len(_EVENTS)), 0.8 / len(models)
     for number, (model, facts) in enumerate(models.items()):
@@ -68,7 +70,10 @@ def _first_sets(analysis: Analysis) -> list[str]:
 
 
 def _whole_means(analysis: Analysis) -> dict[tuple[str, str], float]:
-    """Return mean accuracies of starts and phases in per cent, by evaluator and test set; NaN without a result."""
+    """Return mean accuracies, in per cent, by evaluator and test set; NaN without a result.
+
+    The evaluators are the second phases and the evaluators from which they start.
+    """
     return {
         (one.evaluator, one.test_set): 100 * (np.nan if one.accuracy is None else one.accuracy)
         for one in analysis.of(ACCURACIES)
@@ -77,9 +82,10 @@ def _whole_means(analysis: Analysis) -> dict[tuple[str, str], float]:
 
 
 def _second_phases(analysis: Analysis) -> Picture | None:
-    """Draw accuracy on the first challenge set against the first natural test set, with lines from starts to phases.
+    """Draw accuracy on the first challenge set against the first natural test set, with lines from starting evaluators
+    to phases.
 
-    Returns None if a test set is missing, or if no start has a result.
+    Returns None if a test set is missing, or if no starting evaluator has a result.
     """
     shown, means = _first_sets(analysis), _whole_means(analysis)
     if len(shown) < 2:
@@ -109,7 +115,9 @@ def _second_phases(analysis: Analysis) -> Picture | None:
 
 
 def _by_category(analysis: Analysis, evaluators: Sequence[str]) -> Iterator[tuple[str, list[Accuracy]]]:
-    """Yield challenge sets with these evaluators' accuracies by category and gold label, if there are both."""
+    """Yield the challenge sets with accuracies by category and by gold label, with the accuracies of the given
+    evaluators.
+    """
     of_phases = (one for one in analysis.of(ACCURACIES) if one.representation is None and one.train_set == "full")
     parts = [one for one in of_phases if one.evaluator in evaluators and one.category and one.column != OVERLAP]
     halves = [one for one in parts if one.label is not None and one.accuracy is not None]
@@ -143,12 +151,14 @@ def _categories(found: Sequence[Accuracy], test_set: str) -> Picture:
 
 
 def _distinct(found: Iterable[Accuracy], name: str) -> list[Any]:
-    """Return each value of a field once, in order."""
+    """Return the distinct values of a field, in order."""
     return list(dict.fromkeys(getattr(one, name) for one in found))
 
 
 def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
-    """Draw accuracy on the first natural test set and challenge set by the share of rows with the highest loss."""
+    """Draw accuracy on the first natural test set and on the first challenge set against the share of rows with the
+    highest loss.
+    """
     numbers = {name: one.set_name.partition("highest_loss_")[2].replace("_", ".") for name, one in phases.items()}
     shares = {name: float(number) for name, number in numbers.items() if number}
     shown, means = _first_sets(analysis), _whole_means(analysis)
@@ -172,7 +182,7 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
 
 
 def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
-    """Draw accuracy on one test set by threshold, with one line per evaluator and its maximum highlighted."""
+    """Draw accuracy on one test set against the threshold, with one line per evaluator and its maximum highlighted."""
     figure, axes = drawing.new_axes(height=3.8)
     said = []
     for number, (name, each) in enumerate(groupby(thresholds, attrgetter("evaluator"))):

@@ -1,4 +1,4 @@
-"""Figures of accuracies and falls of models, in wide and narrow layouts."""
+"""Figures of models' accuracies and of falls (drops in accuracy), in wide and narrow layouts."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -27,13 +27,16 @@ _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
 
 
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
-    """Return "overview" and "falls", with the representation, if any, after a dot; `narrow`: one panel per row."""
+    """Return the figures "overview" and "falls", followed by a dot and the representation if there is one.
+
+    `narrow`: draw one panel per row.
+    """
     most_across = 1 if narrow else 3
     pictures: dict[str, Picture] = {}
     for name in analysis.facts.representations:
         if any(one.accuracy is not None for one in analysis.of(ACCURACIES)):
             pictures[f"overview.{name}"] = _overview(analysis, name, most_across)
-        # on a challenge set where there is one: there filtering shows what it is for
+        # on a challenge set if there is one, because filtering matters most there
         if drawn := _complete(analysis.falls(name, challenge=True)) or _complete(analysis.falls(name)):
             unit = analysis.facts.test_set[drawn[0][0].test_set].unit
             pictures[f"falls.{name}"] = _waterfalls(drawn, unit, most_across)
@@ -41,12 +44,12 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
 
 
 def _complete(falls: Sequence[Fall]) -> list[Fall]:
-    """Return the falls (drops in accuracy) that have a result for every term."""
+    """Return the falls (drops in accuracy) with a result for every term."""
     return [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]
 
 
 def _overview(analysis: Analysis, representation: str, most_across: int) -> Picture:
-    """Draw one panel per test set with one line per evaluator, and one dot with an interval per train set."""
+    """Draw one panel per test set, one line per evaluator, and one dot with an interval per train set."""
     test_sets, plain = analysis.facts.test_sets, analysis.facts.plain_evaluators
     found = [
         one
@@ -62,7 +65,7 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     for place, (panel, test_set) in enumerate(zip(panels.flat, test_sets, strict=False)):
         _draw_accuracies(panel, [one for one in found if one.test_set == test_set.name], evaluators, train_sets)
         panel.set_title(short(test_set.name, 30), fontsize=10)
-        panel.tick_params(labelbottom=True)  # sharing an axis leaves the numbers to the lowest panels alone
+        panel.tick_params(labelbottom=True)  # with shared axes, only the lowest panels would have numbers
         if test_set.chance is not None:
             panel.axvline(100 * test_set.chance, **_CHANCE)
         if place + across >= number:
@@ -99,7 +102,7 @@ def _draw_accuracies(
 
 
 def _waterfalls(falls: Sequence[Fall], unit: Unit, most_across: int) -> Picture:
-    """Draw the falls that have a result for every term; `unit` is the unit of their test sets."""
+    """Draw the falls (drops in accuracy) with a result for every term; `unit` is the unit of their test sets."""
     width, margin = (3.1, 0.6) if min(most_across, len(falls)) > 1 else (3.7, 0)
     figure, panels = drawing.new_panels(len(falls), most_across, size=(width, 2.75), margin=(margin, 0), sharey=True)
     for panel, terms in zip(panels.flat, falls, strict=False):
@@ -111,7 +114,7 @@ def _waterfalls(falls: Sequence[Fall], unit: Unit, most_across: int) -> Picture:
 
 
 def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
-    """Draw the steps from full to filtered, with their simultaneous intervals."""
+    """Draw the steps of one fall, from `full` to `filtered`, with simultaneous intervals."""
     start, *steps, _ = terms
     over: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": 8}
     level = 100 * (start.accuracy or 0.0)

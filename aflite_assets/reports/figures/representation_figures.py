@@ -1,7 +1,8 @@
 """Figures of the rows of one filtering: two features, images, similarities, text lengths, and the data map.
 
-The figure of two features with the models' accuracies is Figure 2 of ICML 2020. Text lengths are Figure 2 of SustaiNLP
-2020 (without random rows), and the data map (variability against confidence) is Figure 1 of Swayamdipta et al. 2020.
+The figure of two features with the models' accuracies corresponds to Figure 2 of ICML 2020. Text lengths correspond to
+Figure 2 of SustaiNLP 2020 (without random rows). The data map (variability against confidence) corresponds to Figure 1
+of Swayamdipta et al. 2020.
 """
 
 from collections.abc import Sequence
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
 
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
-"""Most rows of all classes in a scatter plot, and of both sides on a data map; with more, points overlap too much."""
+"""Largest number of rows of all classes in a scatter plot, and of kept and removed rows on a data map. With more rows,
+points overlap too much.
+"""
 
-_LAYERS = 8  # of a data map, each of which holds some rows of both sides
+_LAYERS = 8  # layers of a data map, each with some kept and some removed rows
 _ACROSS, _SIDE = 6, 72
-"""Images per row of the grid, number of images drawn per side (with more, each would have too few colours), and pixels
-of one.
+"""Images per row of the grid, number of images drawn per side (with more, each would have too few colours), and the
+size of one image in pixels.
 """
 
 _COLOURS = "cividis"  # looks alike with and without red-green blindness (Nuñez et al. 2018)
@@ -46,13 +49,16 @@ _REGIONS = (
 )
 
 Compared = tuple[Accuracy, ...]
-"""Accuracies of one evaluator: trained and tested on full; trained on random, tested on full; trained and tested on
-filtered.
+"""Accuracies of one evaluator: trained and tested on `full`; trained on `random`, tested on `full`; trained and tested
+on `filtered`.
 """
 
 
 def compared_accuracies(analysis: Analysis, representation: str) -> list[Compared]:
-    """Return the accuracies shown with the scatter plots: every evaluator on the test set of its drop in accuracy."""
+    """Return the accuracies shown with the scatter plots.
+
+    Each evaluator's accuracies are on the test set of the evaluator's drop in accuracy.
+    """
     whole = (one for one in analysis.of(ACCURACIES, representation) if one.whole and one.top == 1)
     found = {(one.evaluator, one.test_set, one.train_set, one.tested_on): one for one in whole}
     sets: tuple[tuple[str, TestedOn], ...] = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
@@ -61,7 +67,7 @@ def compared_accuracies(analysis: Analysis, representation: str) -> list[Compare
 
 
 def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:
-    """Draw two features of the train rows "before" and "after" filtering on one scale, if features are chosen."""
+    """Draw two features of the train rows "before" and "after" filtering on the same scale, if features were chosen."""
     if inputs.scatter_features is None:
         return {}
     entered = rows.filter(pc.equal(rows["split"], "train"))
@@ -77,7 +83,10 @@ def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Co
 def scatter(
     train: Examples, points: np.ndarray, shown: np.ndarray, axis_names: Sequence[str], when: str, notes: Sequence[str]
 ) -> Picture:
-    """Draw the `shown` points (rows x 2) by class; beyond 2,000, only every n-th point; `notes` are below the title."""
+    """Draw the `shown` points (rows x 2) by class. Of more than 2,000 points, only every n-th is drawn.
+
+    `notes`: lines below the title.
+    """
     figure, axes = drawing.new_axes(width=4.5, height=4.2 + 0.17 * len(notes))
     places = np.flatnonzero(shown)
     places = places[:: max(1, -(-len(places) // _MOST_POINTS))]
@@ -108,8 +117,9 @@ def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
 
 
 def scatter_caption(analysis: Analysis, representation: str) -> str:
-    """Return a caption for the accuracies at the two scatter plots, compared with as many random rows; empty without
-    accuracies.
+    """Return a caption with the accuracies at the two scatter plots, or an empty string without accuracies.
+
+    The caption also gives the accuracies of models trained on as many random rows.
     """
     if not (compared := compared_accuracies(analysis, representation)):
         return ""
@@ -124,7 +134,7 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
 
 
 def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
-    """Return lines below a title, with up to three evaluators on each as far as they fit."""
+    """Return the lines below a title, each with as many evaluators as fit, at most three."""
     lines: list[list[str]] = []
     for one in compared:
         label = _accuracy(one[0] if train_set == "full" else one[-1])
@@ -140,7 +150,9 @@ def _accuracy(one: Accuracy) -> str:
 
 
 def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) -> Picture:
-    """Draw random images of each side, the same at every call, each with its predictability."""
+    """Draw random images of each side (kept and removed) with their predictability. Every call draws the same
+    images.
+    """
     images: list[bytes] = []
     captions: list[str] = []
     for side in ("kept", "removed"):
@@ -152,7 +164,7 @@ def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) 
 
 
 def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Picture:
-    """Draw thumbnails in rows, each above its caption; an unreadable image is a crossed-out square."""
+    """Draw thumbnails in rows, each above its caption. A crossed-out square replaces an unreadable image."""
     down = max(1, -(-len(images) // _ACROSS))
     figure = new_figure(width=_ACROSS * (_SIDE + 12) / drawing.DPI, height=down * (_SIDE + 34) / drawing.DPI)
     panels = figure.subplots(down, _ACROSS, squeeze=False)
@@ -169,7 +181,10 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
 
 
 def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
-    """Draw, per class number, similarity maps with one cell per pair of rows, all on one colour scale."""
+    """Draw one similarity map per class, with one cell per pair of rows and the same colour scale on all maps.
+
+    The maps are returned by class number.
+    """
     from matplotlib.colors import Normalize
 
     return {blocks[0].label: _similarity_map(blocks, Normalize(lowest_similarity(classes), 1)) for blocks in classes}
@@ -195,13 +210,13 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
 
 
 def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
-    """Return the start of the colour scale: the largest multiple of 0.1 not above the lowest similarity."""
+    """Return the start of the colour scale: the largest multiple of 0.1 that is not above the lowest similarity."""
     lowest = min((float(block.similarities.min(initial=1)) for blocks in classes for block in blocks), default=0.0)
     return max(float(np.floor(10 * min(lowest, 0.9)) / 10), -1.0)
 
 
 def means_text(blocks: ClassBlocks) -> str:
-    """Return the mean similarities of a class in words, with the numbers of rows."""
+    """Describe the mean similarities of a class in words, with the numbers of rows."""
     texts = []
     for one in blocks:
         part = "" if one.used_rows == one.rows else f"{count(one.used_rows)} of "
@@ -210,8 +225,8 @@ def means_text(blocks: ClassBlocks) -> str:
 
 
 def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
-    """Draw one panel per text column: shares of kept, removed and random rows of one representation by number of
-    words.
+    """Draw shares of kept, removed and random rows of one representation by number of words, one panel per text
+    column.
     """
     columns = [list(places) for _, places in groupby(shares, attrgetter("column"))]
     figure = new_figure(width=5.6 if len(columns) == 1 else 9.4, height=3.5)
@@ -244,7 +259,9 @@ def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
 
 
 def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:
-    """Draw the train rows that entered the filter (or a sample), in random order so that no side is hidden."""
+    """Draw the train rows that entered the filter (or a sample), in random order so that neither kept nor removed rows
+    are hidden.
+    """
     rows = points.filter(pc.is_valid(points["kept"]))
     is_kept = rows["kept"].to_numpy(zero_copy_only=False).astype(bool)
     places = np.column_stack([rows["variability"].to_numpy(), rows["confidence"].to_numpy()])

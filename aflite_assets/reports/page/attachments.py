@@ -1,4 +1,7 @@
-"""The attachments of a report: tables and pictures that its page shows on demand, and the files with all of these."""
+"""The attachments of a report: tables and pictures that the report page shows on demand.
+
+An attachment also names the file in which it is stored in full.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +21,12 @@ from aflite_assets.text import printable, short
 from aflite_assets.wording import counted
 
 MOST_ROWS = 500
-"""Most rows of a table on the page; its file has all of them."""
+"""Largest number of rows of a table on the page. The file of the table has all rows."""
 
 FIGURES_FOLDER = "figures"
 
 _LONGEST = 200
-"""Most characters of the line about an attachment."""
+"""Largest number of characters in the line about an attachment."""
 
 _FILTERING, _MODELS, _PAPERS = "What filtering removed", "What models learnt", "What the papers print"
 
@@ -43,11 +46,13 @@ _PAPERS_BESIDE: Mapping[str, tuple[Kind, ...]] = {
     "top_5": ("top_k",),
     "zero_shot": ("zero_shot",),
 }
-"""The papers' tables that are shown next to attached ones; the others are in the sections of their studies."""
+"""The papers' tables that are shown next to attached tables; the papers' other tables are in the sections of their
+studies.
+"""
 
 
 class _About(NamedTuple):
-    """The title of a picture, its content in one line, and how to read it."""
+    """The title of a picture, one line on its content, and how to read the picture."""
 
     title: str
     about: str
@@ -97,12 +102,12 @@ _SIMILARITY = (
 )
 
 _SIDES = 2
-"""Blocks of a class for which images are shown: kept and removed."""
+"""Kinds of rows of a class for which images are shown: kept and removed."""
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A table or a picture in the details; exactly one of `table` and `picture` is set.
+    """A table or a picture in the details of the report. Exactly one of `table` and `picture` is set.
 
     `group`: the part of the list of attachments. `about`: one line on the content. `caption`: how to read the content.
     `file`: the path of the file relative to the page, or "" if the content is only in `report.json`. `images`: data
@@ -125,14 +130,17 @@ class Attachment:
 
 
 def attachments(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> tuple[Attachment, ...]:
-    """Return the attachments in the order of their list. `pictures`: the result of `report_pictures`."""
+    """Return the attachments in the order in which the page lists them.
+
+    `pictures`: the result of `report_pictures`.
+    """
     return (*_of_filtering(analysis, inputs, pictures), *_of_models(analysis))
 
 
 def attachments_json(attached: Sequence[Attachment]) -> list[JsonValue]:
-    """Return the attachments in the form that the page's viewer reads; texts are literal and only for `textContent`.
+    """Return the attachments in the form that the page's viewer reads.
 
-    A cell is a text, or a text with the number that it is sorted by.
+    Texts are literal and only for `textContent`. A cell is a text, or a text and the number by which it is sorted.
     """
     return [
         {
@@ -168,7 +176,7 @@ def _uri(picture: Picture) -> str:
 
 
 def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> Iterator[Attachment]:
-    """Yield iterations, statistics of kept and removed rows, and pictures."""
+    """Yield iterations, statistics of kept and removed rows, and pictures of one filtering."""
     for table in listings.ITERATION_TABLE.tables(analysis):
         yield _table(_FILTERING, table, "Rows removed, cut-off score and bias by iteration.")
     for kind, one in _PICTURES.items():
@@ -188,7 +196,7 @@ def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[st
 
 
 def _of_models(analysis: Analysis) -> Iterator[Attachment]:
-    """Yield the tables of accuracies except the table on the page, each with the papers' values."""
+    """Yield the tables of accuracies that are not on the page itself, each with the values from the papers."""
     for kind, about in _TABLES.items():
         for table in all_tables.SHOWN[kind](analysis):
             yield _table(_MODELS, table, about)

@@ -1,4 +1,4 @@
-"""The HTML report: one self-contained page that makes no requests, with numbers from the tables."""
+"""The HTML report: one self-contained page that makes no requests. Its numbers are from the tables."""
 
 import base64
 import hashlib
@@ -40,29 +40,29 @@ from aflite_assets.reports.tables.published import Kind, paper_table, published_
 from aflite_assets.reports.tables.version_tables import version_tables
 from aflite_assets.scan.cues import Cue
 from aflite_assets.scan.marking import marked_text
-from aflite_assets.scan.sentences import cue_sentence
+from aflite_assets.scan.sentences import cue_sentence, remarks
 from aflite_assets.wording import counted, truncate
 
 MOST_BYTES = 2_000_000
-"""Most bytes of a page; the browser of rows shows as many rows as fit."""
+"""Largest size of a page in bytes. The row browser shows as many rows as fit."""
 
 MOST_CUES = 6
-"""Most cues whose rows are shown on the page."""
+"""Largest number of cues for which rows are shown on the page."""
 
 _ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
-"""Placeholders that are replaced once the size of the rest is known; escaped text cannot contain them."""
+"""Placeholders that are replaced once the size of the rest of the page is known. Escaped text cannot contain them."""
 
-_SEED = 0  # of the draws of example rows and of the browser's rows
+_SEED = 0  # seed for drawing example rows and rows of the row browser
 
 
 def render_report(
     analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, drawing.Picture], *, most_bytes: int = MOST_BYTES
 ) -> str:
-    """Return the whole page as text; write it as UTF-8. `pictures`: the result of `report_pictures`.
+    """Return the whole page as text, to be written as UTF-8.
 
     Dataset text is escaped everywhere. The content security policy allows only the scripts that the page itself
-    contains, identified by their hashes. `most_bytes`: size limit of the page, as far as it can be met by leaving out
-    rows of the browser.
+    contains, identified by their hashes. `pictures`: the result of `report_pictures`. `most_bytes`: size limit of the
+    page, which is met by leaving out rows of the row browser as far as possible.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
     scripts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts", "details")]
@@ -124,17 +124,19 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
 
 
 def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tuple[example_rows.ExampleRow, ...]]]:
-    """Return the shown cues, explanations of their numbers, and a few rows with each cue."""
+    """Return the template's data for the shown cues: the cues, explanations of their numbers, and a few rows with each
+    cue.
+    """
     if analysis.scan is None or not analysis.facts.filterings:
         return []
     rows, found = inputs.rows_of(analysis.facts.filterings[0].representation), []
-    known = set(rows["row_id"].to_pylist())
+    known, said = set(rows["row_id"].to_pylist()), remarks(analysis.scan)
     for one in cue_tables.shown_cues(analysis.scan)[:MOST_CUES]:
         own = [row for row in inputs.cue_rows.get(one.number, ()) if row in known]
         shown = example_rows.shown_rows(
             inputs.examples, rows, own, inputs.source, shown_text=_highlighting(one, analysis)
         )
-        found.append((one, cue_sentence(one), shown))
+        found.append((one, cue_sentence(one, said[one.number]), shown))
     return found
 
 
@@ -147,7 +149,7 @@ def _highlighting(cue: Cue, analysis: Analysis) -> Callable[[str, str], str]:
 def _section(
     analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts, pictures: Mapping[str, dict[str, str]]
 ) -> dict[str, Any]:
-    """Return the template's data for one representation; its pictures have names without the representation."""
+    """Return the template's data for one representation. The names of its pictures lack the representation."""
     name, examples, source = filtering.representation, inputs.examples, inputs.source
     rows, within = inputs.rows_of(name), f".{name}."
     return {
@@ -171,7 +173,7 @@ def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
 
 
 def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Attachment]) -> dict[str, str]:
-    """Return the results in words of the sections that begin with pictures."""
+    """Return the results in words of the sections that begin with pictures, by section."""
     names = [one.representation for one in analysis.facts.filterings]
     said = [filtering_figures.curve_says(analysis.of(ITERATIONS, name)) for name in names]
     tables = sum(one.table is not None for one in attached)
@@ -183,7 +185,7 @@ def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Att
 
 
 def _by_group(attached: Sequence[Attachment]) -> list[tuple[str, list[tuple[int, Attachment]]]]:
-    """Return the attachments of each group with their numbers; groups are in the order of their first attachment."""
+    """Return the attachments by group, each with its number. Groups are in the order of their first attachment."""
     found: dict[str, list[tuple[int, Attachment]]] = {}
     for number, one in enumerate(attached):
         found.setdefault(one.group, []).append((number, one))
@@ -211,13 +213,14 @@ def _environment() -> Environment:
 
 
 def term_id(term: str) -> str:
-    """Return the id of a term's entry in the glossary of the page."""
+    """Return the HTML id of a term's entry in the page's glossary."""
     return "term-" + re.sub(r"[^a-z]+", "-", term.lower())
 
 
 def with_definitions(shown: str) -> Markup:
-    """Return the text, escaped unless it is markup, with a link at the first occurrence of each term outside links and
-    code.
+    """Return the text with a link to the glossary at the first occurrence of each term.
+
+    Links and code get no such links. The text is escaped unless it is markup.
     """
     terms, pattern = _terms()
     seen: set[str] = set()
@@ -235,7 +238,9 @@ def with_definitions(shown: str) -> Markup:
 
 @cache
 def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return terms by their escaped lower-case form, and a pattern for terms outside tags, links, code and buttons."""
+    """Return the glossary terms by their escaped lower-case form, and a pattern for terms outside tags, links, code and
+    buttons.
+    """
     terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
     longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))
     left_alone = r"<(?P<tag>a|code|button)\b.*?</(?P=tag)>|<[^>]*>"

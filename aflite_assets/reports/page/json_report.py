@@ -1,4 +1,4 @@
-"""The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
+"""The numbers of the report as one JSON-serialisable dict, from the same tables as the page."""
 
 from aflite_assets.analysis.analysis import TABLES, Analysis
 from aflite_assets.analysis.scores.accuracies import TRAININGS
@@ -15,7 +15,9 @@ _TESTS = "name challenge rows unit chance pooled filtered_rows label_names class
 
 
 def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
-    """Return all numbers of the page: shares in [0, 1], differences in points, None if missing; texts are unchanged."""
+    """Return all numbers of the page: shares in [0, 1], differences in points, None for missing numbers. Texts are
+    unchanged.
+    """
     facts, verdicts = analysis.facts, {one.representation: one for one in verdict_texts(analysis)}
     tables = {table.name: [table.as_row(one) for one in analysis.of(table)] for table, _ in TABLES}
     return to_json(

@@ -1,4 +1,4 @@
-"""Markdown: the report's tables, and the dataset card, which is the README of a published dataset; all text is
+"""Markdown of a report's tables, and the dataset card, which is the README of a published dataset. All text is
 escaped.
 """
 
@@ -18,23 +18,23 @@ from aflite_assets.reports.sentences.first_screen import FirstScreen
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.text import count, listed, one_line, percent, short, value_text
 
-_MOST_NAMED = 20  # columns of the source
+_MOST_NAMED = 20  # largest number of named columns of the source
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!])")
-# What GitHub's Markdown makes links of (GFM, "Autolinks (extension)"): addresses, names of hosts, e-mail, mailto, xmpp.
+# Texts that GitHub converts to links (GFM, "Autolinks (extension)"): addresses, host names, e-mail, mailto, xmpp.
 _LINK = re.compile(r":(?=//)|www(?=\.)|@(?=[\w-]+\.)", re.IGNORECASE)
-# An invisible space breaks what would become a link; renderers look for addresses when backslashes are gone.
+# An invisible space prevents a link. A backslash would not, because renderers look for addresses after removing it.
 _BREAK = "\u200b"
-_BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash goes behind it
+_BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash is inserted after the match
 
 
 def template_environment(safe: Callable[[str], str]) -> Environment:
-    """Return an environment in which `safe` is applied to every text that is not Markup; its result is then escaped."""
+    """Return an environment that applies `safe` to every text that is not Markup, and escapes the result."""
     environment = Environment(
         loader=PackageLoader("aflite_assets.reports.page"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: safe(value) if type(value) is str else value,  # Markup is no plain str
+        finalize=lambda value: safe(value) if type(value) is str else value,  # Markup is a subclass of str
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -44,14 +44,16 @@ def template_environment(safe: Callable[[str], str]) -> Environment:
 
 
 def escape_markdown(text: str) -> str:
-    """Return dataset text as one line of literal Markdown: no markup, HTML, link, table edge or line break."""
+    """Return dataset text as one line of literal Markdown: without markup, HTML, links, table edges or line breaks."""
     text = _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_BREAK}", one_line(text)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _BLOCK_START.sub(r"\1\\", text)
 
 
 def plain_table(table: Table) -> dict[str, Any]:
-    """Return title, columns (numbered from `numbers_from` on), rows and notes as literal texts, unchanged."""
+    """Return title, columns (numbered from `numbers_from` on), rows and notes of a table as literal texts,
+    unchanged.
+    """
     return {
         "title": table.of,
         "columns": [*table.headings, *(column.plain for column in table.columns)],
@@ -76,7 +78,9 @@ def _markdown(table: Table) -> str:
 
 
 def first_screen_markdown(first: FirstScreen, bars: AccuracyBars | None) -> str:
-    """Return the first screen of the page as Markdown: the finding, advice, the chart as a table, and limits."""
+    """Return the first screen of the page as Markdown: the finding, advice, the chart as a table, and the limits of the
+    finding.
+    """
     parts = [f"**{first.badge}:** {escape_markdown(first.finding)}"]
     if first.sure:
         parts.append(f"**How sure:** {escape_markdown(first.sure)}")
@@ -115,13 +119,13 @@ def dataset_card(
     notes: Sequence[str],
     provenance: Mapping[str, str],
 ) -> str:
-    """Return the dataset card, Markdown with the YAML front matter that `datasets` reads. All dataset text is escaped.
+    """Return the dataset card: Markdown with the YAML front matter that `datasets` reads. All dataset text is escaped.
 
     `configs`: by configuration name, the Parquet path pattern of each split, relative to the folder; the first
-    configuration is loaded by default. Names and splits consist of [a-z0-9_]; a name may end with a representation,
-    `filtered_<representation>`. `rows[config][split]` counts rows. `source_columns`: inputs, label and attributes.
-    `own_columns`: the names, by their plain names, of the columns that the project adds. `ids_given`: whether `id` is
-    the source's own.
+    configuration is loaded by default. Names and splits consist of [a-z0-9_]; a name may end with a representation, as
+    in `filtered_<representation>`. `rows[config][split]`: number of rows. `source_columns`: inputs, label and
+    attributes. `own_columns`: the published names of the columns that the project adds, by their plain names.
+    `ids_given`: whether `id` is the source's own id.
     """
     template = template_environment(lambda text: Markup(escape_markdown(text))).get_template("card.md.j2")
     return template.render(
@@ -152,7 +156,7 @@ def dataset_card(
 
 
 def _policies(filtered: FilteredSet) -> Mapping[str, str]:
-    """Return how the rows of each split except train were treated."""
+    """Describe how the rows of each split other than train were treated."""
     policies = filtered.settings.get("evaluation_rows")
     return policies if isinstance(policies, Mapping) else {}
 

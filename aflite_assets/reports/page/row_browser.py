@@ -1,5 +1,6 @@
-"""Rows in the page's browser: a random sample of each side of each filtering, as JSON below a size limit. No markup is
-made here.
+"""Rows in the page's row browser: a random sample of kept, removed and unfiltered rows of each filtering, as JSON.
+
+The JSON stays below a size limit. No markup is made here.
 """
 
 from collections import Counter
@@ -30,21 +31,21 @@ from aflite_assets.text import printable, signed_points
 from aflite_assets.wording import counted
 
 MOST_ROWS = 2_000
-"""Most rows shown of each side of each filtering: kept, removed, and never in the pool."""
+"""Largest number of shown rows per filtering and side: kept, removed, and not filtered."""
 
 MOST_SUSPECTS = 200
-"""Most suspected label errors of each filtering that are always shown; the most certain ones come first."""
+"""Largest number of suspected label errors per filtering that are always shown; the most certain errors come first."""
 
 _OUTSIDE = "not filtered"
-"""The side of rows in splits that were not filtered; the other sides are kept and removed."""
+"""The side of rows in splits that were not filtered; the other sides are "kept" and "removed"."""
 
-_AT_ONCE = 200  # rows whose values are Python's objects at one time
+_AT_ONCE = 200  # rows that are converted to Python objects at a time
 _MOST_CHARACTERS = 2_000
 _THUMBNAIL = 64
-_MOST_VALUES = 100  # features of a row that are listed by name; `rows.parquet` has all
+_MOST_VALUES = 100  # features of a row that are listed by name; `rows.parquet` has all features
 _ATTRIBUTE, _FEATURE = "attribute.", "feature."
 _MOST_SCORES = 100
-_FRAME_BYTES = 64_000  # of the budget, left for all but the rows
+_FRAME_BYTES = 64_000  # of the budget, for everything except the rows
 _DRAWN_BY = ["row_id", "status", "label_probability", "suggested_label", "nearest_kept"]
 _FACTS = [
     "row_id", "removed_in_iteration", "predictability", "label_probability", "predictability_by_iteration",
@@ -55,7 +56,10 @@ _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
 @dataclass(frozen=True)
 class Shown:
-    """Counts of the rows of one side on the page; `suspects`: number of rows shown because of a likely wrong label."""
+    """Counts of the rows of one side (kept, removed or not filtered) on the page.
+
+    `suspects`: number of rows that are shown because their label is probably wrong.
+    """
 
     representation: str
     side: str
@@ -67,9 +71,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One drawn row of the side `shown`; `shown_at`, in [0, 1), gives the order of rows over all sides of a
-    filtering.
-    """
+    """One drawn row of the side `shown`. `shown_at`, in [0, 1), orders the rows of all sides of a filtering."""
 
     shown: Shown
     row_id: int
@@ -80,17 +82,18 @@ class _Entry:
 def row_browser(
     analysis: Analysis, inputs: ReportInputs, *, budget: int, seed: int, most: int = MOST_ROWS
 ) -> tuple[str, tuple[Shown, ...]]:
-    """Return JSON for a script element, with rows of at most `budget` bytes drawn from (seed, row id), and their
-    counts.
+    """Return JSON for a script element with rows drawn from (seed, row id), and the counts of the rows.
+
+    `budget`: the largest size of the JSON in bytes. `most`: the largest number of rows per side and filtering.
     """
     facts = analysis.facts
     sides = _draw({name: inputs.rows.read(name).select(_DRAWN_BY) for name in facts.representations}, seed, most)
-    # filterings and sides in turn, so that each has its part of the room there is
+    # filterings and sides take turns, so that each gets a share of the budget
     entries = [entry for turn in zip_longest(*sides.values()) for entry in turn if entry is not None]
     page = _Page(analysis, inputs, entries)
     pieces = ((entry, page.add(entry)) for entry in entries)
     chosen = list(takewhile(lambda _: page.size <= budget - _FRAME_BYTES, pieces))
-    # as drawn, so that suspects do not come first
+    # in the order of `shown_at`, so that suspects do not come first
     chosen.sort(key=lambda each: each[0].shown_at)
     content: dict[str, Any] = {
         "labels": list(map(printable, facts.label_names)),
@@ -113,10 +116,13 @@ def row_browser(
 
 
 def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
-    """Draw the rows of each side, using a few columns per representation, in order: suspects first, then at random."""
+    """Draw the rows of each side: first rows with a suspected label error, then random rows.
+
+    Only a few columns per representation are used.
+    """
     ids = [table["row_id"].to_numpy().max(initial=-1) for table in tables.values()]
     ranks = np.random.default_rng(seed).permutation(1 + int(max(ids)))
-    # the likeliest label errors of each filtering, the surest first
+    # the likeliest label errors of each filtering, the most certain first
     suspected = (table.filter(pc.is_valid(table["suggested_label"])) for table in tables.values())
     surest = (table.sort_by("label_probability")["row_id"].to_pylist()[:MOST_SUSPECTS] for table in suspected)
     suspects = np.array(list(dict.fromkeys(chain.from_iterable(surest))), np.int64)
@@ -138,7 +144,7 @@ def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, l
 
 
 def answers_by_row(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]]:
-    """Return, by row id, all answers to the row's question in order, for the questions of the drawn rows."""
+    """Return all answers to the question of each row, by row id, for the questions of the drawn rows."""
     answers = table.select([name for name in _ANSWER if name in table.column_names])
     answers = answers.append_column("question", _questions(table)).filter(
         pc.is_in(_questions(table), _questions(drawn))
@@ -153,7 +159,7 @@ def answers_by_row(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str,
 
 
 def _questions(table: pa.Table) -> pa.ChunkedArray:
-    """Return the question of each row as text; a group, such as the answers to one prompt, may have several
+    """Return the question of each row as text. A group, such as the answers to one prompt, may have several
     questions.
     """
     if "source_question" not in table.column_names or table["source_question"].null_count:
@@ -163,7 +169,9 @@ def _questions(table: pa.Table) -> pa.ChunkedArray:
 
 
 class _Page:
-    """Data of the page: the `settings` of each filtering, `rows` (each once), and `size`, the bytes of both as JSON."""
+    """Data of the page: the `settings` of each filtering, and `rows`, each once. `size` is their size as JSON in
+    bytes.
+    """
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
         self.settings: dict[str, dict[str, Any]] = {
@@ -172,7 +180,7 @@ class _Page:
                 "threshold": threshold_of(one.settings),
                 "cutoffs": to_json(one.cutoffs),
                 "groups": one.settings.get("remove") == "groups",
-                "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),  # of iterations whose scores are shown
+                "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),  # step between iterations with shown scores
             }
             for one in analysis.facts.filterings
         }
@@ -204,7 +212,7 @@ class _Page:
         self.size = 0
 
     def add(self, entry: _Entry) -> dict[str, Any]:
-        """Return the values of the next entry in its filtering; its row and question are added to the page."""
+        """Return the values of the next entry in its filtering, and add the entry's row and question to the page."""
         name, rows, questions = entry.shown.representation, len(self.rows), len(self.questions)
         found = self._fact(entry, next(self._facts[name]))
         if answers := self._answers[name].get(entry.row_id):
@@ -237,7 +245,9 @@ class _Page:
         return {name: value for name, value in found.items() if value is not None}
 
     def _asked(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the number of a question; at its first use, it is added with the share that predicted each answer."""
+        """Return the number of a question, and the share of predictions of each answer. Add the question at its first
+        use.
+        """
         number = self._numbers.setdefault(answers[0]["group"], len(self.questions))
         if number == len(self.questions):
             self.questions.append(list(map(self._answer, answers)))
@@ -250,7 +260,7 @@ class _Page:
         return {"id": one["row_id"], "text": _short(one[self._text]), "right": right, "by": by}
 
     def _place(self, row_id: int) -> int:
-        """Return the position of a row in `rows`; the row is added at its first use."""
+        """Return the position of a row in `rows`, and add the row at its first use."""
         if self._places[row_id] == len(self.rows):
             self.rows.append(next(self._waiting))
         return self._places[row_id]
@@ -262,7 +272,9 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def _short(text: str | None) -> str:
-    """Return a text that is safe to show, cut after 2,000 characters with the number of further ones at the end."""
+    """Return a text that is safe to show. After 2,000 characters it is cut, and the number of further characters is
+    added.
+    """
     shown = printable(text or "")
     left = len(shown) - _MOST_CHARACTERS
     return f"{shown[:_MOST_CHARACTERS]} … ({counted(left, 'more character')})" if left > 0 else shown
@@ -285,7 +297,7 @@ class _RowValues:
         self._word_cues = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield the values of each row that are the same for all filterings."""
+        """Yield, for each row, the values that are the same in all filterings."""
         for start in range(0, self._rows.num_rows, _AT_ONCE):
             rows = self._rows.slice(start, _AT_ONCE)
             images: Iterator[Mapping[str, str | None]] = repeat({})
@@ -326,7 +338,9 @@ class _RowValues:
         return {"vector": short_vector(np.array(list(features.values())), names=tuple(features)), "values": values}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
-        """Return [forgotten, right, presented, set numbers] of a row per training; None if a training lacks the row."""
+        """Return [forgotten, right, presented, set numbers] of a row for each training run; None for a run without the
+        row.
+        """
         found: list[list[Any] | None] = []
         for one in self._trainings:
             name = f"{one.weak_model}.{one.seed}"
@@ -336,7 +350,9 @@ class _RowValues:
         return found if any(found) else None
 
     def _text_pieces(self, column: str, text: str | None) -> list[str | list[Any]]:
-        """Split the text into pieces: plain text, or [number of the word, piece] if the word is a cue of removal."""
+        """Split the text into pieces: plain text, or [number of the word, piece] for a word that is a cue of the
+        removed rows.
+        """
         shown = _short(text)
         pieces: list[str | list[Any]] = []
         end = 0
@@ -359,7 +375,7 @@ def _cue_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _cues_by_row(analysis: Analysis, inputs: ReportInputs, row_ids: np.ndarray) -> dict[int, list[int]]:
-    """Return, by row id, the positions of the row's cues in the browser's list of cues."""
+    """Return the positions of each row's cues in the browser's list of cues, by row id."""
     found: dict[int, list[int]] = {}
     for place, cue in enumerate(browsed_cues(analysis)):
         for row_id in np.intersect1d(inputs.carriers.get(cue.number, ()), row_ids).astype(np.int64).tolist():
@@ -368,12 +384,14 @@ def _cues_by_row(analysis: Analysis, inputs: ReportInputs, row_ids: np.ndarray) 
 
 
 def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -> Iterator[tuple[int, str]]:
-    """Yield the values that evaluators measured for a row: PVI of test rows, data map coordinates of train rows."""
+    """Yield values that evaluators measured for single rows: PVI of test rows, and data map coordinates of train
+    rows.
+    """
     known = pc.and_(pc.is_valid(tables.information["pvi"]), pc.is_in(tables.information["row_id"], row_ids))
     for row in tables.information.filter(known).to_pylist():
         bits = signed_points(row["pvi"])
         yield row["row_id"], f"{row['evaluator']}: the input told it {bits} bits of the label (PVI)"
-    # the values are the same beside every filtering
+    # the values are the same for every filtering
     maps: dict[str, pa.Table] = {}
     for one in analysis.of(DATA_MAPS):
         maps.setdefault(one.evaluator, tables.data_maps[one.representation, one.evaluator])
@@ -384,6 +402,6 @@ def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -
 
 
 def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
-    """Count words and characters of each text as the evidence does; None for a null."""
+    """Count words and characters of each text in the same way as the evidence; None for a null."""
     counts = zip(word_counts(texts).tolist(), character_counts(texts).tolist(), strict=True)
     return [None if words != words else [int(words), int(characters)] for words, characters in counts]

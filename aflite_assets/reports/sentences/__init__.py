@@ -1,1 +1,1 @@
-"""Sentences and cautions of the report. Numbers are computed in `analysis`, pages are rendered in `page`."""
+"""Sentences and cautions of the report. Numbers are computed in `analysis`, and pages are rendered in `page`."""

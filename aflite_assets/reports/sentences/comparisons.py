@@ -1,4 +1,6 @@
-"""Sentences about differences between trainings: the deciding comparisons, pairs, falls, samples, rankings, phases."""
+"""Sentences about differences between training runs: decisive comparisons, pairs of train sets, falls, samples,
+rankings and second phases.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +38,9 @@ def _by_evaluator(differences: Sequence[Difference]) -> dict[str, list[Differenc
 
 
 def comparison_sentence(analysis: Analysis, representation: str) -> str:
-    """Return a sentence on how many of the deciding comparisons, and how many of the others, show a gain or a loss."""
+    """Return a sentence on how many of the decisive comparisons, and how many of the other comparisons, show a gain or
+    a loss.
+    """
     differences = of_kind(analysis, "control", representation)
     deciding = _sides([one for one in differences if one.deciding])
     found = f" (evaluators of another make on challenge sets, Holm): {deciding}."
@@ -52,7 +56,7 @@ def _sides(differences: Sequence[Difference]) -> str:
 
 
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
-    """Return one sentence per evaluator on the natural test set of the headlines and every challenge set."""
+    """Return one sentence per evaluator, on the natural test set of the report's summary and on every challenge set."""
     facts, pair = analysis.facts, ("filtered", analysis.facts.filtering[representation].control)
     natural, sentences = headline_split(list(facts.natural_sets)), []
     compared = [one for one in of_kind(analysis, "control", representation) if one.pair == pair]
@@ -77,7 +81,9 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
 
 
 def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
-    """Return a sentence on the drop in accuracy from full to filtered and its parts, or on why it is missing."""
+    """Return a sentence on the drop in accuracy from `full` to `filtered` and its parts, or on why the drop is
+    missing.
+    """
     start, *changes, end = fall
     where, unit = f"{start.evaluator} on {start.test_set}", facts.test_set[start.test_set].unit
     if start.accuracy is None or end.accuracy is None:
@@ -91,7 +97,7 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
     for one in changes:
         if one.difference is None or one.low is None or one.high is None:
             return f"{text} Without a result for {one.after} the causes cannot be separated."
-        turned = replace(one, low=-one.high, high=-one.low)  # a fall is under zero
+        turned = replace(one, low=-one.high, high=-one.low)  # a fall is shown as a negative number
         made_by = _CHANGES[one.change].format(after=one.after)
         steps.append(f"{signed_points(-one.difference)} ({bounds_text(turned)}) {made_by}")
     return f"{text} Step by step, in points: {'. Then '.join(steps)}."
@@ -121,7 +127,7 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
-    """Yield one sentence per evaluator: test sets on which all train rows are better or worse than the sample."""
+    """Yield one sentence per evaluator on the test sets on which all train rows are better or worse than the sample."""
     for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():
         found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
         for one in costs:
@@ -132,7 +138,9 @@ def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def ranking_line(analysis: Analysis) -> str:
-    """Return a line with the number of comparisons on whole test sets, over all sizes, that favour one ranking."""
+    """Return a line that counts the comparisons on whole test sets, over all train set sizes, that favour one
+    ranking.
+    """
     whole = [one for one in of_kind(analysis, "ranking") if one.whole and one.difference is not None]
     if not whole:
         return "No evaluator was trained on both."
@@ -142,7 +150,7 @@ def ranking_line(analysis: Analysis) -> str:
 
 
 def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
-    """Return, per pair of rankings, a sentence on how similar the kept rows are, then one per evaluator on whole test
+    """Return sentences on each pair of rankings: how similar the kept rows are, then one per evaluator on whole test
     sets.
     """
     sentences = []
@@ -175,7 +183,9 @@ def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence
 
 
 def second_phase_line(analysis: Analysis) -> str | None:
-    """Return a line on the gain of second phases on forgettable rows over random rows; None if no gain was judged."""
+    """Return a line on the gain of second phases on forgettable rows over phases on random rows; None if no gain was
+    judged.
+    """
     judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
     if not judged:
         return None

@@ -1,4 +1,4 @@
-"""Sentences on drops in accuracy from natural to challenge rows, and on challenge sets with equal predictions."""
+"""Sentences on drops in accuracy from natural to challenge rows, and on challenge sets with the same predictions."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,13 @@ from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.text import listed, percent, short, signed_points
 
 MOST_NAMED, LONGEST = 2, 40
-"""Most names in a list, and most characters of a name."""
+"""Largest number of names in a list, and largest number of characters in a name."""
 
 
 def alike_text(falls: Sequence[ChallengeFall]) -> str:
-    """Name the paired challenge sets that an evaluator cannot distinguish; empty if there are none."""
+    """Name the paired challenge sets that an evaluator cannot distinguish, or return an empty string if there are
+    none.
+    """
     pairs = {(one.evaluator, *sorted((one.test_set, other))) for one in falls for other in one.alike}
     texts = [
         f"“{evaluator}” is right on the same rows of “{short(first, LONGEST)}” and “{short(second, LONGEST)}”"
@@ -21,7 +23,10 @@ def alike_text(falls: Sequence[ChallengeFall]) -> str:
 
 
 def falls_text(falls: Sequence[ChallengeFall]) -> str:
-    """Name the falls of the evaluator with the largest drop in accuracy on a challenge set; empty if there are none."""
+    """Describe the falls of the evaluator with the largest drop in accuracy on a challenge set.
+
+    Return an empty string if there are no falls.
+    """
     named = sorted((one for one in falls if one.named), key=lambda one: -one.fall)
     if not named:
         return ""

@@ -1,4 +1,4 @@
-"""Sentences on the outcome of filtering: kept and removed rows, cues of the removed rows, planted shortcuts."""
+"""Sentences on the outcome of filtering: kept and removed rows, cues of the removed rows, and planted shortcuts."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,8 +14,9 @@ _MOST_CLASSES, _MOST_ALIKE, _MOST_SETS = 3, 4, 3
 
 
 def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
-    """Describe the outcome of filtering; the train rows answer `questions` questions, or None if they are not
-    answers.
+    """Describe the outcome of filtering.
+
+    `questions`: the number of questions that the train rows answer, or None if rows are not answers.
     """
     share = f"{answers_text(questions)} ({percent(one.kept_rows / one.train_rows)} %)" if one.train_rows else ""
     kept, why = f"{count(one.kept_rows)} of {count(one.train_rows)} train rows{share}", stop_text(one.stop_reason)
@@ -29,7 +30,7 @@ def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
 
 
 def runs_sentence(one: FilterOutcome) -> str:
-    """Describe how similar several runs of the filter are; empty for one run."""
+    """Describe how similar the results of several filter runs are, or return an empty string for one run."""
     if one.kept_jaccard is None:
         return ""
     mean, least, chance = (percent(one.kept_jaccard[name]) for name in ("mean", "least", "by_chance"))
@@ -39,7 +40,7 @@ def runs_sentence(one: FilterOutcome) -> str:
 
 
 def still_predicted_sentence(still: StillPredicted) -> str:
-    """Describe how many kept train rows are still predicted, and why they were kept."""
+    """Describe how many kept train rows are still predicted correctly, and why they were kept."""
     if not still.rows:
         return "No train row was kept."
     threshold, rows = f"the threshold of {still.threshold:g}", count(still.rows)
@@ -77,7 +78,7 @@ def cue_name(cue: Cue) -> str:
 
 
 def cues_caption(cues: Sequence[Cue]) -> str:
-    """Describe the tested properties and the cues found among them."""
+    """Describe which properties were tested and which cues were found among them."""
     shown = [cue for cue in cues if cue.shown]
     first = f" Most telling: {cue_text(shown[0])}." if shown else ""
     return (
@@ -91,7 +92,7 @@ def cues_caption(cues: Sequence[Cue]) -> str:
 
 
 def class_text(cue: Cue) -> str:
-    """Return how often a cue's rows have its class, such as "with spam in 100.0 % of its 284 rows"."""
+    """Describe how often rows with a cue have the cue's class, such as "with spam in 100.0 % of its 284 rows"."""
     return f"with {_brief(cue.label_name or '')} in {percent(cue.class_share or 0.0)} % of its {count(cue.rows)} rows"
 
 
@@ -108,7 +109,7 @@ def numbered_cue(cue: Cue, label_names: Sequence[str]) -> str:
     """
     shares = zip(cue.class_shares, label_names, strict=False)
     share, name = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
-    most = share >= 0.5 and cue.kind != "partial input"  # a text that is right alone is so whatever the class
+    most = share >= 0.5 and cue.kind != "partial input"  # accuracy from one text alone refers to no class
     of_class = f", {percent(share)} % {_brief(name)}" if most else ""
     numbers = f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept"
     for number, (name, part) in enumerate(cue.elsewhere[:_MOST_SETS]):
@@ -127,7 +128,7 @@ def cue_text(cue: Cue) -> str:
 
 
 def planted_sentence(removal: PlantedRemoval) -> str:
-    """State precision and recall, each compared with the value for as many rows drawn at random."""
+    """Describe precision and recall, each compared with the value for as many rows drawn at random."""
     planted = f"{short(removal.attribute)} {listed(list(map(short, removal.values)))}"
     where = f"Of the {count(removal.rows)} train rows that entered filtering with {removal.representation}"
     if removal.recall is None or removal.recall_by_chance is None:

@@ -1,7 +1,4 @@
-"""The finding of a report in plain words: the result, its certainty, and advice.
-
-The finding is shown on the first screen.
-"""
+"""The finding on the first screen of a report, in plain words: the result, its certainty, and advice."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -48,25 +45,26 @@ SET_STATES: Mapping[State, str] = {
     "gone": "the cue is unrelated to the label there",
     "reversed": "the cue comes with other labels there",
 }
-"""Words for how a cue is associated with its class in a test set; "cannot tell" has none."""
+"""Words for how a cue is associated with its class in a test set. The state "cannot tell" has no words."""
 
 _LONGEST, _LONGEST_CUE = 40, 160
 
 
 def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: bool = False) -> tuple[Tone, Badge]:
-    """Return the tone of a verdict and its words; "No shortcut shown" is never shown above a cue that predicts a
-    class.
+    """Return the tone and the badge of a verdict.
 
-    `without_question`: whether right answers are found without the question.
+    The badge "No shortcut shown" is never shown above a cue that predicts a class. `without_question`: whether correct
+    answers are found without the question.
     """
     tone, badge = BADGES[one.verdict.code]
     return ("judge", "Yours to judge") if tone == "none" and (cues or without_question) else (tone, badge)
 
 
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
-    """Return the scan's cues that the finding is about, or its first candidate; all are in the scan's order.
+    """Return the scan's cues that the finding is about, in the scan's order.
 
-    Artefacts come last if the finding is not about an artefact, because models cannot see such artefacts in a row.
+    If the finding is not about any cue, return the scan's first candidate. Artefacts are then the last choice, because
+    models cannot see such artefacts in a row.
     """
     if analysis.scan is None:
         return ()
@@ -79,12 +77,12 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
 
 
 def tells_without_question(analysis: Analysis) -> bool:
-    """Whether the scan reports a rule or model that finds right answers without the question."""
+    """Return True if the scan reports a rule or model that finds correct answers without the question."""
     return analysis.scan is not None and analysis.scan.tells_without_question
 
 
 class FindingWords:
-    """The sentences of one finding, not escaped; `cues` are the result of `cues_of`."""
+    """The sentences of one finding, not escaped. `cues` are the result of `cues_of`."""
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict, cues: tuple[Cue, ...], evaluator: str) -> None:
         self.analysis, self.facts, self.verdict, self.cues = analysis, analysis.facts, one.verdict, cues
@@ -118,13 +116,15 @@ class FindingWords:
         return f"{_capital(said)}{self._beside()}"
 
     def _beside(self) -> str:
-        """Return a phrase on the strongest single cue, whose rows are on the first screen; "" if there is none."""
+        """Return sentences on the strongest single cue, or "" without a cue. The first screen shows rows with this
+        cue.
+        """
         if not self.cues:
             return ""
         return f" {self._by_itself(self.cues[0])} You decide whether it belongs to the task."
 
     def sure(self) -> str:
-        """Return how certain the finding is; "" if `found` already states it."""
+        """Return how certain the finding is, or "" if `found` already states this."""
         one = self.leaning
         if one is not None and self._fall is not None:
             fall = self._fall
@@ -139,7 +139,7 @@ class FindingWords:
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
     def carriers(self) -> str:
-        """Return a sentence on the shares of the class and of other rows with the first cue, and on its other names."""
+        """Return sentences on the first cue: its shares of the class and of the other rows, and its other names."""
         if not self.cues:
             return ""
         cue = self.cues[0]
@@ -153,7 +153,9 @@ class FindingWords:
         return said
 
     def set_notes(self) -> dict[str, str]:
-        """Return, by test set, a note on how the finding's cue is associated with its class, if this is known."""
+        """Return a note on how the finding's cue is associated with its class in a test set, by test set, if this is
+        known.
+        """
         notes: dict[str, str] = {}
         for cue in self.cues:
             for one in cue.elsewhere:
@@ -194,20 +196,22 @@ class FindingWords:
         return f"Use {self.words.use_rows()}"
 
     def _name(self, one: PropertyLeaning) -> str:
-        """Return the property's name as the rows show it: the scan's cue, unless it is a whole column or attribute."""
+        """Return the name of the property, as a cue of the scan unless the property is a whole column or attribute."""
         reasons = {"declared": ", declared irrelevant", "artefact": ", which is no part of any task", None: ""}
         name = f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”" if self._is_cue(one) else property_name(one)
         return f"{name}{reasons[one.reason]}"
 
     def _is_cue(self, one: PropertyLeaning) -> bool:
-        """Return whether the property is named by its cue instead of by the name of a column or attribute."""
+        """Return True if the property is named by its cue instead of by the name of a column or attribute."""
         return bool(self.cues) and one.kind not in ("attribute", "column")
 
     def _mending(self, one: PropertyLeaning) -> str:
         return mending(one, "it" if self._is_cue(one) else property_name(one))
 
     def _price(self, one: PropertyLeaning) -> str:
-        """Return the loss of accuracy from leaning on the property, as accuracies if it was measured."""
+        """Return a clause on the loss of accuracy from relying on the property, with accuracies if they were
+        measured.
+        """
         if (fall := self._fall) is not None:
             return (
                 f"it is right on {self._accuracy(fall.natural_set, fall.natural)} % of "
@@ -226,12 +230,12 @@ class FindingWords:
         return constructed_loss_text(one) if one.fallen_on is not None else "it tells its answers"
 
     def _accuracy(self, test_set: str, of_labels: float) -> str:
-        """Return the accuracy in the chart, in per cent, or the mean over gold labels if there is none."""
+        """Return the accuracy in the chart, in per cent, or else the given mean over gold labels."""
         found = whole_accuracies(self.analysis, self.representation, self.evaluator).get((test_set, "full"))
         return percent(of_labels if found is None or found.accuracy is None else found.accuracy)
 
     def _there(self, one: PropertyLeaning, test_set: str) -> str:
-        """Return how the association of the cue with its class differs in a challenge set."""
+        """Return a clause on how the association of the cue with its class differs in a challenge set."""
         states = {each.state for cue in self.cues for each in cue.elsewhere if each.name == test_set}
         tie = one.challenge_tie if one.broken_on == test_set else None
         if "reversed" in states or (tie is not None and tie < -LEAST_NAMED):
@@ -248,7 +252,10 @@ class FindingWords:
         )
 
     def _first_ask(self) -> str:
-        """Return a question to examine if nearly all rows with a cue have one class; "" for other cues."""
+        """Return advice to find out how the rows of a cue were made, if nearly all of these rows have one class.
+
+        Return "" for other cues.
+        """
         if not self.cues or not purity_sentence(self.cues[0]):
             return ""
         cue = self.cues[0]
@@ -259,7 +266,7 @@ class FindingWords:
         return _capital(self.words.artefact())
 
     def _learnt(self) -> str:
-        """Return a sentence stating that models learn the task and that no single tested property predicts a class."""
+        """Return sentences stating that models learn the task and that no single tested property predicts a class."""
         scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
         said = f"{tested} gives a class away by itself." if tested else "Single cues were not tested."
@@ -274,7 +281,9 @@ class FindingWords:
         return f"{said} {self.words.explained()}" if self.verdict.evidence.leanings else said
 
     def _until_then(self) -> str:
-        """Return a sentence on using filtered rows until the data are fixed: gain and loss compared with all rows."""
+        """Return a sentence on using filtered rows until the data are fixed, with the gain and the loss compared with
+        all rows.
+        """
         if self.words.effect == "harms":
             return f"Filtering does not do that for you: trained on `filtered`, {self.words.changes('losses')}."
         gains = [one for one in self.verdict.evidence.gains if one.difference is not None]
@@ -295,7 +304,7 @@ class FindingWords:
         )
 
     def _instead(self, test_set: str, evaluator: str) -> str:
-        """Return the accuracy after training on filtered instead of on all rows, such as "27.3 instead of 2.4 %"."""
+        """Return the accuracy after training on filtered rows and on all rows, such as "27.3 instead of 2.4 %"."""
         found = whole_accuracies(self.analysis, self.representation, evaluator)
         filtered, full = (found.get((test_set, train_set)) for train_set in ("filtered", "full"))
         numbers = [DASH if one is None or one.accuracy is None else percent(one.accuracy) for one in (filtered, full)]

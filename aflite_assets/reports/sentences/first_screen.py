@@ -21,13 +21,13 @@ SIGNS: Mapping[Tone, str] = {
 }  # fmt: skip
 
 MOST_SETS = 4
-"""Most test sets on the first screen."""
+"""Largest number of test sets on the first screen."""
 
 FEWEST_SUSPECTS = 10
-"""Fewest suspected label errors that the first screen names."""
+"""Least number of suspected label errors, so that the first screen names them."""
 
 _FINDINGS = frozenset({"no_artefact_tells", "question_is_needed"})
-"""Checks whose failure is a finding rather than a doubt about one."""
+"""Names of checks: if such a check fails, this is itself a finding and not a doubt about another finding."""
 
 _CONSEQUENCES: Mapping[str, str] = {
     "no_repeats_across_splits": "Accuracies may be too high, because train rows are repeated in other splits",
@@ -37,7 +37,7 @@ _CONSEQUENCES: Mapping[str, str] = {
     "texts_fit_encoders": "Encoders do not see whole texts",
     "all_cells_done": "Some trainings have no result",
 }
-"""The consequence of a check's failure, by the check's name, if it is the same for every finding."""
+"""The consequence of a failed check, by the check's name, if the consequence is the same for every finding."""
 
 _ABOUT: Mapping[str, str] = {
     "data": "On the data",
@@ -47,14 +47,14 @@ _ABOUT: Mapping[str, str] = {
     "evaluators": "On the evaluator",
 }
 _ABOUT_SETS = {"not_at_chance": "On the challenge set"}
-"""Beginnings for checks, by name, whose subjects are test sets."""
+"""Beginnings of the sentences on checks of test sets, by the check's name."""
 
 _MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One sentence on a limit of the finding, and the section of the page with details; "" if there is none."""
+    """One sentence on a limit of the finding, and the section of the page with details ("" if there is none)."""
 
     text: str
     section: str = ""
@@ -62,14 +62,14 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstScreen:
-    """The sentences of the first screen; they are not escaped.
+    """The sentences of the first screen, not escaped.
 
     `badge`: the kind of finding in two or three words. `about`: a sentence on the purpose of the page. `sure`: how
     certain the finding is. `to_do` is advice with its `command`; both are "" if there is none. `cues`: the scan's cues
     that the finding is about, the strongest first. `carriers`: sentences with the numbers of rows with these cues.
     `evaluator`: the evaluator whose accuracies show the finding; "" if none was trained. `test_sets`: the test sets
-    that show the finding, starting with the natural test set. `set_notes`: how the cue occurs in each test set.
-    `representation`: "" if nothing was filtered.
+    that show the finding, starting with the natural test set. `set_notes`: a note per test set on how the cue is
+    associated with its class. `representation`: "" if nothing was filtered.
     """
 
     tone: Tone
@@ -141,13 +141,15 @@ def _about(analysis: Analysis) -> str:
 
 
 def _without_question(analysis: Analysis) -> str:
-    """Return a sentence on right answers found without the question; empty without questions or significant results."""
+    """Return a sentence on correct answers found without the question, or "" without questions or significant
+    results.
+    """
     blind = None if analysis.scan is None else analysis.scan.blind
     return "" if blind is None or not blind.named else blind_sentence(blind)
 
 
 def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tuple[Cue, ...]) -> str:
-    """Return the command for the advice or its first step; "" if there is none."""
+    """Return the command for the advice or for its first step, or "" if there is no command."""
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     if tone == "judge" and tells_without_question(analysis):
         return f"aflite scan {name}.yaml"
@@ -164,7 +166,7 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
 
 
 def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
-    """Return the command that writes a mended copy, with a comment on what it does; "" without a cue."""
+    """Return the command that writes a cleaned copy, with a comment on what it does, or "" without a cue."""
     if not mendable or analysis.scan is None:
         return ""
     numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
@@ -174,7 +176,9 @@ def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
-    """Return the evaluator of the finding, or else one with enough accuracy to judge, or else the first evaluator."""
+    """Return the evaluator of the finding, else an evaluator with enough accuracy to judge, else the first
+    evaluator.
+    """
     evidence, judges = one.verdict.evidence, analysis.judging.judges
     named = [evidence.leaning.evaluator] if evidence.leaning else []
     named += [comparison.evaluator for comparison in evidence.comparisons[:1]]
@@ -182,7 +186,7 @@ def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
 
 
 def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
-    """Return at most `MOST_SETS` test sets: first natural test sets, then test sets of the finding."""
+    """Return at most `MOST_SETS` test sets: first natural test sets, then the test sets of the finding."""
     facts, evidence = analysis.facts, one.verdict.evidence
     leaning = evidence.leaning
     asked = [leaning.fallen_on or "", leaning.broken_on or ""] if leaning is not None else []
@@ -250,7 +254,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
 
 
 def _failed(check: CheckOutcome, *, touched: bool) -> str:
-    """Return a sentence on a failed check: its subject, the consequence, and the finding."""
+    """Return a sentence on a failed check: the subject, the consequence, and what was found."""
     subject = f" “{short(check.subject, _LONGEST)}”" if check.subject else ""
     about = _ABOUT_SETS.get(check.name, _ABOUT.get(check.about, "On the data"))
     lead = _CONSEQUENCES.get(check.name, f"{about}{subject}")
@@ -262,6 +266,6 @@ def _failed(check: CheckOutcome, *, touched: bool) -> str:
 
 
 def _first_sentences(text: str) -> str:
-    """Return as many whole sentences as fit, without the last full stop; a first sentence that is too long is cut."""
+    """Return as many whole sentences as fit, without the last full stop. A first sentence that is too long is cut."""
     fitting = text[: _LONGEST_SAID + 1].rpartition(". ")[0] if len(text) > _LONGEST_SAID else text
     return fitting.rstrip(".") or truncate(text.rstrip("."), _LONGEST_SAID)

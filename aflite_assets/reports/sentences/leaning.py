@@ -1,7 +1,7 @@
-"""Sentences on whether models lean on a property, shared by all parts of a report.
+"""Sentences on whether models rely on (lean on) a property, shared by all parts of a report.
 
-There are four answers: models lean on the property; they are not shown to lean on the property; it cannot be decided;
-it was not tested.
+A sentence gives one of four answers: models lean on the property, they are not shown to lean on the property, it cannot
+be decided, or it was not tested.
 """
 
 import re
@@ -17,7 +17,7 @@ NOT_SHOWN = "Models are not shown to lean on it."
 NOT_TESTED = "It was not tested whether models lean on it."
 
 _LONGEST = 40
-"""Most characters of a name."""
+"""Largest number of characters in a name."""
 
 _UNTOLD: dict[WhyUntold, str] = {
     "few rows without the tie": "too few train rows remain once its tie to the classes is removed. Add train rows that "
@@ -28,9 +28,10 @@ _UNTOLD: dict[WhyUntold, str] = {
 
 
 def untold_text(one: PropertyLeaning) -> str:
-    """Return the reason why it cannot be decided whether models lean on a property, and advice.
+    """Return the reason why it cannot be decided whether models rely on a property, with advice and without a full
+    stop.
 
-    Returns "" if the leaning can be decided; other texts have no full stop.
+    Returns "" if it can be decided.
     """
     if one.why is None:
         return ""
@@ -48,7 +49,7 @@ def _others(carriers: int) -> str:
 
 
 def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
-    """Return True if models were tested for leaning on this cue, or on the attribute or column of the cue."""
+    """Return True if reliance of models was tested for this cue, or for the attribute or column of the cue."""
     if one.kind in ("attribute", "column"):
         return one.name in {each.source for each in cue.properties}
     if one.kind in ("word", "topic word", "length"):
@@ -57,7 +58,7 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
 
 
 def _scan_name(one: PropertyLeaning) -> str:
-    """Return the name that the scan gives to a word, or to a length, whatever its bounds."""
+    """Return the name that the scan gives to a word or to a length. The bounds of a length are ignored."""
     if one.kind != "length":
         return f"the word '{one.word}' ({one.name})"
     apart = re.fullmatch(r"difference in (\w+), (.+) less (.+)", one.name)
@@ -65,7 +66,7 @@ def _scan_name(one: PropertyLeaning) -> str:
 
 
 def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
-    """Return the sentence on whether models lean on a cue of the scan."""
+    """Return the sentence on whether models rely on a cue of the scan."""
     about = [one for one in leanings if is_about(cue, one)]
     if any(one.leans for one in about):
         return LEANS
@@ -92,9 +93,9 @@ def leanings_line(tested: Sequence[PropertyLeaning]) -> str:
 
 
 def constructed_loss_text(one: PropertyLeaning) -> str:
-    """Return a clause on the accuracy that models lose on the constructed challenge set, which must have shown it.
+    """Return a clause on the accuracy that models lose on the constructed challenge set `one.fallen_on`.
 
-    Such as "“svm” falls by 35.3 points on “clean”, where it is not tied to the class".
+    An example is "“svm” falls by 35.3 points on “clean”, where it is not tied to the class".
     """
     points, where = signed_points(one.fall or 0.0), f"on “{short(one.fallen_on or '', _LONGEST)}”"
     if one.fall_of == "contradicting rows":

@@ -1,4 +1,4 @@
-"""The summary of a report in sentences: findings, cautions, and one line per section of its page."""
+"""The summary of a report in sentences: findings, cautions, and one line per section of the page."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,9 @@ from aflite_assets.text import count, listed, one_line
 from aflite_assets.wording import counted
 
 SMALL_TEST_SET = 300
-"""Test sets with fewer rows are named in the cautions: their 95 % interval is over 5 points to either side."""
+"""Least number of rows of a test set without a caution. With fewer rows, the 95 % interval of accuracy extends over 5
+points to either side.
+"""
 
 _MOST_NAMED = 4
 
@@ -40,13 +42,13 @@ _FIXED = {
 
 
 def plain_summary(analysis: Analysis) -> tuple[str, ...]:
-    """Return the verdicts with their reasons, then the findings, then the cautions."""
+    """Return the verdicts with their reasons, then the findings, and then the cautions."""
     said = ((one.sentence, *(detail.text for detail in one.details)) for one in verdict_texts(analysis))
     return (*chain.from_iterable(said), *findings(analysis), *cautions(analysis))
 
 
 def findings(analysis: Analysis) -> tuple[str, ...]:
-    """Return sentences on filtering, planted rows and comparisons per representation, then on the sample and on
+    """Return sentences on filtering, planted rows and comparisons for each representation, then on the sample and on
     rankings.
     """
     sentences: list[str] = []
@@ -63,7 +65,7 @@ def findings(analysis: Analysis) -> tuple[str, ...]:
 
 
 def section_lines(analysis: Analysis) -> dict[str, str]:
-    """Return one line about each section of the page, by the section's id."""
+    """Return one line about each section of the page, by the id of the section."""
     facts, compared = analysis.facts, comparisons.of_kind(analysis, "control")
     tested = [*facts.natural_sets, *facts.challenge_sets]
     evaluators, sets = (
@@ -117,7 +119,9 @@ def _selection_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _related_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about evaluators with a representation's model or architecture, and about held-out shares."""
+    """Yield cautions about evaluators that share a representation's model or architecture, and about held-out
+    shares.
+    """
     facts = analysis.facts
     same = same_kind(facts.evaluators, facts.representations, facts.families)
     alike = same_kind(facts.evaluators, facts.representations, facts.architectures)

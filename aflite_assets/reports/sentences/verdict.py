@@ -1,4 +1,4 @@
-"""The verdict in words: one line and its reasons, such as drops in accuracy or removed rows, and advice."""
+"""The verdict in words: one line, its reasons (such as drops in accuracy or removed rows), and advice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ _USES: dict[Code, str] = {
 
 @dataclass(frozen=True)
 class Detail:
-    """One sentence below the verdict, and the section of the page that has its table."""
+    """One sentence below the verdict, and the section of the page with the table behind the sentence."""
 
     text: str
     section: str
@@ -65,7 +65,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class VerdictText:
-    """The verdict of one filtering in words; `details` are at most six."""
+    """The verdict of one filtering in words, with at most six `details`."""
 
     representation: str
     code: Code
@@ -74,7 +74,7 @@ class VerdictText:
 
 
 def verdict_texts(analysis: Analysis) -> tuple[VerdictText, ...]:
-    """Return the verdict on every filtering in words, the most informative one first."""
+    """Return the verdict on every filtering in words, the most informative verdict first."""
     return tuple(VerdictWords(analysis, one).text() for one in analysis.verdicts)
 
 
@@ -93,7 +93,7 @@ def undecided_text(analysis: Analysis) -> str:
 
 
 def leaning_text(one: PropertyLeaning) -> str:
-    """Return one sentence, without the full stop, that models lean on a property and how this was shown."""
+    """Return sentences, without the last full stop, stating that models rely on a property and how this was shown."""
     reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
     text = f"models lean on {property_name(one)}{reasons[one.reason]}"
     if one.fallen_on is None and one.pull is not None and one.untied is not None:
@@ -116,7 +116,7 @@ def judgement_text(one: PropertyLeaning) -> str:
 
 
 def mending(one: PropertyLeaning, name: str) -> str:
-    """Return advice, without a full stop, for fixing data in which models lean on an artefact.
+    """Return advice, without a full stop, for fixing data in which models rely on an artefact.
 
     `name`: the name of the property in the sentence.
     """
@@ -131,7 +131,7 @@ def cue_text(one: SurfaceCue) -> str:
 
 
 class VerdictWords:
-    """The words of one verdict; each method returns one clause or sentence, empty if it does not apply."""
+    """The words of one verdict. Each method returns one clause or sentence, or an empty string if it does not apply."""
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict) -> None:
         self.analysis, self.facts, self.one, self.verdict = analysis, analysis.facts, one, one.verdict
@@ -141,7 +141,7 @@ class VerdictWords:
         kept = ((test.filtered_rows.get(one.representation, 0), test.rows) for test in self.facts.test_sets)
         self.has_filtered_test_rows = any(0 < left < rows for left, rows in kept)
         bias, untold = one.verdict.evidence.bias, one.verdict.code == "cannot_tell" and not one.verdict.shortfalls
-        self.is_unlearnt = untold and bias is not None and bias.labels_moved  # nothing beyond class shares
+        self.is_unlearnt = untold and bias is not None and bias.labels_moved  # learnt nothing beyond class shares
 
     def text(self) -> VerdictText:
         """Return the verdict and its details."""
@@ -151,7 +151,7 @@ class VerdictWords:
         return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
     def opening(self) -> str:
-        """Return the verdict in a few words; "no shortcut shown" is never shown above a cue that predicts a class by
+        """Return the verdict in a few words. "no shortcut shown" is never shown above a cue that predicts a class by
         itself.
         """
         opening, scan = _OPENINGS[self.verdict.code], self.analysis.scan
@@ -159,7 +159,10 @@ class VerdictWords:
         return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if tells else opening
 
     def because(self, *, with_effect: bool = True) -> str:
-        """Return the reasons for the verdict; `with_effect`: also state the effect of filtering without any leaning."""
+        """Return the reasons for the verdict.
+
+        `with_effect`: state the effect of filtering even if no shortcut was found.
+        """
         verdict, bias = self.verdict, self.verdict.evidence.bias
         effect = "" if self.effect is None or not with_effect else f" {self.helps()}."
         if self.leaning is not None:
@@ -196,7 +199,7 @@ class VerdictWords:
         return f"{beside_chance} {self.giveaway()}{effect}"
 
     def artefact(self) -> str:
-        """Return the strongest artefact that the scan found, and whether models were shown to lean on it."""
+        """Return the strongest artefact that the scan found, and whether models were shown to rely on it."""
         scan, name = self.analysis.scan, self.verdict.evidence.artefacts[0]
         cue = None if scan is None else next((one for one in scan.artefacts if one.name == name), None)
         if cue is None:
@@ -208,9 +211,7 @@ class VerdictWords:
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
-        """Return the scan's strongest single cues that the verdict does not name; whether they belong to the task is
-        undecided.
-        """
+        """Return the scan's strongest single cues that the verdict does not name, for a person to judge."""
         if (scan := self.analysis.scan) is None:
             return None
         leanings, first = self.verdict.evidence.leanings, self.verdict.evidence.artefacts[:1]
@@ -234,7 +235,9 @@ class VerdictWords:
         return listed(list(surest.values()), MOST_NAMED)
 
     def giveaway(self) -> str:
-        """Return the property that a person must judge: the scan's first candidate, or a cue with nearly one class."""
+        """Return the property that a person must judge: the scan's first candidate, or a cue that occurs almost only in
+        one class.
+        """
         cue, names, scan = self.one.giveaway, self.fallen_sets(), self.analysis.scan
         fallen = f"But models fall on {names}. " if names else ""
         if cue is None:
@@ -245,12 +248,14 @@ class VerdictWords:
         return f"{fallen}Yours to judge: {cue_name(cue)}, {class_text(cue)}."
 
     def fallen_sets(self) -> str:
-        """Return the challenge sets with a drop in accuracy that an easy task does not explain; empty if none."""
+        """Return the challenge sets with a drop in accuracy that an easy task does not explain, or an empty string."""
         names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
         return listed(list(names), MOST_NAMED)
 
     def explained(self) -> str:
-        """Return a sentence on whether a tested property explains the accuracy, if any could be tested."""
+        """Return a sentence on whether a tested property explains the accuracy, or on the scan if no property was
+        tested.
+        """
         leanings = self.verdict.evidence.leanings
         tested = [one for one in leanings if one.leans is not None]
         if leanings and not tested:
@@ -262,7 +267,7 @@ class VerdictWords:
         return f"None of the tested properties explains it ({listed(list(map(property_name, tested)), MOST_NAMED)})."
 
     def single_property(self) -> str:
-        """Return the scan's finding if no property was tested for whether models lean on it."""
+        """Return the scan's finding, for use if no property was tested for reliance of models."""
         scan = self.analysis.scan
         if scan is None or not scan.can_tell:
             return "No property was tested that could explain it."
@@ -308,7 +313,9 @@ class VerdictWords:
         return f"{text} has {present}. At least {needed} would settle it."
 
     def beside(self) -> Detail | None:
-        """Return sentences on drops in accuracy of models trained on all rows, and on untested properties."""
+        """Return sentences on drops in accuracy of models trained on all rows, and on properties that could not be
+        tested.
+        """
         falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
         untold = [(property_name(one), why) for one in leanings if (why := untold_text(one))]
         whether = [f"It cannot be told whether models lean on {name}: {why}" for name, why in untold]
@@ -330,19 +337,21 @@ class VerdictWords:
         return Detail(f"{text}{cues}.", "details")
 
     def removal_cues(self, cues: Sequence[Cue]) -> str:
-        """Return the cues of the removed rows, as the end of a sentence."""
+        """Return the cues of the removed rows, as a text that continues a sentence."""
         if not cues:
             return "; none of the tested words, lengths, attributes and inputs goes with removal"
         named = telling(cues)
         first = named[:MOST_NAMED]
-        if not any(cue.kind == "word" for cue in first):  # a word says why a length or a text alone tells the class
+        if not any(
+            cue.kind == "word" for cue in first
+        ):  # a word explains why a length or a text alone predicts the class
             first += [cue for cue in named if cue.kind == "word"][:1]
         shown, left = listed([numbered_cue(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
         others = f". {count(left)} more {'cue is' if left == 1 else 'cues are'} in the table" if left else ""
         return f". Removed more often than random rows of their classes: {shown}{others}"
 
     def cost(self) -> Detail | None:
-        """Return a comparison of filtered with all train rows on the dataset's own test rows."""
+        """Return a comparison of the filtered rows with all train rows on the dataset's own test rows."""
         stated = self.one.on_natural
         if not self.facts.natural_sets or not self.facts.judging_evaluators:
             return None
@@ -351,7 +360,9 @@ class VerdictWords:
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Return a comparison of filtered with its control on the challenge set of the first comparison."""
+        """Return a comparison of the filtered rows with their control on the challenge set of the first decisive
+        comparison.
+        """
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
             return None
@@ -362,7 +373,10 @@ class VerdictWords:
         return Detail(f"{text}{self.at_chance(stated)}", "paired")
 
     def at_chance(self, stated: StatedDifference) -> str:
-        """Return a sentence on why a missing difference means little if the model trained on all rows is at chance."""
+        """Return a sentence if a difference is not significant and the model trained on all rows is at chance.
+
+        The sentence states that the comparison then shows little.
+        """
         margins = {(one.evaluator, one.test_set): one for one in self.analysis.judging.challenge_margins}
         over = margins.get((stated.evaluator, stated.test_set))
         if over is None or not stated.interval.low <= 0 <= stated.interval.high:
@@ -380,7 +394,7 @@ class VerdictWords:
         )
 
     def difference(self, stated: StatedDifference) -> str:
-        """Return a difference with its models and its test set."""
+        """Return a text on a difference that names the compared train sets, the evaluator and the test set."""
         where, said = f"on “{stated.test_set}”", self.points(stated)
         pool = " (these test rows were filtered too)" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:
@@ -388,20 +402,22 @@ class VerdictWords:
         return f"{where}{f'{pool},' if pool else ''} “{stated.evaluator}” has {said}"
 
     def points(self, stated: StatedDifference) -> str:
-        """Return the difference with its interval and, if the interval is uninformative, the missing results."""
+        """Return the difference with its interval or, if the interval is uninformative, the number of rows or seeds
+        needed.
+        """
         if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
         what = f"{self.facts.test_set[stated.test_set].unit}s" if few.what == "rows" else few.what
         return f"too few {what} (n = {count(few.present)}) for a verdict; about {count(few.needed)} are needed"
 
     def use(self) -> str:
-        """Return advice on the data to fix (if models lean on a shortcut) and on the rows to use."""
+        """Return advice on the rows to use and, if models rely on a shortcut, on the data to fix first."""
         if self.leaning is None or not self.leaning.shortcut:
             return self.use_rows()
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def all_rows(self) -> str:
-        """Name all rows; the text differs for questions, which may be only for testing models."""
+        """Return a name for all rows. For questions, the name allows for questions that are only for testing models."""
         return "all questions, if you train on them" if self.facts.split_questions else "all rows for training"
 
     def use_rows(self) -> str:
@@ -441,13 +457,13 @@ class VerdictWords:
         )
 
     def leant_on(self) -> str:
-        """Name the property shown by filtered test rows, which is called a shortcut only if it was found to be one."""
+        """Return a name for the property that filtered test rows show. Only a proven shortcut is called a shortcut."""
         if self.verdict.shortcut:
             return "the shortcut"
         return "what was removed" if self.leaning is None else property_name(self.leaning)
 
     def use_if_it_helps(self, first: Comparison, whole: AgainstAllRows) -> str:
-        """Return which rows to use if filtered beats its control, depending on the comparison with all rows."""
+        """Return which rows to use if filtered rows beat their control, depending on the comparison with all rows."""
         name, side = f"“{first.test_set}”", whole.side
         as_good = " The same number of plain random rows is not shown to be worse there: try it first."
         random = as_good if first.test_set in whole.random_as_good else ""

@@ -6,7 +6,7 @@ from aflite_assets.wording import counted
 
 
 def comparison_line(compared: VersionComparison) -> str:
-    """Return one sentence on changed numbers, on rows that are kept in only one result, and on other differences."""
+    """Return one sentence on changed numbers, on rows that only one result kept, and on other differences."""
     moved, numbers = len(compared.moved), len(compared.numbers)
     changes = [f"{moved} of {count(numbers)} {'accuracy' if numbers == 1 else 'accuracies'} moved beyond the interval"]
     if compared.cues:
@@ -23,7 +23,9 @@ def comparison_line(compared: VersionComparison) -> str:
 
 
 def row_lines(compared: VersionComparison) -> tuple[str, ...]:
-    """Return one sentence per filtering on rows in both results, rows kept in only one, and rows in only one result."""
+    """Return one sentence per filtering: rows in both results, rows that only one result kept, and rows in only one
+    result.
+    """
     return tuple(
         f"{one.representation}: {counted(one.shared, 'row')} in both results; {one.to_removed:,} were kept before "
         f"and are removed now, {one.to_kept:,} were removed before and are kept now. Only the earlier result has "

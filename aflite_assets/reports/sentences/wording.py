@@ -1,4 +1,4 @@
-"""Words for differences and for names of train sets, and explanations of the words in a report."""
+"""Words for differences and for the names of train sets, and explanations of the report's terms."""
 
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
@@ -88,7 +88,7 @@ Bounded = CrossedInterval | Difference | FallTerm
 
 
 def side_text(points: float, none: str = "no difference") -> str:
-    """Return a difference without its sign, such as "2.0 points above", or `none` if it rounds to zero."""
+    """Return a difference without its sign, such as "2.0 points above", or `none` if the difference rounds to zero."""
     side = "above" if points > 0 else "below"
     return f"{signed_points(abs(points))} points {side}" if round(points, 1) else none
 
@@ -99,7 +99,7 @@ def paired_text(one: Bounded) -> str:
 
 
 def bounds_text(one: Bounded) -> str:
-    """Return the bounds in points, such as "95 % [0.5, 3.5]", with a remark if there is only one training."""
+    """Return the bounds in points, such as "95 % [0.5, 3.5]", with a remark if there is only one training run."""
     return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {bounds(one.low, one.high)}"
 
 
@@ -112,7 +112,9 @@ def interval_points(one: Bounded) -> str:
 
 
 def answers_text(questions: int | None) -> str:
-    """Return how many questions the rows answer, such as ", answers of 98 questions"; empty if rows are not answers."""
+    """Return the number of questions that the rows answer, such as ", answers of 98 questions", or "" if rows are not
+    answers.
+    """
     return "" if questions is None else f", answers of {counted(questions, 'question')}"
 
 

@@ -19,13 +19,16 @@ _Compared = tuple[str, str | None, str]
 
 
 def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:
-    """Return True if the score covers all classes of a split of the dataset and uses the likeliest class alone."""
+    """Return True if the score is on a split of the dataset, covers all classes, and is not a top-5 accuracy."""
     of_all = getattr(one, "whole", True) and getattr(one, "top", 1) == 1
     return of_all and not facts.test_set[one.test_set].challenge
 
 
 def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
-    """Return True for the scores before and after filtering; own test rows count only if other train sets have some."""
+    """Return True for the scores before and after filtering.
+
+    A train set's own test rows count only if train sets other than `filtered` have such rows.
+    """
     has_own = one.representation in facts.test_set[one.test_set].own_laws
     return _is_natural(facts, one) and (one.tested_on != "own" or has_own)
 
@@ -51,7 +54,9 @@ def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
 
 
 def _on_whole_challenge_set(facts: DatasetFacts, one: Accuracy) -> bool:
-    """Return True if a model without rows of the challenge set is tested on all of it."""
+    """Return True if a model that was not trained on rows of the challenge set is tested on all of the challenge
+    set.
+    """
     asked = one.whole and one.top == 1 and facts.test_set[one.test_set].challenge
     return asked and one.evaluator in facts.plain_evaluators
 
@@ -80,7 +85,11 @@ ACCURACY = TableSpec(
 
 
 def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
-    """Return full and then, per representation, random, control and filtered; challenge sets count only as a whole."""
+    """Return the columns of a table of one test set: `full`, and then random, control and filtered of each
+    representation.
+
+    Challenge sets count only as a whole.
+    """
     test_set = facts.test_set[name]
     columns: list[_Compared] = [("full", None, "all" if test_set.challenge else "full")]
     for one in facts.filterings:
@@ -92,7 +101,9 @@ def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
 
 
 def _trained_and_tested(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> _Compared:
-    """Return the column of a score; `full` has one column, with the score of the first filtering."""
+    """Return the key of a score's column. The scores of `full` share one column, with the score of the first
+    filtering.
+    """
     is_first = one.representation in (None, *facts.representations[:1])
     return one.train_set, None if one.train_set == "full" and is_first else one.representation, one.tested_on
 
@@ -117,13 +128,13 @@ def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
 
 
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
-    """Return True if full on full rows is compared with filtered on its own rows, in either order."""
+    """Return True if `full` on full rows is compared with `filtered` on its own rows, in either order."""
     pair = ("filtered", "full") if facts.test_set[one.test_set].challenge else ("full", "filtered")
     return one.comparison == "means" and one.whole and one.pair == pair and one.evaluator in facts.plain_evaluators
 
 
 def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
-    """Return full minus filtered, in whichever order they are given."""
+    """Return the accuracy of `full` minus the accuracy of `filtered`, in whichever order the two are given."""
     sign = -1 if one.train_set == "filtered" else 1
     return cells.number(None if one.difference is None else sign * one.difference, signed_points)
 

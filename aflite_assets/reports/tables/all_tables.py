@@ -1,4 +1,4 @@
-"""Every table that a report shows, in their order."""
+"""Every table that a report shows, in the order of the report."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
@@ -12,7 +12,7 @@ from aflite_assets.reports.tables.table import Table, TableSpec
 
 
 def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
-    """Return the tables of several specs, grouped by name; names are in the order of the first spec."""
+    """Return the tables of several specs, grouped by name. The names are in the order of the first spec."""
     return lambda analysis: tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
 
 
@@ -55,5 +55,5 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
 
 
 def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
-    """Return the tables by name, in the order of each name; names without a table are left out."""
+    """Return the report's tables by name. Names without a table are left out."""
     return _by_name(make(analysis) for make in SHOWN.values())

@@ -15,7 +15,7 @@ from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, percent, short
 from aflite_assets.wording import counted, truncate
 
 MINUS = ("{train_set} minus {against}, points",)
-"""The prefix of a row with the difference between two train sets."""
+"""Prefix of the name of a row that shows the difference between two train sets."""
 
 CellMaker = Callable[[DatasetFacts, Any], TableCell]
 _LONGEST_VALUE = 2_000
@@ -25,12 +25,12 @@ _LONGEST_NAME = 40
 def number(
     given: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False, shaded: bool = False
 ) -> TableCell:
-    """Return a number formatted by `form`, with `small` text below it; a dash for None."""
+    """Return a number formatted by `form`, with `small` text below the number; a dash for None."""
     return NOTHING if given is None else TableCell(form(given), small, given, strong=strong, shaded=shaded)
 
 
 def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False) -> CellMaker:
-    """Return a `number` from one field of its record."""
+    """Return a function that makes a `number` cell from one field of a record."""
     return lambda facts, one: number(getattr(one, name), form, strong=strong)
 
 
@@ -39,8 +39,10 @@ points = field("difference", signed_points)
 
 
 def score(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
-    """Return accuracy in per cent, its deviation over seeds (without their number if `short`) and interval; or why it
-    is missing.
+    """Return a cell with accuracy in per cent, deviation over seeds and interval, or with the reason why there is no
+    score.
+
+    `short`: leave out the number of seeds.
     """
     if one.accuracy is None or one.interval_low is None or one.interval_high is None:
         why = one.status if one.reason is None else f"{one.status}: {one.reason}"
@@ -59,12 +61,15 @@ short_score = partial(score, short=True)
 
 
 def bounds(*ends: float | None) -> str:
-    """Return the bounds of an interval in points, such as "[0.5, 3.5]"; a dash for None."""
+    """Return the bounds of an interval in points, such as "[0.5, 3.5]", or a dash for None."""
     return f"[{', '.join(DASH if end is None else signed_points(end) for end in ends)}]"
 
 
 def difference(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
-    """Return a difference in points with bounds, shaded if it is a finding, or the reason why it is missing."""
+    """Return a cell with a difference in points and its bounds, or with the reason why there is no difference.
+
+    The cell is shaded if the difference is significant.
+    """
     if one.difference is None or one.low is None or one.high is None:
         return TableCell("no rows" if getattr(one, "test_rows", None) == 0 else "not run", kind="missing")
     small = [bounds(one.low, one.high), *(() if one.counts_training else ("rows alone",))]
@@ -78,13 +83,15 @@ judged = partial(difference, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
-    """Return a verdict in words, such as "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
+    """Return a verdict in words: "above", "below", "open", "open: under 1 point" or "no verdict: one seed", for
+    example.
+    """
     side = "no verdict" if verdict.side is None else verdict.side
     return side if verdict.why is None else f"{side}: {verdict.why}"
 
 
 def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
-    """Return the number of train rows over seeds: one number, or minimum and maximum; a dash if there are none."""
+    """Return the number of train rows over seeds: one number, or minimum and maximum, or a dash without numbers."""
     known = [rows for one in trained for rows in (one.train_rows, one.train_rows_most) if rows is not None]
     if not known:
         return NOTHING
@@ -96,7 +103,7 @@ test_rows = field("test_rows")
 
 
 def value(given: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
-    """Return any text, or the value of a setting, a statistic or an iteration, as a cell."""
+    """Return a cell with any text, or with the value of a setting, a statistic or an iteration."""
     text = truncate(value_text(given), _LONGEST_VALUE)
     if isinstance(given, int | float) and not isinstance(given, bool) and given == given:
         return TableCell(text, value=float(given), strong=strong, shaded=shaded)
@@ -104,7 +111,7 @@ def value(given: object, *, strong: bool = False, shaded: bool = False) -> Table
 
 
 def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:
-    """Return the heading of a column with its number of test rows; dataset text is cut to one short line."""
+    """Return the heading of a column with its number of test rows. Dataset text is cut to one short line."""
     return Heading(short(text), (*notes, f"n = {count(test_rows)}"))
 
 
@@ -121,20 +128,23 @@ def part_name(one: Accuracy | Difference) -> tuple[str | None, str | None, str |
 
 
 def set_column(_facts: DatasetFacts, one: Accuracy | Difference, *, whole_split: str = "all") -> Column:
-    """Return the name of a test set, or of a part of it below the set's name; `whole_split`: the heading for all rows
-    of a split.
+    """Return the column of a test set, or of a part of the test set below the set's name.
+
+    `whole_split`: the heading for all rows of a split.
     """
     text = whole_split if one.tested_on == "full" else part_text(*part_name(one))
     return Column(rows_heading(text, one.test_rows or 0), Heading(one.test_set), key=part_name(one))
 
 
 def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
-    """Return True if the score belongs to a filtering and uses the likeliest class alone."""
+    """Return True if the score belongs to a filtering and is not a top-5 accuracy."""
     return one.representation is not None and one.top == 1
 
 
 def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
-    """Return True for a plain evaluator's score on a whole split, a challenge set, or a category of a challenge set."""
+    """Return True for a plain evaluator's score on a whole split, on a challenge set, or on a category of a challenge
+    set.
+    """
     plain = one.evaluator in facts.plain_evaluators and one.tested_on in ("full", "all")
     return plain and (
         one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)

@@ -1,4 +1,6 @@
-"""The tables of challenge sets: with their parts, zero-shot, by size of the train set, and after fine-tuning."""
+"""The tables of challenge sets: parts of each set, zero-shot accuracies, accuracies by train set size, and accuracies
+after fine-tuning.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -9,6 +11,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
+from aflite_assets.scan.blind.few_questions import few_questions
 from aflite_assets.text import count, listed, short
 
 _MOST_NAMED = 8
@@ -18,12 +21,14 @@ _is_transfer = having(comparison="transfer")
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
-    """Return a challenge set's notes, and the set's labels for the dataset's labels where both differ."""
+    """Return a challenge set's notes, and the set's labels next to the dataset's labels if the two differ."""
+    few = few_questions(test_set.rows) if test_set.unit == "question" else ""
+    notes = (*test_set.notes, f"{few[0].upper()}{few[1:]}.") if few else test_set.notes
     sources: dict[str | None, list[str]] = {}
     for label, target in (test_set.class_map or {}).items():
         sources.setdefault(target, []).append(short(label))
     if all(sources.get(label) == [short(label)] for label in label_names) or not sources:
-        return test_set.notes
+        return notes
     nothing = f"none of this set's labels ({'left out' if test_set.adds_probabilities else 'always wrong'})"
     targets = [one for one in (*test_set.label_names, None) if one in sources]
     named = [f"{listed(sources[one], _MOST_NAMED)} as {nothing if one is None else short(one)}" for one in targets]
@@ -33,7 +38,7 @@ def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, 
     if test_set.adds_probabilities:
         how = "Probabilities of labels that count as one are added up, and the largest sum is the prediction "
         how += "(collapse: probability)"
-    return (*test_set.notes, f"{how}: {'; '.join(named)}.")
+    return (*notes, f"{how}: {'; '.join(named)}.")
 
 
 def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
@@ -41,21 +46,25 @@ def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
 
 
 def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
-    """Return the category columns that get separate tables; empty if the test set has fewer than two."""
+    """Return the category columns that get tables of their own, or nothing if the test set has fewer than two category
+    columns.
+    """
     names = [part.name[0] for part in facts.test_set[one.test_set].parts]
     columns = [name for name in dict.fromkeys(names) if name is not None]
     return columns if len(columns) > 1 else []
 
 
 def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
-    """Yield the tables that contain a score: one table, or one for the gold labels and one per category column."""
+    """Yield the tables that contain a score: one table, or one table for the gold labels and one per category
+    column.
+    """
     columns = _columns_apart(facts, one)
     for column in (None, *columns) if one.whole else (one.column if columns else None,):
         yield {"column": column, "of": one.test_set if column is None else f"{one.test_set}, by {short(column)}"}
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    """Return the column with a line where another category begins."""
+    """Return the column of a part, with a line at its left if the part begins a new category."""
     if one.whole:
         return Column(cells.rows_heading("overall", one.test_rows), line=True)
     name, names = cells.part_name(one), [part.name for part in facts.test_set[one.test_set].parts]
@@ -66,7 +75,7 @@ def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
 
 
 def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
-    """Return the notes of the test set, which are above its first table."""
+    """Return the notes of the test set, which are shown only above the set's first table."""
     is_further = {one.column for one in records} & {*_columns_apart(facts, records[0])}
     return () if is_further else set_notes(facts.test_set[records[0].test_set], facts.label_names)
 
@@ -112,7 +121,9 @@ def _controls(facts: DatasetFacts, one: _Any, filtered: str) -> tuple[str, ...]:
 
 
 def _by_size(facts: DatasetFacts, one: _Any) -> list[str]:
-    """Return full and its sample, then each filtered set after its controls, the smallest set first."""
+    """Return the order of train sets by size: `full` and its sample, then each filtered set after its controls, the
+    smallest first.
+    """
     sizes = facts.filtering[str(one.representation)].train_sets
     smallest = sorted(filter(is_filtered_set, sizes), key=lambda name: (not sizes[name], sizes[name]))
     shown = ["full", "sampled", *(each for name in smallest for each in (*_controls(facts, one, name), name))]
@@ -153,7 +164,7 @@ FINE_ACTION = TableSpec(
 
 
 def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
-    """Return the evaluators fine-tuned on a score's test set; "zero-shot" means before fine-tuning."""
+    """Return the evaluators that were fine-tuned on a score's test set. "zero-shot" means before fine-tuning."""
     tuned = [(name, each.start) for name, each in facts.fine_tuned.items() if one.test_set in each.sets]
     trained = [(name, tested) for name, start in tuned for tested in (name, start) if tested == one.evaluator]
     return [(name, "fine-tuned" if name == tested else "zero-shot") for name, tested in trained]

@@ -1,13 +1,14 @@
-"""The table of the cues that the scan found: properties of rows that predict the label by themselves."""
+"""The table of the cues that the scan found. A cue is a property of rows that predicts the label by itself."""
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
+from aflite_assets.scan.columns import listed_cues
 from aflite_assets.scan.cues import CUES_WITH_ROWS, Cue, ScanFacts
 from aflite_assets.scan.sentences import elsewhere_sentences, reach_sentence, surface_sentence
 from aflite_assets.text import DASH, count, one_line, percent, short
 
 MOST_SHOWN = 12
-"""Most cues in the page's table; `surface_cues` of the stage `cue_scan` has all of them."""
+"""Largest number of cues in the page's table; the table `surface_cues` of the stage `cue_scan` has all cues."""
 
 _LONGEST = 80
 
@@ -32,7 +33,7 @@ CAPTION = (
 
 
 def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
-    """Return the table of the strongest cues, artefacts first; empty if no cue was found."""
+    """Return the table of the strongest cues, artefacts first, or no table if no cue was found."""
     if analysis.scan is None or not (shown := shown_cues(analysis.scan)):
         return ()
     left = len(analysis.scan.cues) - len(shown)
@@ -55,19 +56,19 @@ def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
 
 
 def shown_cues(scan: ScanFacts) -> tuple[Cue, ...]:
-    """Return the cues that no stronger cue explains, artefacts first and then by strength; at most `MOST_SHOWN`."""
-    return tuple(one for one in scan.cues if one.explained_by is None)[:MOST_SHOWN]
+    """Return the first cue of each column or text property that no stronger cue explains; at most `MOST_SHOWN`."""
+    return tuple(listed_cues(scan)[:MOST_SHOWN])
 
 
 def browsed_cues(analysis: Analysis) -> tuple[Cue, ...]:
-    """Return the shown cues with known rows, by which the page's row browser (if any) can filter."""
+    """Return the shown cues with known rows. The page's row browser, if there is one, can filter rows by these cues."""
     if analysis.scan is None or not analysis.facts.filterings:
         return ()
     return tuple(one for one in shown_cues(analysis.scan) if one.number < CUES_WITH_ROWS)
 
 
 def rows_place(cue: Cue) -> str:
-    """Return the id of the place on the page that shows the rows of a cue."""
+    """Return the HTML id of the element on the page that shows the rows of a cue."""
     return f"rows-cue-{cue.number}"
 
 

@@ -1,4 +1,4 @@
-"""The tables of differences between trainings, of falls in accuracy, and of properties that models lean on."""
+"""The tables of differences between training runs, of falls in accuracy, and of properties that models rely on."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,7 +31,7 @@ def _fall_column(facts: DatasetFacts, one: FallTerm) -> str | Column:
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
-    """Return the accuracy at the start or the end, or the change of a step; a drop is negative."""
+    """Return a cell with the accuracy at the start or the end, or with the change of a step. A drop is negative."""
     if one.change in _ENDS:
         return cells.number(one.accuracy, percent, strong=True)
     if one.difference is None or one.low is None or one.high is None:
@@ -108,7 +108,7 @@ def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
 
 
 def better_ranking(facts: DatasetFacts, one: Difference) -> str | None:
-    """Return the significantly better ranking; None if the interval includes zero or does not exist."""
+    """Return the significantly better ranking, or None if the interval includes zero or is missing."""
     if one.low is None or one.high is None or one.low <= 0 <= one.high:
         return None
     return facts.rankings[str(one.representation)].rankings[0 if one.low > 0 else 1]
@@ -124,7 +124,7 @@ def ranking_text(facts: DatasetFacts, one: Difference) -> str:
 
 
 def _sides(facts: DatasetFacts) -> dict[str, tuple[str, str]]:
-    """Return, by filtering, the name of its pair and its ranking in the pair."""
+    """Return, by filtering, the name of its pair of filterings and its ranking in the pair."""
     pairs = facts.rankings.items()
     against = {pair.against: (name, pair.rankings[1]) for name, pair in pairs}
     return against | {name: (name, pair.rankings[0]) for name, pair in pairs}
@@ -142,7 +142,7 @@ def _ranking_heading(facts: DatasetFacts, one: Accuracy) -> Heading:
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
-    """Return the pair of a record, and the rankings of the pair."""
+    """Return the pair of filterings that a record compares, and the rankings of the pair."""
     name, _ = _sides(facts)[str(one.representation)]
     first, second = facts.rankings[name].rankings
     return [{"representation": name, "first": first, "second": second}]

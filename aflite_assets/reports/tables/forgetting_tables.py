@@ -1,4 +1,4 @@
-"""The tables of rows that weak models forget, and of training on these rows (as Tables 1 to 11 of EACL 2021)."""
+"""The tables of rows that weak models forget, and of training on these rows, as in Tables 1 to 11 of EACL 2021."""
 
 from collections.abc import Iterable
 from itertools import zip_longest
@@ -13,7 +13,7 @@ from aflite_assets.text import count, percent
 
 
 def _share_of_rows(name: str) -> cells.CellMaker:
-    """Return a cell with a count of train rows, and its share of them."""
+    """Return a cell with a count of train rows and the share of these rows."""
     return lambda facts, one: cells.number(vars(one)[name], count, f"{percent(vars(one)[name] / max(one.rows, 1))} %")
 
 
@@ -112,7 +112,10 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 
 
 def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
-    """Yield the starting evaluators for a record of such an evaluator or of its phases."""
+    """Yield the starting evaluators of the tables that contain a record.
+
+    The record belongs to a starting evaluator or to one of its second phases.
+    """
     if one.evaluator in {phase.start for phase in facts.phases.values()}:
         yield {"start": one.evaluator}
     if one.evaluator in facts.phases:
@@ -124,7 +127,7 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
 
 
 def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
-    """Return the later stages with their rows and, if known, epochs and rates."""
+    """Return the later training stages in words: the rows and, if known, epochs and learning rates."""
     if (phase := facts.phases.get(one.evaluator)) is None:
         return "nothing more"
     sizes = [one.taken for name, one in facts.weak_models.items() if name in (phase.weak_model, phase.sized_by)]
@@ -192,7 +195,7 @@ BY_OVERLAP = TableSpec(
 
 
 def _alone_order(facts: DatasetFacts, one: Accuracy) -> tuple[bool, str, bool]:
-    """Return a sort key that puts random rows after the rows they are compared with, and `full` last."""
+    """Return a sort key that puts random rows after the rows that they are compared with, and `full` last."""
     name = one.train_set
     return name == "full", name.removeprefix("random_"), name.startswith("random_")
 

@@ -22,7 +22,7 @@ from aflite_assets.text import DASH, one_line, percent, short, value_text
 def _values(
     source: TidyTable[Any], where: Callable[[DatasetFacts, Any], bool] = always, /, **heads: str
 ) -> tuple[Cells[Any], ...]:
-    """Return one column for each named field of the records, with its heading."""
+    """Return one column with a heading for each named field of the records."""
 
     def field(name: str) -> cells.CellMaker:
         return lambda facts, one: cells.value(getattr(one, name))
@@ -78,15 +78,17 @@ _IN_WORDS = {
     "share_expected": "share of random rows", "share_kept": "share kept", "adjusted_p": "p (Holm)",
     "classes": "of which classes", "shown": "beyond chance", "row_id": "row", "majority_share": "largest class",
 }  # fmt: skip
-"""Headings of the evidence's columns; other columns have their name with spaces."""
+"""Headings of columns of the evidence. The heading of any other column is its name with spaces."""
 
 _CUE_COLUMNS = {"share_removed", "share_expected", "adjusted_p"}
 _LEFT_OUT = {"p_value", "class_share"}
-"""Columns of cues that repeat the adjusted p and the shares of all classes; the JSON file has them."""
+"""Columns of cues that repeat the adjusted p-value and the shares of all classes. The JSON file contains these
+columns.
+"""
 
 
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
-    """Return a table of statistics, its rows by file and line if `source` knows them."""
+    """Return a table of statistics. Its rows are named by file and line if `source` has them."""
     table, caption = evidence.table, evidence.caption
     is_of_cues = set(table.column_names) >= _CUE_COLUMNS
     shown = table.select([name for name in table.column_names if not (is_of_cues and name in _LEFT_OUT)])
@@ -121,7 +123,7 @@ def settings_table(title: str, values: Mapping[str, object], name: str = "settin
 
 
 def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") -> Table:
-    """Return a table of all checks with their outcomes: failed checks first, checks that do not apply last."""
+    """Return a table of all checks with outcomes: failed checks first, checks that do not apply last."""
     in_order = sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
     texts = [(one.title.replace("_", " "), one.about, one.outcome, one.asks, one.said or DASH) for one in in_order]
     heads = ["check", "about", "outcome", "what it asks", "what was found"]
@@ -134,7 +136,7 @@ def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") ->
 
 
 def listing(name: str, title: str, heads: Sequence[str], rows: Sequence[list[TableCell]], caption: str = "") -> Table:
-    """Arrange rows of cells below their headings; the first cell is the row's own heading."""
+    """Arrange rows of cells below their headings. The first cell of a row is the row's own heading."""
     columns = tuple(Column(Heading(head)) for head in heads[1:])
     lines = tuple(Row((first.text,), tuple(others)) for first, *others in rows)
     return Table(name, title, title, tuple(heads[:1]), columns, lines, caption, style="free")

@@ -1,4 +1,4 @@
-"""Tables of the papers, by the values of a spec's `report.published`; their numbers are in `papers.yaml`."""
+"""Tables from the papers, by the values of a spec's `report.published`. The numbers are in `papers.yaml`."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -18,7 +18,7 @@ Kind = Literal[
 
 
 NO_GAIN = "no improvement"
-"""Text of a comparison of which a paper prints no number, but says in words that there was no gain."""
+"""Text for a comparison for which a paper prints no number but states that there was no gain."""
 
 
 class Printed(NamedTuple):
@@ -49,10 +49,10 @@ def _printed(line: str) -> list[Printed]:
 
 
 class PublishedTable(BaseModel, frozen=True, extra="forbid"):
-    """One table of a paper: `rows`: names with one value per column.
+    """One table of a paper. `rows` maps row names to one value per column.
 
-    `note`: a remark to read before comparing. `kind`: the table of this report with the same content for its models;
-    "fine_tuned" is the transfer table.
+    `note`: a remark to read before comparing. `kind`: the table of this report with the same content for its own
+    models; "fine_tuned" is the transfer table.
     """
 
     kind: Kind
@@ -67,12 +67,12 @@ class PublishedTable(BaseModel, frozen=True, extra="forbid"):
 def every_table() -> dict[str, tuple[PublishedTable, ...]]:
     """Return the tables by dataset, grouped by paper."""
     text = (files("aflite_assets.reports.tables") / "papers.yaml").read_text(encoding="utf-8")
-    content = yaml.load(text, yaml.BaseLoader)  # which leaves numbers texts, as printed
+    content = yaml.load(text, yaml.BaseLoader)  # keeps numbers as texts, as printed
     return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)
 
 
 def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
-    """Return the papers' tables of one dataset; an empty list for None."""
+    """Return the papers' tables of one dataset, or an empty list for None."""
     return () if name is None else every_table()[name]
 
 

@@ -1,4 +1,6 @@
-"""The record of one table of the report, and how tables are declared over tidy tables. Tables are drawn in `page`."""
+"""The record of one table of the report, and declarations of tables based on tidy tables. Tables are rendered in
+`page`.
+"""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +20,8 @@ Values = Mapping[str, object]
 class TableCell:
     """One cell of a table, as text.
 
-    `text` is read first, then `small`. `value`: the number that it is sorted by; None for other cells. `kind`: the kind
-    of content, or the reason for a missing result. `strong` and `shaded` highlight it on the page.
+    `text` is read first, then `small`. `value`: the number by which the cell is sorted, or None. `kind`: the kind of
+    content, or the reason for a missing result. `strong` and `shaded` highlight the cell on the page.
     """
 
     text: str
@@ -49,9 +51,10 @@ class Heading:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its heading, with the `group` heading that it shares with its neighbours; `line`: a line on its left.
+    """One column: its `heading`, the `group` heading that it shares with its neighbours, and whether a line is on its
+    left.
 
-    `key` distinguishes columns whose headings are cut to the same text.
+    `key` distinguishes columns with headings that were cut to the same text.
     """
 
     heading: Heading
@@ -70,10 +73,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: one text per heading of the table's rows, then one cell per column; `apart`: the row is below the
-    results.
+    """One row of a table: one text per row heading, then one cell per column.
 
-    `rows_at`: id of the place on the page that shows the dataset's rows behind this row; "" if there is none.
+    `apart`: whether the row is below the results. `rows_at`: HTML id of the element on the page that shows the
+    dataset's rows behind this row, or "".
     """
 
     headings: tuple[str, ...]
@@ -86,10 +89,11 @@ class Row:
 class Table:
     """One table of the report.
 
-    `name`: its kind and representation; `of`: which table of that name it is. `title` and `caption` (how to read its
-    cells) are shown on the page. `notes`, which are needed to understand the numbers, are shown everywhere. `headings`:
-    names of the texts before each row; consecutive rows share all but the last. `style`: whether the page wraps the
-    lines of headings or of cells. `source`: the tidy table with all unrounded numbers, or "" if there is no such table.
+    `name`: its kind and representation; `of`: distinguishes tables with the same name. `title` and `caption` (how to
+    read the cells) are shown on the page. `notes`, which are needed to understand the numbers, are shown everywhere.
+    `headings`: the headings of the texts before each row; consecutive rows share all texts but the last. `style`:
+    whether the page wraps the lines of headings or of cells. `source`: the tidy table with all unrounded numbers, or ""
+    if there is no such table.
     """
 
     name: str
@@ -104,19 +108,23 @@ class Table:
     source: str = ""
 
     def kind(self, column: Column) -> Literal["number", "text"]:
-        """Return "text" if a column has only texts."""
+        """Return "text" if all cells of the column are texts, else "number"."""
         place = self.columns.index(column)
         return "text" if self.rows and all(row.cells[place].kind == "text" for row in self.rows) else "number"
 
     @property
     def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
-        """Consecutive rows that share all headings but the last, with these headings."""
+        """Blocks of consecutive rows with the same texts except the last. Each block has the shared texts and its
+        rows.
+        """
         by_group = groupby(self.rows, lambda row: (row.headings[:-1], row.apart))
         return [(shared, list(rows)) for (shared, _), rows in by_group]
 
     @property
     def head(self) -> list[tuple[Heading | None, list[Column]]]:
-        """Consecutive columns that share a heading, with it; a column without one is by itself."""
+        """Blocks of consecutive columns with the same group heading. A column without a group heading is a block of its
+        own.
+        """
         by_group = groupby(enumerate(self.columns), lambda one: one[1].group or one[0])
         found = [[column for _, column in columns] for _, columns in by_group]
         return [(columns[0].group, columns) for columns in found]
@@ -127,28 +135,30 @@ _Key = TypeVar("_Key")
 _Head = str | Heading | Column
 _Order = Callable[[DatasetFacts, Any], Any] | None
 _RowKey = tuple[bool, tuple[str, ...], Hashable]
-"""Whether a row is apart, the texts before it, and what distinguishes it from other rows with these texts."""
+"""Key of a row: whether it is apart, the texts before it, and a value that distinguishes it from other rows with these
+texts.
+"""
 
 
 def always(_facts: DatasetFacts, _one: object) -> bool:
-    """Return True: the condition of a table that is never left out."""
+    """Return True, as the condition of a table that is never left out."""
     return True
 
 
 def having(**fields: object) -> Callable[[DatasetFacts, object], bool]:
-    """Return a condition that is True for records whose fields have these values."""
+    """Return a condition that is True for records with these field values."""
     return lambda facts, one: all(getattr(one, name) == value for name, value in fields.items())
 
 
 @dataclass(frozen=True)
 class Cells(Generic[_Record]):
-    """Some cells of a table: the records of a tidy table that they show, with their rows, columns and words.
+    """A declaration of some cells of a table: the records that the cells show, with their rows, columns and words.
 
     Every function takes the dataset's facts and a record. `column`: the column or its heading, equal for records that
-    share a column, or several columns; it is a function, or filled in like the spec's `title`. `value`: a function that
-    returns the cell of the first record at a place or, if `merged`, of all its records. `order`: the sort key of
-    columns; columns without one come first, in the order of the records. `apart`: the texts before the row, filled in
-    likewise, if the row is below the others.
+    share a column, or several columns; either a function, or filled in like the spec's `title`. `value`: a function
+    that returns the cell of the first record at a position or, if `merged`, of all records there. `order`: the sort key
+    of columns; columns without a sort key come first, in the order of the records. `apart`: if the row is below the
+    others, the texts before the row, filled in like the spec's `title`.
     """
 
     source: TidyTable[_Record]
@@ -162,14 +172,14 @@ class Cells(Generic[_Record]):
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table based on tidy tables, or several tables: one for each `name` and `of` of its records.
+    """A declaration of one or several tables based on tidy tables: one table for each `name` and `of` of the records.
 
-    `headings`: the texts before a row by their headings. Headings are functions, or texts filled in with the fields of
-    a record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title` and `notes` are filled in with
-    its first record. `each` returns further values to fill in, one set for each table that contains a record. `where`:
-    a condition that selects the table's records. `row_order`: the sort key of rows; by default, they are in the order
-    of the records. `row_key` distinguishes rows whose texts are cut. `notes` and `when` (whether the table is shown)
-    may be functions of the facts and the table's records.
+    `headings`: the texts before a row by their headings. The texts are functions, or are filled in with the fields of a
+    record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title` and `notes` are filled in with its
+    first record. `each` returns further values to fill in, one set of values for each table that contains a record.
+    `where`: a condition that selects the table's records. `row_order`: the sort key of rows; by default, rows are in
+    the order of the records. `row_key` distinguishes rows with texts that were cut. `notes` and `when` (whether the
+    table is shown) may be functions of the facts and the table's records.
     """
 
     name: str
@@ -186,7 +196,7 @@ class TableSpec:
     when: Callable[[DatasetFacts, Sequence[Any]], bool] = always
 
     def tables(self, analysis: Analysis) -> tuple[Table, ...]:
-        """Return the tables in the order of their first records; a table without records is left out."""
+        """Return the tables in the order of their first records. A table without records is left out."""
         facts, found = analysis.facts, dict[tuple[object, ...], list[_Placed]]()
         for block in self.cells:
             for one in analysis.of(block.source):
@@ -218,7 +228,7 @@ class TableSpec:
             self.of.format_map(values),
             self.title.format_map(values),
             tuple(self.headings),
-            # with a line where a shared heading begins
+            # a line on the left of the first column of each group
             tuple(replace(one, line=one.line or one.group != last) for one, last in zip(columns, lasts, strict=True)),
             tuple(
                 Row(row[1], tuple(_cell(facts, places.get((row, column), ())) for column in columns), row[0])
@@ -232,7 +242,7 @@ class TableSpec:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A record with its row and column, and the `values` that texts are filled in with."""
+    """A record with its row and column, and the `values` that are filled into texts."""
 
     block: Cells[Any]
     one: Any
@@ -264,7 +274,9 @@ def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:
 
 
 def _ordered(facts: DatasetFacts, found: Iterable[tuple[_Key, _Order, object]]) -> list[_Key]:
-    """Return each column or row once: first items without a sort key in their given order, then the sorted items."""
+    """Return each column or row once: first the items without a sort key, in their given order, then the sorted
+    items.
+    """
     firsts: dict[_Key, Any] = {}
     for key, order, one in found:
         if key not in firsts:

@@ -1,4 +1,4 @@
-"""The tables that compare two results: changed accuracies, rows kept in only one result, and other differences."""
+"""The tables that compare two results: changed accuracies, rows that only one result kept, and other differences."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from aflite_assets.reports.tables.table import Table, TableCell
 from aflite_assets.text import DASH, percent, short, signed_points
 
 MOST_ROWS = 20
-"""Most rows that changed sides in the table; `aflite compare --json` has all of them."""
+"""Largest number of rows in the table of rows that only one result kept. `aflite compare --json` lists all of them."""
 
 _NUMBER_HEADS = ("evaluator", "trained on", "tested on", "rows", "before (%)", "now (%)", "difference (points)")
 _NOTE = (
@@ -23,7 +23,7 @@ _CUES = "Balanced accuracy of the property by itself, where chance is 50 %."
 
 
 def version_tables(compared: VersionComparison, *, most_rows: int = MOST_ROWS) -> tuple[Table, ...]:
-    """Return the tables of one comparison, without empty tables."""
+    """Return the tables of one comparison; tables without rows are left out."""
     return tuple(one for one in _tables(compared, most_rows) if one.rows)
 
 

@@ -1,3 +1,1 @@
-"""Results in a folder: renaming, setting aside, and a check whether locks work between the machines that share the
-folder.
-"""
+"""Results in a folder: publishing and setting aside by renaming, and a check whether locks work between machines."""

@@ -1,4 +1,6 @@
-"""Results in a folder: published by one rename, checked for damage by their files, and set aside by another rename."""
+"""Results in a folder. A result is published by one rename, checked for damage by its files, and set aside by another
+rename.
+"""
 
 import errno
 import os
@@ -30,11 +32,11 @@ class FolderBackend:
 
     @property
     def place(self) -> str:
-        """The folder."""
+        """Path of the folder as text."""
         return str(self.root)
 
     def now(self) -> None:
-        """Return None, because the lock of an asset's folder keeps writers apart."""
+        """Return None, because the lock of an asset's folder allows only one writer at a time."""
 
     def read(self, name: str) -> bytes | None:
         """Return a small file's content."""
@@ -44,11 +46,11 @@ class FolderBackend:
             return None
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Return True if there is a file of this name."""
         return (self.root / name).is_file()
 
     def size(self, prefix: str) -> int:
-        """Bytes of all files below a folder."""
+        """Return the size in bytes of all files below a folder."""
         return folder_size(self.root / prefix)
 
     def folders(self, prefix: str) -> list[str]:
@@ -57,13 +59,13 @@ class FolderBackend:
         return sorted(path.name for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
 
     def put(self, name: str, body: bytes) -> None:
-        """Write a file in one step, and its folder if it is missing."""
+        """Write a file in one step, and create its folder if the folder is missing."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, body)
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a file that only the holder of the lock writes. A file that cannot be read is replaced."""
+        """Write a file that only the holder of the lock may write. An unreadable file is replaced."""
         try:
             there = self.read(name)
         except (OSError, ValueError):
@@ -83,19 +85,20 @@ class FolderBackend:
         return PublishedResult(asset, partition, folder.name, folder) if folder.is_dir() else None
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
-        """Return the damage of a result and its parts. For a result that is only `LISTED`, return whether its manifest
-        is missing.
+        """Return the damage of a result and its parts.
+
+        For a result that is only `LISTED`, only check whether the manifest is missing.
         """
         if look is not Look.LISTED:
             return find_damage(result)
-        return None if (result.folder / MANIFEST).is_file() else Damage(result, (f"{MANIFEST} is gone",))
+        return None if (result.folder / MANIFEST).is_file() else Damage(result, (f"{MANIFEST} is missing",))
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
-        """Return `find_damage`. `deep`: also hash files that look unchanged."""
+        """Return the function `find_damage`. `deep`: also hash files that look unchanged."""
         return partial(find_damage, ignore_cache=deep)
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Rename a damaged folder, which is then kept for some time."""
+        """Rename a damaged folder, so that it is kept for some time."""
         moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         home = self.root / result.asset / result.partition
         target = home / DAMAGED / f"{result.key}-{moment}"
@@ -106,15 +109,15 @@ class FolderBackend:
             # Its files may be hard links to scratch files.
             shutil.rmtree(home / WORK / result.key, ignore_errors=True)
             result.path.rename(target)
-            os.utime(target)  # prune keeps it for a while from now on
+            os.utime(target)  # so that prune keeps it for some time from now on
             forget(result)
         return f"set aside as {target}"
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
-        """Rename a complete folder to its place.
+        """Publish a complete folder by renaming it.
 
         Raises:
-            OSError: something that is not such a result is in the way, or the place cannot be written.
+            OSError: the target path exists and is no such result, or it cannot be written.
         """
         target = wanted.folder
         target.parent.mkdir(exist_ok=True)

@@ -1,6 +1,7 @@
-"""Check from a folder's mount options whether locks work between the machines that share the folder.
+"""Check, from a folder's mount options, whether locks work between the machines that share the folder.
 
-Drafts of one result are in one folder, so two machines may share results only if a lock of one machine stops the other.
+Drafts of one result are in one folder, so two machines may share results only if a lock on one machine also stops the
+other machine.
 """
 
 import re
@@ -15,9 +16,9 @@ _LOCAL_ONLY = {
     "smb3": {"nobrl"},
     "lustre": {"localflock", "noflock"},
 }
-"""Options with which a lock of one machine is not seen by another, by kind of file system."""
+"""Mount options with which a lock on one machine has no effect on other machines, by kind of file system."""
 _NO_LOCKS = re.compile(r"fuse\.(s3fs|mount-?s3|mountpoint-s3|gcsfuse|goofys|geesefs|rclone|sshfs|blobfuse2?)")
-"""File systems that have no locks between machines at all."""
+"""Kinds of file systems without any locks between machines."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,10 @@ class Mount:
 
 
 def lock_problem(folder: Path, *, mounts: Path = _MOUNTS) -> str | None:
-    """Return why locks in a folder do not work between machines; None if they work or no reason is known."""
+    """Return the reason why locks in a folder do not work between machines.
+
+    Return None if the locks work or if no reason against them is known.
+    """
     mount = _mount_of(folder, mounts)
     if mount is None:
         return None
@@ -44,7 +48,7 @@ def lock_problem(folder: Path, *, mounts: Path = _MOUNTS) -> str | None:
 
 
 def _mount_of(folder: Path, mounts: Path) -> Mount | None:
-    """Return the mount that holds a folder, or None if the system has no list of mounts."""
+    """Return the mount that contains a folder, or None if the system has no list of mounts."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -56,12 +60,12 @@ def _mount_of(folder: Path, mounts: Path) -> Mount | None:
         if len(fields) < 4:
             continue
         mount = Mount(Path(_unescaped(fields[1])), fields[2], frozenset(fields[3].split(",")))
-        # Of mounts on one point the last one is what is seen.
+        # If several file systems are mounted on one point, only the last is visible.
         if resolved.is_relative_to(mount.point) and (found is None or len(mount.point.parts) >= len(found.point.parts)):
             found = mount
     return found
 
 
 def _unescaped(field: str) -> str:
-    """Return a path from a list of mounts, in which spaces and similar characters are written as octal numbers."""
+    """Return a path from a list of mounts with octal numbers replaced by spaces and similar characters."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

@@ -1,6 +1,7 @@
-"""The address of an object store, `s3://bucket/prefix`, checked before any request. It never contains credentials.
+"""The address of an object store, `s3://bucket/prefix`, which is checked before any request. An address never contains
+credentials.
 
-Credentials are found in the way of AWS's own tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role.
+Credentials are found as in AWS's own tools: from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role.
 """
 
 import hashlib
@@ -22,10 +23,10 @@ _STEP = re.compile(r"(?!\.)[A-Za-z0-9_.=-]+")
 
 @dataclass(frozen=True)
 class StoreAddress:
-    """Address of the results: `bucket`, and `prefix` without slashes at its ends, empty for the whole bucket.
+    """Address of the results: `bucket` and `prefix`.
 
-    `endpoint_url`: the server; None for AWS's own, or for the server that the profile names. `region`: None for the
-    profile's region.
+    `prefix` has no slashes at its ends and is empty for the whole bucket. `endpoint_url`: the server; None for AWS's
+    own server, or for the server that the profile names. `region`: None for the profile's region.
     """
 
     bucket: str
@@ -38,13 +39,13 @@ class StoreAddress:
 
     @property
     def folder_name(self) -> str:
-        """Name of this machine's copy: the bucket, and 8 hexadecimal digits of the whole address."""
+        """Name of this machine's copy: the bucket, and 8 hexadecimal digits of a hash of the whole address."""
         digest = hashlib.sha256(f"{self.endpoint_url or ''}\n{self}".encode()).hexdigest()[:8]
         return f"results-of-{self.bucket}-{digest}"
 
 
 def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> StoreAddress:
-    """Return the address in a text. `named`: the name of the text in messages.
+    """Parse the address of an object store. `named`: the name of the text in error messages.
 
     The server is `endpoint_url`, or else the value of `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`. The region is the
     value of `AWS_REGION` or `AWS_DEFAULT_REGION`.
@@ -53,10 +54,14 @@ def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> 
         InvalidInputError: the text is not such an address, or contains a user or a password.
     """
     example = "write s3://bucket/prefix"
-    if "@" in text:  # what stands before it may be a password, so it is not repeated
-        raise InvalidInputError(f"{named} has a user; {example}, and give credentials in the way of AWS's tools")
+    if "@" in text:  # the text before it may be a password, so it is not repeated
+        raise InvalidInputError(
+            f"{named} contains a user; {example}, and give credentials as AWS's own tools expect them"
+        )
     if "?" in text or "#" in text:
-        raise InvalidInputError(f"{named} has a query or a fragment; {example}, and end the address with the prefix")
+        raise InvalidInputError(
+            f"{named} contains a query or a fragment; {example}, and end the address with the prefix"
+        )
     if not text.startswith(SCHEME):
         raise InvalidInputError(
             f"{named} is {shown_value(text)}, which is not an address of an object store; {example}"
@@ -82,6 +87,6 @@ def _endpoint(given: str | None) -> str | None:
 
 
 def _first(variables: tuple[str, ...]) -> tuple[str, str | None]:
-    """Return the first of these variables that is set, and its value."""
+    """Return the name and the value of the first of these environment variables that is set."""
     values = {name: os.environ.get(name, "").strip() for name in variables}
     return next(((name, value) for name, value in values.items() if value), (variables[0], None))

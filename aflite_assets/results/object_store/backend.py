@@ -1,11 +1,12 @@
-"""`ObjectBackend`: results in a bucket, with a copy on this machine of what was made or read here.
+"""`ObjectBackend`: results in a bucket, with a local copy of results that were computed or read on this machine.
 
-What is published, current or refused is decided in the bucket; readers get paths of the copy. Below `root` lie:
+Only the bucket decides what is published, current or refused; readers get paths of the local copy. The folder `root`
+contains:
 
-<root>/<asset>/<partition>/<key>/            fetched results, and those published from here; the same for parts
-<root>/<asset>/<partition>/.work/<key>/      what an unfinished writer left; `ready/` is whole and only not uploaded yet
+<root>/<asset>/<partition>/<key>/            fetched results, and results published by this machine; the same for parts
+<root>/<asset>/<partition>/.work/<key>/      files of an unfinished writer; `ready/` is complete but not uploaded yet
 <root>/<asset>/<partition>/.fetching/        results that are being fetched
-<root>/.locks                                locks of datasets, which hold on this machine alone
+<root>/.locks                                locks of datasets, which work only on this machine
 """
 
 import logging
@@ -34,17 +35,18 @@ from aflite_assets.results.object_store.transfer import (
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _TRIES = 20
-"""Tries to make a result current while others make theirs so."""
+"""Number of attempts to make a result current while other machines make their results current."""
 _UNUSABLE = f"{MANIFEST} cannot be used"
 _log = logging.getLogger(__name__)
 _writable: set[StoreAddress] = set()
-"""Addresses that this process has written to, so that the server is tried once."""
+"""Addresses to which this process has written, so that each server is tested only once."""
 
 
 @dataclass(frozen=True)
 class ObjectBackend:
-    """Backend in a bucket, for any number of machines. `root`: this machine's folder of copies and drafts. See
-    `Backend`.
+    """Backend in a bucket, for any number of machines; see `Backend`.
+
+    `root`: this machine's folder of copies and drafts.
     """
 
     root: Path
@@ -59,7 +61,7 @@ class ObjectBackend:
 
     @property
     def place(self) -> str:
-        """The address."""
+        """The address of the bucket as text."""
         return str(self.address)
 
     def now(self) -> datetime:
@@ -72,15 +74,15 @@ class ObjectBackend:
         return None if record is None else record.body
 
     def exists(self, name: str) -> bool:
-        """Whether there is an object of this name."""
+        """Return True if there is an object of this name."""
         return self.bucket.exists(name)
 
     def size(self, prefix: str) -> int:
-        """Bytes of all objects whose name begins with `prefix`."""
+        """Return the size in bytes of all objects with names that begin with `prefix`."""
         return sum(each.size for each in self.bucket.objects(prefix))
 
     def folders(self, prefix: str) -> list[str]:
-        """Return the names between `prefix` and the next slash."""
+        """Return the parts of names between `prefix` and the next slash."""
         return sorted(self.bucket.folders(prefix))
 
     def put(self, name: str, body: bytes) -> None:
@@ -88,7 +90,7 @@ class ObjectBackend:
         self.bucket.put(name, body)
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Compare and set, repeatedly while other machines write.
+        """Replace an object only if it has not changed since it was read, and repeat while other machines write.
 
         Raises:
             StoreUnreachableError: other machines do not stop writing.
@@ -106,13 +108,13 @@ class ObjectBackend:
         )
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Test once per process whether the server respects conditions."""
+        """Test, once per process, whether the server obeys conditions of writes."""
         if self.address not in _writable:
             self.bucket.check_conditions(name, body)
             _writable.add(self.address)
 
     def published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
-        """Return the result at a place, with its manifest unchecked. Its files are not examined."""
+        """Return the result in a folder. Neither its manifest nor its files are checked."""
         result = ObjectResult(asset, partition, folder.name, folder, self.root, self.address)
         return None if result.stored is None else result
 
@@ -134,16 +136,18 @@ class ObjectBackend:
         return Damage(own, reasons) if reasons else None
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
-        """Return a function that compares sizes with one listing per result, and with `deep` the content. Each part is
-        examined once.
+        """Return a function that compares the sizes of a result's files with one listing per result.
+
+        `deep`: also compare the content of the files. Each part is examined once.
         """
         return partial(damage_with_parts, own=cache(partial(_examined, deep=deep)))
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Remove a result's manifest from the bucket, if it is unchanged since it was found, and remove the copy.
+        """Remove a result's manifest from the bucket, if the manifest is unchanged since it was read, and remove the
+        local copy.
 
-        The doctor removes the result's files. If a server ignores conditions of deletes, a result that is published at
-        the same moment is withdrawn too.
+        The command `aflite doctor` removes the result's files. If a server ignores conditions of deletes, a result that
+        is published at the same moment is removed too.
         """
         own = _own(result)
         name = f"{own.name}/{MANIFEST}"
@@ -154,7 +158,7 @@ class ObjectBackend:
         return "withdrawn"
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
-        """Upload a complete folder, its manifest last, and make the folder this machine's copy."""
+        """Upload a complete folder with its manifest last, and make the folder this machine's copy."""
         place = wanted.folder.relative_to(self.root).as_posix()
         body = upload_result(self.bucket, ready, place)
         if body is None:
@@ -186,7 +190,7 @@ def _own(result: PublishedResult) -> ObjectResult:
 
 
 def _fetched(result: PublishedResult) -> tuple[str, ...] | None:
-    """Return the damage found when a result's files are fetched, or None if the result has no manifest."""
+    """Fetch a result's files, and return the damage found, or None if the result has no manifest."""
     own = _own(result)
     if own.stored is None:
         return None

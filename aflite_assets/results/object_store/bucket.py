@@ -1,4 +1,6 @@
-"""Requests to one bucket below one prefix, and errors that explain their failures. Names are relative to the prefix."""
+"""Requests to one bucket below one prefix, and errors that explain failed requests. Names are relative to the
+prefix.
+"""
 
 import hashlib
 import time
@@ -23,12 +25,12 @@ from aflite_assets.errors import (
 from aflite_assets.results.object_store.address import StoreAddress
 
 PART_BYTES = 16 << 20
-"""Files of more bytes travel in parts of this size."""
+"""Size in bytes of the parts in which larger files are transferred."""
 _BLOCK = 1 << 20
 _TRIES = 8
-"""Tries of a conditional write that collides with another one."""
+"""Number of attempts of a conditional write that collides with another write."""
 _DOWNLOADS = 3
-"""Tries to read content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
+"""Number of attempts to read content, if the connection breaks or the content contradicts the server's checksum."""
 _RIGHTS = (
     "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and for `aflite doctor` "
     "s3:ListBucketMultipartUploads"
@@ -43,12 +45,12 @@ _Read = TypeVar("_Read")
 
 
 class _OtherContentError(LostObjectsError):
-    """An object's content contradicts the checksum that the server stores with it."""
+    """Error raised if an object's content contradicts the checksum that the server stores with it."""
 
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """A small object: its bytes, or None if they contradict the server's checksum, and its ETag."""
+    """A small object: its bytes and its ETag. The bytes are None if they contradict the server's checksum."""
 
     body: bytes
     etag: str
@@ -56,7 +58,7 @@ class StoredRecord:
 
 @dataclass(frozen=True)
 class StoredObject:
-    """An object of a listing: its name, bytes and last change (UTC, by the server's clock)."""
+    """An object in a listing: its name, its size in bytes and its last change (UTC, by the server's clock)."""
 
     name: str
     size: int
@@ -65,7 +67,7 @@ class StoredObject:
 
 @dataclass(frozen=True)
 class UnfinishedUpload:
-    """An upload in parts that was neither finished nor abandoned, with its start (UTC, by the server's clock)."""
+    """An upload in parts that was neither completed nor aborted, with its start (UTC, by the server's clock)."""
 
     name: str
     upload_id: str
@@ -73,7 +75,7 @@ class UnfinishedUpload:
 
 
 def bucket_of(address: StoreAddress) -> "Bucket":
-    """Return the bucket of an address. There is one per process, because creating a client takes time."""
+    """Return the bucket of an address. Each process creates it once, because creating a client takes time."""
     with _making:
         return _bucket(address)
 
@@ -84,10 +86,10 @@ def _bucket(address: StoreAddress) -> "Bucket":
 
 
 class Bucket:
-    """The objects below an address; any number of threads may use it.
+    """The objects below an address. Any number of threads may use it.
 
     Every method raises `StoreUnreachableError` if the server does not answer, `StoreAccessError` if it refuses, and
-    `StoreError` if it answers unlike S3.
+    `StoreError` if it does not answer as S3 does.
     """
 
     def __init__(self, address: StoreAddress) -> None:
@@ -103,7 +105,7 @@ class Bucket:
                 f"the results are in {address}, which needs boto3 ({error}); run pip install -c constraints.txt -e "
                 "'.[s3]'"
             ) from error
-        # Servers of one's own seldom have a host name for each bucket.
+        # Self-hosted servers rarely have a host name for each bucket.
         style = {"addressing_style": "path"} if address.endpoint_url else None
         try:
             session = boto3.session.Session()
@@ -118,17 +120,17 @@ class Bucket:
             raise StoreAccessError(
                 f"{address} cannot be used: {error}; correct the settings for AWS's tools (AWS_PROFILE, AWS_REGION)"
             ) from error
-        except ValueError:  # names the server's address, which may hold a password
-            raise StoreAccessError(_bad_server(address, "cannot be one")) from None
+        except ValueError:  # the message contains the server's address, which may contain a password
+            raise StoreAccessError(_bad_server(address, "is not valid")) from None
         if "@" in self.server:
-            raise StoreAccessError(_bad_server(address, "has a user"))
+            raise StoreAccessError(_bad_server(address, "contains a user"))
         self._transfer = TransferConfig(
             multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=4
         )
 
     @property
     def server(self) -> str:
-        """The server's address."""
+        """Address of the server."""
         parts = urlsplit(str(self._client.meta.endpoint_url))
         return f"{parts.scheme}://{parts.netloc}"
 
@@ -157,7 +159,7 @@ class Bucket:
             return StoredRecord(b"", etag)
 
     def exists(self, name: str) -> bool:
-        """Whether there is an object of this name."""
+        """Return True if there is an object of this name."""
         with self._explained(f"looked through: {name}"):
             answer = self._client.list_objects_v2(Bucket=self.address.bucket, Prefix=self._prefix + name, MaxKeys=1)
             return any(each["Key"] == self._prefix + name for each in answer.get("Contents", []))
@@ -168,19 +170,21 @@ class Bucket:
             self._client.put_object(Bucket=self.address.bucket, Key=self._prefix + name, Body=body)
 
     def put_new(self, name: str, body: bytes) -> bool:
-        """Write a small object if there is none. Return whether this body, or an equal one, is there now."""
+        """Write a small object if none exists. Return True if the object now has the content `body`."""
         return self._put_if(name, body, IfNoneMatch="*") or self._holds(name, body)
 
     def put_over(self, name: str, body: bytes, etag: str) -> bool:
-        """Write a small object over the one with this ETag. Return whether this body, or an equal one, is there now."""
+        """Replace a small object if it still has this ETag. Return True if the object now has the content `body`."""
         return self._put_if(name, body, IfMatch=etag) or self._holds(name, body)
 
     def check_conditions(self, name: str, body: bytes) -> None:
-        """Make sure that `name` exists, and that the server refuses to overwrite it if a condition forbids it.
+        """Check that the server does not overwrite the object `name` if a condition forbids this.
+
+        The object is created if it is missing.
 
         Raises:
-            UnsupportedStoreError: the server writes anyway. The object then holds `body`, so use an object that always
-                has it.
+            UnsupportedStoreError: the server overwrites the object anyway. The object then holds `body`, so use an
+                object that always has this content.
         """
         self._put_if(name, body, IfNoneMatch="*")
         for condition in ({"IfNoneMatch": "*"}, {"IfMatch": '"00000000000000000000000000000000"'}):
@@ -192,15 +196,15 @@ class Bucket:
                 )
 
     def upload(self, path: Path, name: str) -> None:
-        """Write an object from a file, in parts if it is large. The object appears only when it is complete."""
+        """Upload a file as an object, in parts if the file is large. The object appears only when it is complete."""
         with self._explained(f"written: {name}"), path.open("rb") as stream:
             self._client.upload_fileobj(stream, self.address.bucket, self._prefix + name, Config=self._transfer)
 
     def download(self, name: str, path: Path) -> str:
-        """Write an object to a file and return its hash (SHA-256, 64 hexadecimal digits).
+        """Download an object to a file and return its hash (SHA-256, 64 hexadecimal digits).
 
         Raises:
-            LostObjectsError: the object does not exist, or has other content than was written.
+            LostObjectsError: the object does not exist, or its content differs from what was written.
             OSError: the file cannot be written.
         """
         with path.open("wb") as stream:
@@ -210,18 +214,18 @@ class Bucket:
         """Return the hash of an object's content, read from the server.
 
         Raises:
-            LostObjectsError: the object does not exist, or has other content than was written.
+            LostObjectsError: the object does not exist, or its content differs from what was written.
         """
         return self._read(name, None)
 
     def objects(self, prefix: str = "") -> Iterator[StoredObject]:
-        """Every object whose name begins with `prefix`, in the order of names."""
+        """Yield every object with a name that begins with `prefix`, in the order of names."""
         for page in self._pages("list_objects_v2", prefix):
             for each in page.get("Contents", []):
                 yield StoredObject(each["Key"].removeprefix(self._prefix), each["Size"], each["LastModified"])
 
     def folders(self, prefix: str = "") -> list[str]:
-        """Return the names between `prefix` and the next slash. `prefix` is empty or ends with a slash."""
+        """Return the parts of names between `prefix` and the next slash. `prefix` is empty or ends with a slash."""
         return [
             each["Prefix"].removeprefix(self._prefix + prefix).removesuffix("/")
             for page in self._pages("list_objects_v2", prefix, Delimiter="/")
@@ -235,9 +239,9 @@ class Bucket:
                 self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name)
 
     def delete_same(self, name: str, etag: str) -> bool:
-        """Remove the object with this ETag, and return whether it is gone.
+        """Remove the object if it still has this ETag, and return whether the object no longer exists.
 
-        A server that ignores conditions of deletes, or does not support them, removes any object of the name.
+        A server that ignores or does not support conditions of deletes removes the object whatever its ETag.
         """
         from botocore.exceptions import ClientError
 
@@ -251,7 +255,7 @@ class Bucket:
         return True
 
     def unfinished_uploads(self) -> Iterator[UnfinishedUpload]:
-        """Every upload in parts that was not finished."""
+        """Yield every upload in parts that was neither completed nor aborted."""
         for page in self._pages("list_multipart_uploads", ""):
             for each in page.get("Uploads", []):
                 yield UnfinishedUpload(each["Key"].removeprefix(self._prefix), each["UploadId"], each["Initiated"])
@@ -277,7 +281,7 @@ class Bucket:
         return self._again(name, lambda: self._stream(name, stream))
 
     def _again(self, name: str, read: Callable[[], _Read]) -> _Read:
-        """Return the result of reading an object. Repeat the read if the connection breaks or a checksum differs."""
+        """Read an object and return the result of `read`. Repeat if the connection breaks or a checksum differs."""
         for further in reversed(range(_DOWNLOADS)):
             try:
                 with self._explained(f"read: {name}"):
@@ -309,12 +313,16 @@ class Bucket:
             yield from pages.paginate(Bucket=self.address.bucket, Prefix=self._prefix + prefix, **options)
 
     def _holds(self, name: str, body: bytes) -> bool:
-        """Whether the server refused because this client's own earlier write succeeded and only its answer was lost."""
+        """Return True if the object has the content `body`.
+
+        If the server has just refused a write, an earlier attempt may have succeeded although the server's answer was
+        lost.
+        """
         there = self.get(name)
         return there is not None and there.body == body
 
     def _put_if(self, name: str, body: bytes, **condition: str) -> bool:
-        """Whether the server wrote the object under a condition."""
+        """Return True if the server wrote the object under a condition."""
         from botocore.exceptions import ClientError
 
         for attempt in range(_TRIES):
@@ -332,7 +340,7 @@ class Bucket:
 
     @contextmanager
     def _explained(self, doing: str, *, passing: tuple[str, ...] = ()) -> Iterator[None]:
-        """Explain the failure of a request. Errors whose code or status is in `passing` are left as they are."""
+        """Explain the failure of a request. Errors with a code or status in `passing` are raised unchanged."""
         from botocore import exceptions as errors
 
         try:
@@ -383,14 +391,14 @@ class Bucket:
                 f"{failed}; use a server that supports conditional writes, as S3 does, or a folder"
             )
         return StoreError(
-            f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 does not answer this"
+            f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 never gives this answer"
         )
 
 
 def _bad_server(address: StoreAddress, why: str) -> str:
     return (
         f"{address} cannot be used: the server's address in AWS's settings (endpoint_url of the profile) {why}; "
-        "give the plain start of an address, and credentials in the way of AWS's tools"
+        "give only scheme, host and port, and give credentials as AWS's own tools expect them"
     )
 
 

@@ -14,7 +14,9 @@ from aflite_assets.results.object_store.transfer import ATTEMPT, read_manifest
 from aflite_assets.results.records import MANIFEST
 
 LEFT_AFTER = timedelta(days=1)
-"""So long nothing new may arrive of a try to publish before it counts as given up: its machine may still work on it."""
+"""Time without new objects after which an upload attempt counts as abandoned. Before that, its machine may still be
+working on it.
+"""
 _ATTEMPTS = re.compile(
     rf"(?P<place>[a-z0-9_]+/[a-z0-9_]+/(?:parts/)?{DIGEST.pattern})/(?P<attempt>[^/]+)/.+", re.DOTALL
 )
@@ -22,7 +24,7 @@ _ATTEMPTS = re.compile(
 
 @dataclass(frozen=True)
 class Leftover:
-    """Objects that nothing reads and that take up space: their kind, a description, and how to remove them."""
+    """Objects that nothing reads and that occupy space: their kind, a description, and how to remove them."""
 
     kind: str
     what: str
@@ -30,7 +32,7 @@ class Leftover:
 
 
 def unread_objects(backend: ObjectBackend, home: str, now: datetime) -> Iterator[Leftover]:
-    """Return files below `home` of attempts that published nothing, or whose result was withdrawn."""
+    """Yield files below `home` from attempts that published nothing or whose result was removed."""
     attempts: dict[tuple[str, str], list[StoredObject]] = defaultdict(list)
     for each in backend.bucket.objects(home):
         match = _ATTEMPTS.fullmatch(each.name)
@@ -49,7 +51,7 @@ def unread_objects(backend: ObjectBackend, home: str, now: datetime) -> Iterator
 
 
 def unfinished_uploads(backend: ObjectBackend, now: datetime) -> Iterator[Leftover]:
-    """Return every upload in parts that began long ago and was never finished."""
+    """Yield every upload in parts that began long ago and was neither completed nor aborted."""
     for upload in backend.bucket.unfinished_uploads():
         if now - upload.begun >= LEFT_AFTER:
             yield Leftover(
@@ -61,6 +63,6 @@ def unfinished_uploads(backend: ObjectBackend, now: datetime) -> Iterator[Leftov
 
 
 def _named_attempt(backend: ObjectBackend, place: str) -> str | None:
-    """Return the attempt that the manifest of a place names, or None if there is no usable manifest."""
+    """Return the upload attempt that the manifest of a result names, or None without a usable manifest."""
     manifest = read_manifest(backend.read(f"{place}/{MANIFEST}") or b"", place)
     return None if manifest is None else str(manifest[ATTEMPT])

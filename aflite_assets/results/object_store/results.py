@@ -1,4 +1,4 @@
-"""`ObjectResult`: a result in a bucket, whose manifest and files are fetched only when needed."""
+"""`ObjectResult`: a result in a bucket. Its manifest and files are fetched only when needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class ObjectResult(PublishedResult):
 
     @property
     def copy(self) -> PublishedResult:
-        """The folder of the copy on this machine. It may be missing or hold something else."""
+        """The folder of the local copy. It may be missing or hold another result."""
         return PublishedResult(self.asset, self.partition, self.key, self.folder)
 
     @property
@@ -57,7 +57,7 @@ class ObjectResult(PublishedResult):
 
     @cached_property
     def stored(self) -> bytes | None:
-        """The manifest's bytes, even if the manifest cannot be used; None if there is none."""
+        """The bytes of the manifest, even if the manifest cannot be used; None without a manifest."""
         if self.known is not None:
             return self.known
         record = self.bucket.get(f"{self.name}/{MANIFEST}")
@@ -65,7 +65,7 @@ class ObjectResult(PublishedResult):
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """Manifest of the result, with `attempt`, the place of its files in the bucket.
+        """Manifest of the result, with `attempt`, the folder of its files in the bucket.
 
         Raises:
             LostObjectsError: the manifest no longer exists, or cannot be used.

@@ -1,10 +1,12 @@
-"""Results between this machine's folders and a bucket: published by one conditional write, fetched whole or not at all.
+"""Transfer of results between this machine's folders and a bucket. A result is published by one conditional write, and
+fetched completely or not at all.
 
-<prefix>/<asset>/<partition>/<key>/manifest.json        written last, where there is none: with it the result is there
-<prefix>/<asset>/<partition>/<key>/<attempt>/<file>     the files of one try to publish, which the manifest names
+<prefix>/<asset>/<partition>/<key>/manifest.json        written last and never over another, which publishes the result
+<prefix>/<asset>/<partition>/<key>/<attempt>/<file>     the files of one upload attempt, which the manifest names
 <prefix>/<asset>/<partition>/parts/<key>/...            the same for parts
 
-Every try has a prefix of its own, so that the loser of a race cannot touch the winner's files.
+Every upload attempt has a prefix of its own. If two machines publish at the same time, neither can therefore change the
+other's files.
 """
 
 import json
@@ -28,17 +30,18 @@ from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 ATTEMPT = "attempt"
-"""Field that a manifest in a bucket has beside those of others: the prefix of the files."""
+"""Field that only manifests in a bucket have: the prefix of the result's files."""
 FETCHING = ".fetching"
 _ATTEMPT = re.compile(r"[0-9a-f]{12}")
 _AT_ONCE = 4
-"""Files that travel at the same time."""
+"""Number of files that are transferred at the same time."""
 _log = logging.getLogger(__name__)
 
 
 def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
-    """Return a manifest from its bytes, or None if it does not belong to this place of the bucket; see
-    `manifest_problem`.
+    """Return a manifest from its bytes, or None if it does not belong to this place in the bucket.
+
+    See `manifest_problem` for the checks.
     """
     asset, partition, *_, key = place.split("/")
     try:
@@ -55,7 +58,7 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
     Return None if another result was published there before or meanwhile; the uploaded files are then removed.
 
     Raises:
-        StoreError: the files did not arrive, or the bucket cannot be written. Nothing was published.
+        StoreError: the files could not be uploaded, or the bucket cannot be written. Nothing was published.
     """
     if bucket.exists(f"{place}/{MANIFEST}"):
         return None
@@ -66,8 +69,8 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
     wrong = lost_files(bucket, place, manifest)
     if wrong:
         raise StoreError(
-            f"{bucket.address}/{place} was not published: some files did not arrive whole ({'; '.join(wrong)}); try "
-            "again"
+            f"{bucket.address}/{place} was not published: some files were not uploaded completely "
+            f"({'; '.join(wrong)}); try again"
         )
     if bucket.put_new(f"{place}/{MANIFEST}", body):
         return body
@@ -79,7 +82,10 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
 
 
 def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a phrase for each file that the manifest of `place` names and the bucket lacks, by one listing."""
+    """Return a phrase for each file that the manifest of `place` names and that is missing in the bucket.
+
+    The bucket is listed once.
+    """
     prefix = f"{place}/{manifest[ATTEMPT]}/"
     there = {each.name.removeprefix(prefix): each.size for each in bucket.objects(prefix)}
     problems = (size_problem(name, there.get(name), size) for name, size in manifest["sizes"].items())
@@ -87,7 +93,10 @@ def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple
 
 
 def changed_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the files of the result at `place` whose content differs from the manifest. All of it is read."""
+    """Return the files of the result at `place` with content that differs from the manifest.
+
+    All content is read.
+    """
     return tuple(
         f"the content of {name} has changed"
         for name, digest in manifest["files"].items()
@@ -103,11 +112,12 @@ def _has_hash(bucket: Bucket, name: str, digest: str) -> bool:
 
 
 def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Mapping[str, Any], body: bytes) -> None:
-    """Fetch the files that the manifest of the result at `place` names. Files of the copy that are already right stay.
+    """Fetch the files that the manifest of the result at `place` names. Files of the local copy with the right content
+    are kept.
 
-    `body`: the stored manifest. If the folder has another manifest or files of other content, the files are fetched
-    again. Only one process of this machine fetches at a time. Files are written to another folder and compared with
-    their hashes first.
+    `body`: the stored manifest. If the local folder has another manifest or files with other content, the files are
+    fetched again. Only one process of this machine fetches at a time. Files are first written to another folder and
+    compared with their hashes.
 
     Raises:
         LostObjectsError: the bucket no longer holds a file that the manifest names.
@@ -132,7 +142,7 @@ def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Ma
 
 
 def keep_copy(folder: Path, copy: PublishedResult, body: bytes) -> None:
-    """Make a folder, published with the manifest `body`, this machine's copy. If that fails, remove the folder.
+    """Make a folder that was published with the manifest `body` this machine's copy. If this fails, remove the folder.
 
     The result is already published, so a failure is only a warning.
     """
@@ -151,10 +161,10 @@ def keep_copy(folder: Path, copy: PublishedResult, body: bytes) -> None:
 
 
 def _put_in_place(whole: Path, copy: PublishedResult) -> None:
-    """Move a complete folder to a copy's place, in one step. Call it only within `fetching`.
+    """Move a complete folder to the place of a local copy, in one step. Call this only within `fetching`.
 
     Raises:
-        StoreError: the place has another data version, and a process that reads it would mix the two.
+        StoreError: the place has another data version, and a process that reads it would read files of both versions.
     """
     flush_folder(whole)
     with unread(copy.folder) if copy.folder.is_dir() else nullcontext(True) as free:
@@ -178,7 +188,7 @@ def _data_version(folder: Path) -> str | None:
 
 
 def discard(copy: PublishedResult) -> None:
-    """Remove this machine's copy of a result. A reader with an open file can continue to read it."""
+    """Remove this machine's copy of a result. A reader with an open file can continue to read the file."""
     with fetching(copy.folder):
         _discard(copy)
 
@@ -192,7 +202,7 @@ def _discard(copy: PublishedResult) -> None:
 
 
 def _beside(copy: PublishedResult) -> Path:
-    """Return a path that does not exist yet, in a folder that only the holder of the lock writes."""
+    """Return a path that does not exist yet, in a folder that only the holder of the lock may write."""
     return copy.folder.parent / FETCHING / f"{copy.key}-{uuid.uuid4().hex[:8]}"
 
 
@@ -209,7 +219,10 @@ def fetching(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def fetching_now(left: Path) -> Iterator[bool]:
-    """Whether no process is fetching the result of a folder below `.fetching`. None can begin while the block runs."""
+    """Yield True if no process is fetching the result of a folder below `.fetching`.
+
+    No process can begin to fetch it while the block runs.
+    """
     with alone_now(left.parent / f"{left.name.partition('-')[0]}.lock") as held:
         yield held
 
@@ -240,7 +253,7 @@ def _download(bucket: Bucket, manifest: Mapping[str, Any], place: str, folder: P
 
 
 def _all_at_once(work: Callable[[str], None], names: Iterable[str]) -> None:
-    """Do some work for every name, for several names at a time. After the first failure, no more work begins."""
+    """Run a function on every name, with several names at a time. After the first failure, no further call begins."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         waiting = [pool.submit(work, name) for name in names]
         try:

@@ -1,1 +1,1 @@
-"""Measures how often rules and small models find the right answer without reading the question."""
+"""Tests of how often rules and small models find the right answer without reading the question."""

@@ -1,11 +1,11 @@
-"""Advice for questions whose right answer can be found without reading them: sentences and commands."""
+"""Advice for questions with right answers that can be found without reading the question."""
 
 from dataclasses import dataclass
 
 from aflite_assets.scan.blind.records import BlindRule, BlindScores
 
 FILTER_FILE = "with_filter.yaml"
-"""Name that the advice gives the dataset's file to filter with."""
+"""File name that the advice proposes for a dataset file with a filter."""
 
 _REWRITE = "rewrite wrong answers (or right ones) until the scan names nothing; it takes seconds"
 _BY_RULE = {
@@ -20,25 +20,26 @@ _BY_RULE = {
 
 @dataclass(frozen=True)
 class Step:
-    """A recommended step: one sentence, and the commands for it."""
+    """A recommended step: one sentence, and the commands for the step."""
 
     text: str
     commands: tuple[str, ...] = ()
 
 
 def next_steps(scores: BlindScores, scan: str) -> list[Step]:
-    """Return the recommended steps; empty if no rule or model is reported for all questions together.
+    """Return the recommended steps, or an empty list if no rule or model is reported for the whole set of questions.
 
-    `scan`: the command line of this scan.
+    `scan`: the command line that started the scan.
     """
-    named = scores.named_overall
+    named, overlap = scores.named_overall, _overlap(scores)
     if not named:
-        return []
+        return overlap
     best, name = named[0], FILTER_FILE.removesuffix(".yaml")
     return [
         Step(
             f"Judge whether right answers may be recognised by {best.name}. If not, the answers give themselves away."
         ),
+        *overlap,
         Step(
             f"If the questions test models: report {_score(best)} beside each accuracy, since it takes no knowledge, "
             f"and {_rewrite(scores)}."
@@ -52,6 +53,18 @@ def next_steps(scores: BlindScores, scan: str) -> list[Step]:
                 f"AFLITE_DATASETS=. aflite refresh {name}",
             ),
         ),
+    ]
+
+
+def _overlap(scores: BlindScores) -> list[Step]:
+    rule = scores.overlap
+    if rule is None:
+        return []
+    return [
+        Step(
+            f"Judge whether overlap with the question belongs to the task: it finds {_score(rule)}. In tasks of "
+            "reading it does belong. If not, write answers that share equally many words with the question."
+        )
     ]
 
 

@@ -14,9 +14,9 @@ class BlindAnswers:
     """Answers to all questions that have at least one right and one wrong answer.
 
     `positions`: int64, the position of each answer among the scan's rows. `right`: bool, whether the answer is right.
-    `questions`: int64, the number of each answer's question, from 0 in file order. `units`: int64, equal for answers
-    that no cut may separate. `subsets`: the name of the data subset of each question. `name`: the name of the answer
-    column. `listed`: whether the answers are in the order of the source.
+    `questions`: int64, the question number of each answer, from 0 in file order. `units`: int64, equal for answers that
+    must stay on the same side of every split. `subsets`: the name of the data subset of each question. `name`: the name
+    of the answer column. `listed`: whether the answers are in the order of the source.
     """
 
     positions: np.ndarray
@@ -34,14 +34,14 @@ class BlindAnswers:
 
     @property
     def question_units(self) -> np.ndarray:
-        """Unit of each question, int64."""
+        """Unit of each question, int64; questions of one unit are not independent."""
         return self.units[np.unique(self.questions, return_index=True)[1]]
 
 
 def blind_answers(rows: ScanRows, units: np.ndarray) -> BlindAnswers | None:
     """Return the scanned answers, or None if the rows are not answers to questions.
 
-    `units`: int64, the unit of each row of the scan; cuts keep units whole.
+    `units`: int64, the unit of each row of the scan; rows of one unit stay on the same side of every split.
     """
     right_number, codes = right_class(rows.label_names), rows.question_codes
     if not rows.answers or right_number is None or codes is None or len(rows.texts) != 2:

@@ -1,13 +1,13 @@
 """Exact confidence intervals and tests for shares of questions.
 
-Grouped questions count as fewer than independent questions.
+Questions of one group are not independent, so they count as fewer questions.
 """
 
 import numpy as np
 
 
 def effective_count(credit: np.ndarray, units: np.ndarray) -> float:
-    """Return the effective sample size: the number of independent questions with the same variance of the mean credit.
+    """Return the effective sample size: how many independent questions would give the same variance of the mean.
 
     `credit`: float64 of shape (questions,). `units`: int64, equal for questions that are not independent.
     """
@@ -32,7 +32,7 @@ def exact_interval(share: float, count: float, *, level: float = 0.95) -> tuple[
 
 
 def exact_p_value(share: float, count: float, chance: float) -> float:
-    """Return the binomial probability that chance finds at least this share of `count` questions."""
+    """Return the one-sided binomial p-value of a share of `count` questions against chance."""
     from scipy.special import betainc
 
     found = share * count

@@ -10,7 +10,7 @@ NAMES: Mapping[str, str] = {
     FIRST_SENTENCE: "the words of the first sentences",
     BEGINNING: "the first three words of the answers",
 }
-"""Names of the models by their kind."""
+"""Readable names of the models, by kind."""
 
 _HELD_OUT = "learned on four fifths of the questions and tested on the rest"
 
@@ -47,5 +47,5 @@ _OF_RULES: Mapping[str, str] = {
 
 
 def meaning(rule: BlindRule) -> str:
-    """Return a clause that states which answer a rule or model picks."""
+    """Return a clause that describes which answer a rule or model picks."""
     return _OF_MODELS[rule.kind] if rule.is_model else _OF_RULES[rule.name]

@@ -8,13 +8,14 @@ import numpy as np
 
 from aflite_assets.diagnostics.properties.artefacts import Reason, reason_of
 from aflite_assets.scan.blind.answers import BlindAnswers
+from aflite_assets.scan.blind.records import OVERLAP
 from aflite_assets.scan.properties.tokens import Tokens, common_words, tokens_of
 from aflite_assets.scan.properties.words import GROUPS
 
 _MARKUP = re.compile(
     r"\*\*|__|`+|^#{1,6} |^[ \t]*(?:[-*\u2022]|\d+[.)]) |\|[^|\n]+\||</?[A-Za-z][^<>]{0,200}>", re.MULTILINE
 )
-"""Bold, code, headings, list marks, cells of tables, and tags."""
+"""Bold text, code, headings, list markers, table cells and tags."""
 
 # fmt: off
 HEDGES = GROUPS["vague word"] | frozenset([
@@ -22,7 +23,7 @@ HEDGES = GROUPS["vague word"] | frozenset([
     "roughly", "seem", "seems", "tend", "tends", "typically", "uncertain", "unclear", "unlikely",
 ])
 # fmt: on
-"""Words that say that something is not certain."""
+"""English words that express uncertainty."""
 
 _NOT = r"(?:can(?:'|\u2019)t|cannot|can not|won(?:'|\u2019)t|will not|don(?:'|\u2019)t|do not)"
 _REFUSALS = re.compile(
@@ -46,14 +47,14 @@ class Measure:
 
     @property
     def reason(self) -> Reason | None:
-        """Reason why the measure cannot be part of the task, or None if it may be part of the task."""
+        """Reason why the measure cannot be part of the task, or None if the measure may be part of the task."""
         return reason_of(self.kind)
 
 
 def measures_of(answers: BlindAnswers, asked: Sequence[str], given: Sequence[str]) -> list[Measure]:
     """Return the measures of the answers.
 
-    `asked`, `given`: for each answer, the text of its question and the text of the answer.
+    `asked`, `given`: for each answer, the text of the question and the text of the answer.
     """
     known: dict[str, int] = {}
     question, answer = tokens_of(asked, known), tokens_of(given, known)
@@ -69,7 +70,7 @@ def measures_of(answers: BlindAnswers, asked: Sequence[str], given: Sequence[str
         Measure(
             "the most words of the question",
             "the fewest words of the question",
-            "pair",
+            OVERLAP,
             common_words(question, answer).astype(np.float64),
         ),
     ]
@@ -107,9 +108,9 @@ def _in_group(tokens: Tokens, words: frozenset[str]) -> np.ndarray:
 
 
 def oddness(tokens: Tokens, questions: np.ndarray) -> np.ndarray:
-    """Return the distance between each answer's words and the mean of the other answers to the same question, float64.
+    """Return the distance of each answer's words from the mean of the other answers to the same question, float64.
 
-    The distance is 1 minus the cosine of the two word vectors, weighted by inverse document frequency.
+    The distance is 1 minus the cosine similarity of two word vectors, weighted by inverse document frequency.
     """
     from scipy.sparse import csr_array
 

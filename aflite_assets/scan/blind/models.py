@@ -1,4 +1,4 @@
-"""Small models that never see the question and read only surface properties or words of the answers."""
+"""Small models that read only surface properties or words of the answers, and never read the question."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,18 @@ from aflite_assets.scan.properties.records import Properties
 
 FOLDS = 5
 _PENALTY = 0.02
-"""Weight of the ridge penalty, as a share of the number of rows."""
+"""Weight of the ridge penalty, divided by the number of training rows."""
 
 SURFACE_KINDS = frozenset({"typography", "blanks", "signs", "word group", "length"})
-"""Kinds of properties of an answer that are surface: no words and no beginnings or ends."""
+"""Kinds of properties that count as surface properties of an answer: neither words nor beginnings or ends."""
 
 _FEWEST = 20
-"""Answers that a property needs."""
+"""Minimum number of answers with a property, and of answers without the property."""
 
 _SENTENCE = re.compile(r"\s*(.+?[.!?\u2026\u3002](?=\s|$)|[^\n]+)")
 _WORD = re.compile(r"\S+")
 BEGINNING_WORDS = 3
-"""Words of an answer that are its beginning."""
+"""Number of words in the beginning of an answer."""
 
 _MOST_CHARACTERS = 2_000
 
@@ -32,8 +32,8 @@ _MOST_CHARACTERS = 2_000
 def read_parts(given: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Return the texts that each kind of word model reads: whole answers, first sentences, or beginnings.
 
-    First sentences are left out if most answers have one sentence. Beginnings are left out if most answers are as short
-    as a beginning.
+    First sentences are left out if most answers have only one sentence. Beginnings are left out if most answers are no
+    longer than `BEGINNING_WORDS` words.
     """
     parts = {
         FIRST_SENTENCE: [_first_sentence(text[:_MOST_CHARACTERS]) for text in given],
@@ -54,6 +54,8 @@ def _first_sentence(text: str) -> str:
 
 def surface_features(answers: BlindAnswers, measures: Sequence[Measure], properties: Properties) -> np.ndarray:
     """Return the surface properties of the answers, float64 of shape (answers, properties).
+
+    If the question must not be read, the caller leaves out the measures that compare answers with the question.
 
     Numbers are replaced by ranks among all answers to limit the effect of outliers.
     """
@@ -78,7 +80,7 @@ def surface_features(answers: BlindAnswers, measures: Sequence[Measure], propert
 
 
 def surface_scores(features: np.ndarray, answers: BlindAnswers, *, rng: np.random.Generator) -> np.ndarray | None:
-    """Return a score for each answer from ridge classifiers on `features` that were not trained on the answer's unit.
+    """Return a score per answer from ridge classifiers on `features`, trained on other units than the answer's unit.
 
     Returns None if there are fewer than five units, or if no property varies.
     """
@@ -102,9 +104,9 @@ def surface_scores(features: np.ndarray, answers: BlindAnswers, *, rng: np.rando
 def word_scores(
     texts: Sequence[str], answers: BlindAnswers, *, draws: Sequence[np.random.Generator]
 ) -> list[np.ndarray]:
-    """Return, for each draw of folds, the probability of each answer being right given its words, with units held out.
+    """Return, for each random assignment to folds, the held-out probability that each answer is right, given its words.
 
-    Returns an empty list if there are fewer than five units, or no words.
+    Folds keep units whole. Returns an empty list if there are fewer than five units, or no words.
     """
     _, units = np.unique(answers.units, return_inverse=True)
     return [] if units.max() + 1 < FOLDS else held_out_probabilities(texts, answers.right, units, draws=draws)
@@ -113,6 +115,9 @@ def word_scores(
 def telling_terms(
     texts: Sequence[str], answers: BlindAnswers, *, rng: np.random.Generator, most: int
 ) -> list[StrongTerm]:
-    """Return the words with the largest weights in a word model, chosen and counted on different questions."""
+    """Return the words with the largest weights in a word model.
+
+    The words are chosen on one part of the questions and counted on the other part.
+    """
     _, units = np.unique(answers.units, return_inverse=True)
     return strongest_terms(texts, answers.right, units, rng=rng, most=most)

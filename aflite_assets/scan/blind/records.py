@@ -1,4 +1,4 @@
-"""Records of the rules and models that find right answers without reading the question."""
+"""Records of rules and models that find right answers from the answers alone, or by overlap with the question."""
 
 from dataclasses import dataclass
 
@@ -6,16 +6,19 @@ from aflite_assets.diagnostics.data_checks.partial_input import StrongTerm
 from aflite_assets.diagnostics.properties.artefacts import Reason
 
 SURE = 0.01
-"""Chance of one false rule or more among all subsets and rules."""
+"""Family-wise error rate: probability of at least one false rule among all subsets and rules."""
 
 LEAST_GAIN = 0.05
-"""The lower end of a rule's share must be at least so much above chance for the rule to be named."""
+"""A rule is reported if the lower bound of its share of right answers is at least this far above chance."""
 
 ALL_SUBSETS = ""
-"""The subset that holds all questions."""
+"""The subset that contains all questions."""
 
 SURFACE, WORDS, FIRST_SENTENCE, BEGINNING = "surface", "words of the answers", "first sentence", "beginning"
 """Kinds of the models: all surface properties, and the words of whole answers, of first sentences, of beginnings."""
+
+OVERLAP = "pair"
+"""Kind of the rules that count words in common with the question; other rules read only the answers."""
 
 WORD_MODELS = (WORDS, FIRST_SENTENCE, BEGINNING)
 MODELS = (SURFACE, *WORD_MODELS)
@@ -23,7 +26,7 @@ MODELS = (SURFACE, *WORD_MODELS)
 
 @dataclass(frozen=True)
 class BlindExample:
-    """A question that a rule answers correctly: its text, the picked right answer, and a wrong answer."""
+    """A question that a rule answers correctly, with the right answer that the rule picks and a wrong answer."""
 
     question: str
     right: str
@@ -32,7 +35,9 @@ class BlindExample:
 
 @dataclass(frozen=True)
 class BlindRule:
-    """A rule, or a small model, that picks an answer of each question without reading the question.
+    """A rule, or a small model, that picks an answer of each question.
+
+    All rules but those of kind `OVERLAP` read the answers alone.
 
     `subset`: the name of the data subset, or `ALL_SUBSETS`. `name`: a readable name. `kind` and `reason`: the kind of
     the property, and why the property is an artefact; None for a candidate. `found`: mean share of right answers among
@@ -73,18 +78,23 @@ class BlindRule:
 
     @property
     def is_model(self) -> bool:
-        """Whether the answers are picked by a model instead of a named rule."""
+        """Whether the rule is a small model instead of a named rule."""
         return self.kind in MODELS
+
+    @property
+    def reads_question(self) -> bool:
+        """Whether the rule compares the words of the answers with the words of the question."""
+        return self.kind == OVERLAP
 
 
 @dataclass(frozen=True)
 class BlindScores:
-    """All rules in all subsets, sorted by their gain over chance, and the data they were tested on.
+    """All rules in all subsets, sorted by their gain over chance, and the data on which the rules were tested.
 
     `questions`: the number of questions with a right and a wrong answer. `chance`: the number of right answers divided
     by the number of answers, mean over these questions. `terms`: the words with the largest weights in the strongest
-    reported word model, strongest first. `examples`: random questions that the rule `shown` answers correctly. `terms`
-    and `examples` are empty if no rule is reported.
+    reported word model, strongest first. `examples`: random questions that the rule in `shown` answers correctly.
+    `terms` and `examples` are empty if no rule is reported.
     """
 
     questions: int
@@ -95,30 +105,41 @@ class BlindScores:
 
     @property
     def sure(self) -> tuple[BlindRule, ...]:
-        """Rules that find significantly more right answers than chance."""
-        return tuple(one for one in self.rules if one.is_sure)
+        """Rules that find significantly more right answers than chance without the question."""
+        return tuple(one for one in self.rules if one.is_sure and not one.reads_question)
 
     @property
     def named(self) -> tuple[BlindRule, ...]:
-        """Rules that find significantly more right answers than chance, by at least `LEAST_GAIN`."""
-        return tuple(one for one in self.rules if one.is_named)
+        """Rules that find at least `LEAST_GAIN` more right answers than chance without the question."""
+        return tuple(one for one in self.rules if one.is_named and not one.reads_question)
+
+    @property
+    def sure_overlap(self) -> tuple[BlindRule, ...]:
+        """Rules on overlap with the question that find significantly more right answers than chance."""
+        return tuple(one for one in self.rules if one.is_sure and one.reads_question)
+
+    @property
+    def overlap(self) -> BlindRule | None:
+        """The best reported rule on overlap with the question, over all questions, or None."""
+        overall = (one for one in self.sure_overlap if one.subset == ALL_SUBSETS and one.is_named)
+        return max(overall, key=lambda one: one.found, default=None)
 
     @property
     def named_overall(self) -> tuple[BlindRule, ...]:
-        """Rules and models that are reported for all questions together, the most accurate first."""
+        """Rules and models that are reported for the whole set of questions, the most accurate first."""
         return tuple(one for one in self.named if one.subset == ALL_SUBSETS)
 
     @property
     def shown(self) -> BlindRule | None:
-        """The rule whose examples are shown: the strongest reported rule, or else the strongest reported model."""
+        """The strongest reported rule, or the strongest reported model if no rule is reported."""
         return min(self.named_overall, key=lambda one: (one.is_model, -one.found), default=None)
 
     @property
     def read_from(self) -> BlindRule | None:
-        """The reported word model that finds the most right answers; `terms` lists its words."""
+        """The reported word model that finds the most right answers; `terms` lists the model's words."""
         return next((one for one in self.named_overall if one.kind in WORD_MODELS), None)
 
     @property
     def has_artefact(self) -> bool:
-        """Whether the right answer is found by a property that cannot be part of any task."""
+        """Whether a reported rule uses a property that cannot be part of any task."""
         return any(one.is_artefact for one in self.rules)

@@ -1,4 +1,4 @@
-"""Tests of every rule and model in every subset against chance."""
+"""Tests against chance of every rule and model, in every subset of the questions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,33 +14,33 @@ from aflite_assets.scan.blind.exact import effective_count, exact_interval, exac
 from aflite_assets.scan.blind.meanings import NAMES
 from aflite_assets.scan.blind.measures import Measure, measures_of
 from aflite_assets.scan.blind.models import read_parts, surface_features, surface_scores, telling_terms, word_scores
-from aflite_assets.scan.blind.records import ALL_SUBSETS, SURFACE, BlindExample, BlindRule, BlindScores
+from aflite_assets.scan.blind.records import ALL_SUBSETS, OVERLAP, SURFACE, BlindExample, BlindRule, BlindScores
 from aflite_assets.scan.properties.extraction import Extracted
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.text import one_line
 from aflite_assets.wording import truncate
 
 FEWEST_QUESTIONS = 30
-"""Questions that all data need to be scored, and every subset."""
+"""Minimum number of questions in the data, and in each subset that is scored separately."""
 
 MOST_SUBSETS = 50
-"""Subsets that are scored, the largest."""
+"""Maximum number of subsets that are scored; the largest subsets are chosen."""
 
 REPEATS = 3
-"""Draws of folds over which a model's shares are averaged."""
+"""Number of random assignments to folds; a model's results are averaged over these assignments."""
 
 MOST_TERMS, MOST_EXAMPLES = 10, 5
-"""Words that are shown of a model, and questions that are shown of a rule."""
+"""Maximum number of words shown for a model, and of example questions shown for a rule."""
 
 _MOST_CHARACTERS = 160
 
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """A rule before it is tested.
+    """A rule before the test against chance.
 
-    `credit`: float64 of shape (questions,), mean over repeats. `decided`: bool, whether the rule picks fewer than all
-    answers.
+    `credit`: float64 of shape (questions,), mean over repeats. `decided`: bool per question, True if the rule picks
+    some but not all answers.
     """
 
     name: str
@@ -52,7 +52,7 @@ class _Rule:
 
 
 def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models: bool = True) -> BlindScores | None:
-    """Score rules and models that pick answers without reading the question.
+    """Score rules and models that pick answers, most of them without reading the question.
 
     Args:
         rows: the rows of all sets; only rows of the first set are scored.
@@ -102,7 +102,7 @@ def _examples(
     *,
     seed: int,
 ) -> tuple[BlindExample, ...]:
-    """Draw questions that a rule answers correctly, each with its first right and its first wrong answer."""
+    """Draw questions that a rule answers correctly, each with the first right and the first wrong answer."""
     rule = next((one for one in rules if shown is not None and one.name == shown.name), None)
     if rule is None:
         return ()
@@ -118,7 +118,7 @@ def _examples(
 
 
 def _subsets(answers: BlindAnswers) -> dict[str, np.ndarray]:
-    """Return a mask of the questions of each subset, bool, starting with the mask of all questions."""
+    """Return a mask of the questions of each subset, bool; the first mask covers all questions."""
     values = np.array([value or "" for value in answers.subsets], dtype=object)
     names, counts = np.unique(values.astype(str), return_counts=True)
     large = [name for name in names[np.argsort(-counts, kind="stable")].tolist() if name][:MOST_SUBSETS]
@@ -137,7 +137,8 @@ def _rules(answers: BlindAnswers, measures: Sequence[Measure]) -> Iterator[_Rule
 def _models(
     answers: BlindAnswers, measures: Sequence[Measure], given: Sequence[str], extracted: Extracted, seed: int
 ) -> Iterator[_Rule]:
-    features = surface_features(answers, measures, extracted.properties)
+    alone = [one for one in measures if one.kind != OVERLAP]
+    features = surface_features(answers, alone, extracted.properties)
     draws = [np.random.default_rng([seed, 3, repeat]) for repeat in range(REPEATS)]
     surface = [surface_scores(features, answers, rng=rng) for rng in draws]
     yield from _model(SURFACE, [one for one in surface if one is not None], answers)
@@ -146,7 +147,7 @@ def _models(
 
 
 def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.ndarray]:
-    """Return the credit for each question, and whether fewer than all of its answers are picked."""
+    """Return the credit per question, and a bool per question: whether the rule picks some but not all answers."""
     highest = np.full(answers.count, -np.inf)
     np.maximum.at(highest, answers.questions, scores)
     lower = np.bincount(answers.questions, scores < highest[answers.questions], minlength=answers.count)
@@ -154,7 +155,7 @@ def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.n
 
 
 def _model(kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> Iterator[_Rule]:
-    """Yield a model as a rule if at least one draw has scores."""
+    """Yield the model as a rule, unless the scores are missing for every random assignment to folds."""
     if not scores:
         return
     from sklearn.metrics import roc_auc_score
@@ -167,7 +168,10 @@ def _model(kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> It
 
 
 def _tested(rule: _Rule, subset: str, chosen: np.ndarray, chance: np.ndarray, units: np.ndarray) -> BlindRule:
-    """Test a rule on the chosen questions; questions in which all answers are picked do not count in the p-value."""
+    """Test a rule on the chosen questions.
+
+    Questions in which the rule picks all answers do not count in the p-value.
+    """
     credit, decided = rule.credit[chosen], chosen & rule.decided
     found = float(credit.mean())
     low, high = exact_interval(found, effective_count(credit, units[chosen]))

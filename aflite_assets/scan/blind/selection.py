@@ -1,4 +1,4 @@
-"""Selection of questions in which measures of the answers do not reveal the right answer, or point to a wrong one."""
+"""Selection of test questions in which measures of the answers do not reveal the right answer, or mislead."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ RULES: Mapping[AnswerMeasure, str] = {
     "negations": "the most negations",
     "overlap": "the most words of the question",
 }
-"""By the name of a measure in a dataset's file, the rule that picks its largest value."""
+"""For each measure, by its name in a dataset file, the rule that picks the answer with the largest value."""
 
 _LEAST: Mapping[str, AnswerMeasure] = {
     "the shortest answer": "length",
@@ -36,7 +36,10 @@ _LEAST: Mapping[str, AnswerMeasure] = {
 
 
 def measures_of_rules(names: Sequence[str]) -> tuple[AnswerMeasure, ...]:
-    """Return each measure that the rules use once; rules that cannot select test sets have no measure."""
+    """Return the measures that these rules use, without repeats.
+
+    Rules that cannot be used to select test sets have no measure.
+    """
     by_rule = {**{rule: measure for measure, rule in RULES.items()}, **_LEAST}
     return tuple(dict.fromkeys(by_rule[name] for name in names if name in by_rule))
 
@@ -48,8 +51,8 @@ def chosen_questions(
 
     Args:
         examples: answers to questions; questions without a right and a wrong answer are left out.
-        balanced_by: measures to balance: each pattern of larger and smaller values of right answers is kept as often as
-            the opposite pattern; questions with equal values are kept.
+        balanced_by: measures to balance. A pattern states for which measures right answers have the larger value. Each
+            pattern is kept as often as the opposite pattern; questions with only equal values are kept.
         against: measures that must be smaller for every right answer than for every wrong answer.
         seed: seed for the random choice of questions.
 
@@ -84,7 +87,7 @@ def _values(
 ) -> dict[AnswerMeasure, np.ndarray]:
     answers = BlindAnswers(
         positions=places,
-        right=np.zeros(len(places), dtype=bool),  # no measure depends on it
+        right=np.zeros(len(places), dtype=bool),  # no measure depends on `right`
         questions=questions,
         units=questions,
         subsets=(),
@@ -99,7 +102,7 @@ def _values(
 
 
 def _all_less(values: np.ndarray, right: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return, per question, whether every right answer has a smaller value than every wrong answer, bool."""
+    """Return a bool per question: every right answer has a smaller value than every wrong answer."""
     count = int(questions.max(initial=-1)) + 1
     most, least = np.full(count, -np.inf), np.full(count, np.inf)
     np.maximum.at(most, questions[right], values[right])
@@ -108,13 +111,13 @@ def _all_less(values: np.ndarray, right: np.ndarray, questions: np.ndarray) -> n
 
 
 def _signs(values: np.ndarray, right: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return, per question, 1 if right answers have the larger mean, -1 if wrong answers have it, else 0."""
+    """Return the sign of the mean of right answers minus the mean of wrong answers, float64 of shape (questions,)."""
     totals = [np.bincount(questions, values * of) / np.bincount(questions, of) for of in (right, ~right)]
     return np.sign(np.round(totals[0] - totals[1], 9))
 
 
 def _balanced(signs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return which questions to keep, bool, so that each pattern of signs is as frequent as the opposite pattern."""
+    """Return a bool mask of questions in which each pattern of signs is as frequent as the opposite pattern."""
     kept = np.zeros(len(signs), dtype=bool)
     for one in np.unique(signs, axis=0):
         same, opposite = (signs == one).all(axis=1), (signs == -one).all(axis=1)

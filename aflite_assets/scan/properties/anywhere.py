@@ -11,11 +11,11 @@ from aflite_assets.scan.properties.tables import as_numbers, pattern_flags, trai
 from aflite_assets.scan.rows import ScanRows
 
 _STEPS = (2, 3, 4, 5, 10)
-"""Files that take turns between classes, or between sources, repeat after so many rows."""
+"""Periods, in rows, of files in which classes or sources alternate."""
 
 
 def order_properties(rows: ScanRows) -> tuple[list[Flags], list[Number]]:
-    """Return the position in the file and its remainders; nothing if the file is sorted by label."""
+    """Return the row number in the file and its remainders as properties, or none if the file is sorted by label."""
     if rows.ordered_by_reader or is_sorted_by_label(rows):
         return [], []
     place = number_of(info_of("order", "row number in the file (from 1)"), rows.order + 1)
@@ -38,7 +38,10 @@ def is_sorted_by_label(rows: ScanRows) -> bool:
 
 
 def id_properties(rows: ScanRows, *, fewest: int) -> tuple[list[Flags], list[Number]]:
-    """Return the number and the pattern of each id; for image files, the name and the folder without the class."""
+    """Return the number and the pattern of each id as properties.
+
+    For image files, the properties come from the file name and the folder, without the name of the class.
+    """
     if rows.ids is None:
         return [], []
     ids = list(rows.ids)
@@ -55,7 +58,7 @@ def _path_properties(rows: ScanRows, fewest: int) -> tuple[list[Flags], list[Num
     names = (*rows.label_names, "")
     parts = [path_parts(path or "", names[label]) for path, label in zip(rows.ids or (), rows.labels, strict=True)]
     files = [PurePath(file).stem for _, file in parts]
-    for label in rows.label_names:  # a name such as cat_12.jpg says the class on purpose
+    for label in rows.label_names:  # names such as cat_12.jpg contain the class on purpose
         files = [file.replace(label, "") for file in files]
     flags = [
         flags_of(pattern_flags(values, name, "file format", declared=False, fewest=fewest), rows=len(rows))
@@ -66,7 +69,7 @@ def _path_properties(rows: ScanRows, fewest: int) -> tuple[list[Flags], list[Num
 
 
 def file_flags(rows: ScanRows, *, fewest: int) -> Flags:
-    """Return which source file a row comes from, for files with at least `fewest` rows."""
+    """Return one property per source file with at least `fewest` rows: whether a row comes from the file."""
     return flags_of(_files(rows, fewest), rows=len(rows))
 
 
@@ -80,6 +83,9 @@ def _files(rows: ScanRows, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarr
 
 
 def copy_flags(has_copy: np.ndarray) -> Flags:
-    """Return the property of having a near copy among the rows. `has_copy`: bool of shape (rows,)."""
+    """Return one property: whether a row has a near copy among the rows.
+
+    `has_copy`: bool of shape (rows,).
+    """
     info = info_of("copies", "has a near copy among the rows", absent="has no near copy among the rows")
     return flags_of([(info, has_copy)], rows=len(has_copy))

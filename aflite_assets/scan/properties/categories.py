@@ -1,4 +1,4 @@
-"""Columns of unordered values, such as codes of people, places or sources, each as one property."""
+"""Table columns of unordered values, such as codes of people, places or sources; each column is one property."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,17 +9,20 @@ from aflite_assets.scan.properties.tables import are_dates, as_numbers, is_blank
 from aflite_assets.scan.rows import TableColumn
 
 MOST_CATEGORIES = 1_000
-"""Values of one column of names that are told apart, the most frequent ones."""
+"""Maximum number of distinct values of one column that are tested; the most frequent values are chosen."""
 
 MOST_NUMBERS = 60
-"""Different numbers of a column that may be codes of something without an order."""
+"""A column with more distinct whole numbers than this is not treated as unordered codes."""
 
 FEWEST_ROWS = 10
-"""Rows that a value needs to be told apart."""
+"""Minimum number of rows with a value for the value to be tested."""
 
 
 def column_categories(columns: Mapping[str, TableColumn], *, declared: frozenset[str]) -> Iterator[Categories]:
-    """Yield each column in which at least three values repeat; `declared`: columns declared as not part of the task."""
+    """Yield each column in which at least three values are frequent.
+
+    `declared`: columns declared as not part of the task.
+    """
     for name, column in columns.items():
         info = info_of(column.role, name, source=name, declared=name in declared)
         values = as_numbers(column.values)
@@ -38,7 +41,7 @@ def _names(info: PropertyInfo, column: TableColumn) -> Categories | None:
 
 
 def _numbers(info: PropertyInfo, values: np.ndarray) -> Categories | None:
-    """Return a column with few different whole numbers; other numbers are tested as ranges."""
+    """Return a column of a few distinct whole numbers as unordered values, or None for other columns."""
     known = np.isfinite(values)
     different, codes = np.unique(values[known], return_inverse=True)
     if len(different) > MOST_NUMBERS or (different != np.rint(different)).any():

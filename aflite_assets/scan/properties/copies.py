@@ -1,11 +1,12 @@
-"""Units of rows that stay on one side of every cut: rows of one group, and near copies of each other.
+"""Units: rows of one group, and near copies of each other, stay in the same half of every cut.
 
 Libraries were compared on texts of up to 60 words with 200 planted copies, each with one word changed. The figures
-below are CPU seconds and copies found; no method reported other rows. Results among 2,000 texts: min-hashes of this
-module 0.06 s and 170 copies; datasketch 2.0 with 16 hashes 0.7 s and 105, with 128 hashes 0.8 s and 146; cleanlab's
-Datalab on TF-IDF 0.4 s and 199. Results among 10,000 texts: min-hashes 0.4 s and 159 copies; datasketch with 16 hashes
-3.3 s and 90, with 128 hashes 4.3 s and 140; Datalab 4.6 s and 193. Datalab finds more copies, but compares all pairs of
-rows in a dense matrix, so its cost grows with the square of the number of rows.
+below are CPU seconds and the number of copies found; no method reported other rows. Among 2,000 texts, the min-hashes
+of this module took 0.06 s and found 170 copies. datasketch 2.0 took 0.7 s and found 105 with 16 hashes, and took 0.8 s
+and found 146 with 128 hashes. cleanlab's Datalab on TF-IDF took 0.4 s and found 199. Among 10,000 texts, the min-hashes
+took 0.4 s and found 159 copies. datasketch took 3.3 s and found 90 with 16 hashes, and took 4.3 s and found 140 with
+128 hashes. Datalab took 4.6 s and found 193. Datalab finds more copies, but compares all pairs of rows in a dense
+matrix, so its cost grows with the square of the number of rows.
 """
 
 from collections.abc import Hashable, Sequence
@@ -16,22 +17,22 @@ from aflite_assets.scan.properties.tokens import Tokens
 from aflite_assets.scan.rows import ScanRows
 
 FEWEST_WORDS = 6
-"""Texts of fewer words are equal by chance, so that equality makes no copies of them."""
+"""Minimum length of near copies, in words; shorter texts are often equal by chance."""
 
 _HASHES = 16
 _ALIKE = 13
-"""Number of `_HASHES` smallest hashes that near copies share: a Jaccard similarity of about 0.8."""
+"""Minimum number of equal min-hashes, out of `_HASHES`, for near copies: a Jaccard similarity of about 0.8."""
 
 _BANDS = 4
 _LARGEST = 0.2
-"""Share of the rows from which a chain of near copies is no family of copies; then equal rows alone are copies."""
+"""If a chain of near copies contains more than this share of the rows, only equal rows count as copies."""
 
 
 def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[bytes] | None) -> np.ndarray:
     """Return a code per row, int64, equal for near copies.
 
-    Texts are near copies if about four in five runs of three words agree (min-hashes, Broder 1997). Table rows are
-    copies if all values are equal, and images if they are equal after shrinking to 8 x 8 pixels.
+    Texts are near copies if about 80 % of their runs of three words agree (min-hashes, Broder 1997). Table rows are
+    copies if all values are equal. Images are copies if they are equal after shrinking to 8 x 8 pixels.
     """
     if image_codes is not None:
         return _coded(image_codes)
@@ -68,7 +69,7 @@ def _text_copies(tokens: Sequence[Tokens]) -> np.ndarray:
 
 
 def _beside(tokens: Sequence[Tokens]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words of all texts of each row, concatenated, and the position where each row's words begin."""
+    """Return the words of each row's texts, concatenated, and the position of each row's first word."""
     rows = np.concatenate([one.rows for one in tokens])
     order = np.argsort(rows, kind="stable")
     counts = np.sum([one.counts for one in tokens], axis=0)
@@ -77,7 +78,7 @@ def _beside(tokens: Sequence[Tokens]) -> tuple[np.ndarray, np.ndarray]:
 
 def _sketches(words: np.ndarray, starts: np.ndarray, long: np.ndarray) -> np.ndarray:
     """Return min-hashes of the runs of three words in each long text, uint64 of shape (texts, hashes)."""
-    rng = np.random.default_rng(0)  # which hashes are drawn decides nothing that is reported
+    rng = np.random.default_rng(0)  # a fixed seed: the hashes serve only to detect near copies
     mixed = words.astype(np.uint64)
     runs = np.empty(0, dtype=np.uint64)
     if len(mixed) >= 3:
@@ -97,7 +98,7 @@ def _sketches(words: np.ndarray, starts: np.ndarray, long: np.ndarray) -> np.nda
 
 
 def _near_pairs(sketches: np.ndarray, long: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return pairs of rows with an equal band and similar sketches."""
+    """Return pairs of rows with similar min-hashes; only rows with an equal band of hashes are compared."""
     width = _HASHES // _BANDS
     pairs = []
     for band in range(_BANDS):
@@ -111,7 +112,7 @@ def _near_pairs(sketches: np.ndarray, long: np.ndarray) -> list[tuple[np.ndarray
 
 
 def units_of(groups: np.ndarray | None, copies: np.ndarray) -> np.ndarray:
-    """Return a code per row, int64 from 0, equal for rows that groups or copies link, also through other rows."""
+    """Return a code per row, int64 from 0, equal for rows that groups or copies link directly or through other rows."""
     if groups is None:
         return np.unique(copies, return_inverse=True)[1]
     rows = np.arange(len(copies))

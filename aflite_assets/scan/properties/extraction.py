@@ -1,6 +1,6 @@
-"""Extraction of all properties of the rows, and of the units that cuts keep whole.
+"""Extraction of the properties and the units of all rows.
 
-Properties of each kind of input are in modules of their own.
+Properties of each kind of input are computed in other modules.
 """
 
 from dataclasses import dataclass
@@ -21,19 +21,22 @@ from aflite_assets.scan.rows import ScanRows
 
 @dataclass(frozen=True, eq=False)
 class Extracted:
-    """Properties of the rows, and the unit of each row (int64): a group with its near copies, which no cut divides."""
+    """Properties of the rows, and the unit of each row, int64.
+
+    A unit is a group with its near copies; rows of one unit stay in the same half of every cut.
+    """
 
     properties: Properties
     units: np.ndarray
 
 
 def extract(rows: ScanRows, *, declared: frozenset[str] = frozenset(), fewest: int, threads: int) -> Extracted:
-    """Read all properties of the rows.
+    """Compute all properties of the rows.
 
     Args:
         rows: the rows of all sets.
         declared: names of texts and columns declared as not part of the task.
-        fewest: number of rows that must share a word or a value for it to be a property.
+        fewest: minimum number of rows with a word or a value for it to become a property.
         threads: number of threads that decode images.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Properties of image files: storage format and simple pixel measures, by Pillow and numpy alone."""
+"""Properties of image files: storage format and simple pixel statistics, computed with Pillow and numpy."""
 
 import hashlib
 import warnings
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from PIL import Image
 
 PATCH = 8
-"""Side of the corners that are measured, in pixels."""
+"""Side of the square that is measured in each corner, in pixels."""
 
 _SET_OFF = 25.0
-"""Levels (of 255) by which a corner of one colour differs from the pixels beside it to be a patch."""
+"""Minimum difference between a patch and the nearby pixels, in levels from 0 to 255."""
 
 _SIDES, _SMALL_SIDES = (4, 6, 8, 16), (2, 3)
-"""Sides of the patches that are looked for, in pixels; those of small images are smaller."""
+"""Sides of the corner patches that are searched for in usual and in small images, in pixels."""
 
 _FLAT = 6.0
-"""Standard deviation, in levels, up to which a corner is of one colour."""
+"""Maximum standard deviation of an area that has one colour, in levels from 0 to 255."""
 
 _SMALL, _SHRUNK = 32, 64
-"""Sides in pixels below which an image is small, and to which colours of a large one are measured."""
+"""Sides in pixels: shorter images are small; colours of large images are measured after shrinking."""
 
 _CORNERS = ("top left", "top right", "bottom left", "bottom right")
 _COLOURS = ("red", "green", "blue")
@@ -43,14 +43,14 @@ _LUMINANCE = np.array(
      121, 112, 100, 120, 92, 101, 103, 99],
     dtype=np.float64,
 )  # fmt: skip
-"""The luminance table of the JPEG standard (ITU T.81, Annex K), in zigzag order as files hold it."""
+"""The luminance table of the JPEG standard (ITU T.81, Annex K), in zigzag order as in JPEG files."""
 
 _EXIF_TAGS = {271: "camera maker", 272: "camera model", 305: "software"}
 
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """Values of one image file: numbers, values and flags by name; `copy` is equal for near copies."""
+    """Measurements of one image file: numbers, values and flags by name; `copy` is equal for near copies."""
 
     numbers: Mapping[tuple[str, str], float]
     values: Mapping[tuple[str, str], str]
@@ -61,9 +61,9 @@ class _Measured:
 def image_properties(
     images: pa.ChunkedArray, *, fewest: int, threads: int
 ) -> tuple[list[Flags], list[Number], list[bytes]]:
-    """Measure every image; also return a key per row (bytes) that near copies share.
+    """Measure every image; also return a key per row (bytes) that is equal for near copies.
 
-    `images`: a column of `IMAGE_TYPE`. `fewest`: number of rows that must share a value for it to be a property. An
+    `images`: a column of `IMAGE_TYPE`. `fewest`: minimum number of rows with a value for it to become a property. An
     image that cannot be decoded has only the properties of its file and the property "cannot be decoded".
 
     Raises:
@@ -71,7 +71,7 @@ def image_properties(
         UnsettledDataError: a file changed since it was registered.
     """
     with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
-        warnings.simplefilter("ignore")  # Pillow warns of odd but readable files
+        warnings.simplefilter("ignore")  # Pillow warns about unusual but readable files
         measured = list(pool.map(_measure, images, chunksize=16))
     flags = flags_of(_flags(measured, fewest), rows=len(measured))
     names = dict.fromkeys(name for one in measured for name in one.numbers)
@@ -100,7 +100,7 @@ def _flags(measured: Sequence[_Measured], fewest: int) -> Iterator[tuple[Propert
 def _measure(image: pa.StructScalar) -> _Measured:
     value = image.as_py()
     content = read_image(value)
-    # How well an image compresses depends on what it shows, so its bytes are no artefact.
+    # The file size depends on the picture, so it is not an artefact.
     stored: dict[tuple[str, str], float] = {("image", "bytes"): float(len(content))}
     values: dict[tuple[str, str], str] = {}
     marks: set[tuple[str, str]] = set()
@@ -127,7 +127,7 @@ def _size(opened: "Image.Image", content: int) -> dict[tuple[str, str], float]:
 
 
 def _storage(opened: "Image.Image") -> dict[tuple[str, str], str]:
-    """Return format, colour mode, JPEG settings and camera, as text."""
+    """Return the format, colour mode, JPEG settings and camera as text."""
     values = {"format": str(opened.format), "colour mode": opened.mode}
     tables: Mapping[int, Sequence[int]] | None = getattr(opened, "quantization", None)
     if tables:
@@ -151,7 +151,7 @@ def _storage(opened: "Image.Image") -> dict[tuple[str, str], str]:
 
 
 def standard_table(quality: int) -> list[int]:
-    """Return the sorted luminance table that libjpeg uses at this quality (1 to 100)."""
+    """Return the luminance table that libjpeg uses at this quality (1 to 100), sorted in ascending order."""
     scale = 5_000 // quality if quality < 50 else 200 - 2 * quality
     table = np.clip((_LUMINANCE * scale + 50) // 100, 1, 255)
     return sorted(int(value) for value in table)
@@ -163,12 +163,12 @@ def _standard_sums() -> np.ndarray:
 
 
 def jpeg_quality(luminance: Sequence[int]) -> int:
-    """Return the quality (1 to 100) whose libjpeg luminance table is nearest to the given table of 64 numbers."""
+    """Return the libjpeg quality (1 to 100) with the luminance table nearest to the given table of 64 numbers."""
     return 1 + int(np.abs(_standard_sums() - sum(luminance)).argmin())
 
 
 def _light(image: "Image.Image") -> dict[tuple[str, str], float]:
-    """Measure brightness, contrast, colours and sharpness, in levels from 0 to 255; large images are shrunk first."""
+    """Measure brightness, contrast, colours and sharpness; colours of a large image are measured after shrinking."""
     shrunk = image.reduce(max(1, min(image.size) // _SHRUNK))
     pixels = np.asarray(shrunk, dtype=np.float32)
     brightest = pixels.max(axis=2)
@@ -185,9 +185,9 @@ def _light(image: "Image.Image") -> dict[tuple[str, str], float]:
 
 
 def _corner_properties(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
-    """Return the colours of the corners, and single-coloured patches and borders.
+    """Return the colours of the corners, and the corner patches and borders of one colour.
 
-    A corner patch is a mark that somebody added; in a small image, it may be part of the picture. `pixels`: uint8 of
+    A corner patch is a mark that somebody added, but in a small image it may be part of the picture. `pixels`: uint8 of
     shape (height, width, 3).
     """
     measured: dict[tuple[str, str], float] = {}
@@ -219,15 +219,15 @@ def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
-    """Return "bright" or "dark" if the corner has one colour and nearby pixels have another.
+    """Return "bright" or "dark" if the corner has one colour and nearby pixels have another; otherwise None.
 
-    The shade is relative to the nearby pixels, because a white mark and a black mark are different marks.
+    The shade is relative to nearby pixels, because a white mark and a black mark are different marks.
     """
     for side in sides:
         far = side + max(side // 2, 1)
         patch = turned[:side, :side]
         if min(turned.shape[:2]) < far + 2 or not _is_flat(patch):
-            return None  # a larger patch holds this one
+            return None  # the one-coloured area may be larger than this patch
         beside = (turned[far : far + 2, :side], turned[:side, far : far + 2])
         around = np.concatenate([part.reshape(-1, 3) for part in beside]).mean(axis=0)
         colour = patch.mean(axis=(0, 1))
@@ -237,7 +237,7 @@ def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
 
 
 def _thumbnail(image: "Image.Image") -> bytes | None:
-    """Return the image shrunk to 8 x 8 pixels with 16 levels each, or None if the image has nearly one colour."""
+    """Return the image shrunk to 8 x 8 pixels with 16 levels each, or None if nearly all pixels have one colour."""
     from PIL import Image
 
     if min(image.size) < 8:
@@ -247,7 +247,7 @@ def _thumbnail(image: "Image.Image") -> bytes | None:
 
 
 def path_parts(path: str, label: str) -> tuple[str, str]:
-    """Return (folder, file name) of an image's path without the part that names its class."""
+    """Return (folder, file name) of an image's path without the part that names the class of the image."""
     inside = PurePath(path)
     folders = [part for part in inside.parts[:-1] if part != label]
     return "/".join(folders), inside.name

@@ -1,4 +1,4 @@
-"""Grids of numbers: multiples of 5, 10 and 100, and whole numbers converted from another unit."""
+"""Grids of numbers: multiples of 5, 10 and 100, and numbers that are whole in another unit."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,30 +18,30 @@ UNITS: Mapping[tuple[str, str], float] = {
     ("kg", "pounds"): 1 / 0.45359237,
     ("km", "miles"): 1 / 1.609344,
 }
-"""Units that are converted, with how much one of the first is in the second."""
+"""Conversions between units: the number of second units in one first unit."""
 
 _WHOLE = "a whole number of "
 
 _MULTIPLES = (5, 10, 100)
-"""Unit of the last digit that is written."""
+"""Multiples of the place value of the last decimal."""
 
 _MOST_DIGITS = 4
 _BY_CHANCE = 0.1
-"""Share of numbers that lie on a grid by chance, above which it is not asked for."""
+"""A grid is tested only if at most this share of numbers lies on it by chance."""
 
 _FEWEST_VALUES, _FEWEST_ON_GRID = 100, 10
-"""Different numbers that a column needs, and that must lie on the grid: else it is about single values."""
+"""Minimum number of distinct numbers in a column, and of distinct numbers on a grid."""
 
 
 def is_conversion(grid: str) -> bool:
-    """Return True if the name of the grid is the name of another unit."""
+    """Return True if the grid's name states that numbers were converted from another unit."""
     return grid.startswith(_WHOLE)
 
 
 def grids(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the name of a grid, such as "a whole number of inches (25.4 mm)", and which rows lie on it.
+    """Yield the name of a grid, such as "a whole number of inches (25.4 mm)", and a bool mask of the rows on the grid.
 
-    `values`: float64 of shape (rows,), NaN for a missing value. Columns with fewer than 100 different numbers, or with
+    `values`: float64 of shape (rows,), NaN for a missing value. Columns with fewer than 100 distinct numbers, or with
     more than four decimals, have no grid.
     """
     different = np.unique(values[np.isfinite(values)])
@@ -66,7 +66,10 @@ def _step(different: np.ndarray) -> float | None:
 
 
 def _on_grid(values: np.ndarray, different: np.ndarray, unit: float, step: float) -> np.ndarray | None:
-    """Return which values are positive multiples of `unit`, rounded to `step`; None if too few or all values are."""
+    """Return a bool mask of values that are positive multiples of `unit`, rounded to `step`.
+
+    Returns None if too few values lie on the grid, or if all values do.
+    """
     on_grid = _is_multiple(values, unit, step)
     on_own = int(_is_multiple(different, unit, step).sum())
     return on_grid if _FEWEST_ON_GRID <= on_own < len(different) else None

@@ -1,4 +1,4 @@
-"""Records of properties: yes-or-no properties as one sparse matrix, numbers as binned columns."""
+"""Records of properties: yes-or-no properties in a sparse matrix, and numbers as columns of bins."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ import numpy as np
 from aflite_assets.diagnostics.properties.artefacts import Reason, reason_of
 
 MOST_BINS = 512
-"""Bins of a number, at its quantiles; ranges begin and end at their edges."""
+"""Maximum number of bins of a number, cut at its quantiles; ranges begin and end at the edges of bins."""
 
 MISSING_BIN = -1
-"""The bin of a row that lacks the number."""
+"""The bin of a row without the number."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class PropertyInfo:
 
     `name`: a readable name, such as "long dash (text)". `absent`: the name of the negation, such as "no long dash
     (text)". `reason`: why the property is not part of the task, or None if it may be part of the task. `source`: the
-    column or text of the property. `compares`: the two texts of a difference of word counts (first minus second), or
-    empty.
+    column or text of the property. `compares`: for a difference of word counts, the names of the first and the second
+    text; otherwise empty.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class PropertyInfo:
 
     @property
     def is_artefact(self) -> bool:
-        """Whether the property is an artefact: not part of the task."""
+        """Whether the property is an artefact, which cannot be part of the task."""
         return self.reason is not None
 
 
@@ -47,7 +47,7 @@ def info_of(
     declared: bool = False,
     compares: tuple[str, ...] = (),
 ) -> PropertyInfo:
-    """Return the record of a property; its `reason` depends on its kind or on the dataset file."""
+    """Return the record of a property; `reason` follows from the property's kind or the dataset file."""
     return PropertyInfo(kind, name, absent or f"not: {name}", reason_of(kind, declared=declared), source, compares)
 
 
@@ -95,7 +95,7 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Properties:
-    """All properties of the rows; every matrix and column has its rows in the order of `ScanRows`."""
+    """All properties of the rows; the rows of every matrix and column are in the order of `ScanRows`."""
 
     flags: Flags
     numbers: tuple[Number, ...] = field(default=())
@@ -112,7 +112,7 @@ class Properties:
 
 
 def number_of(info: PropertyInfo, values: np.ndarray, *, is_date: bool = False) -> Number | None:
-    """Cut a number into at most `MOST_BINS` bins at its quantiles; return None for a constant number."""
+    """Divide a number into at most `MOST_BINS` bins at its quantiles; return None for a constant number."""
     known = np.isfinite(values)
     different = np.unique(values[known])
     if len(different) < 2:
@@ -129,7 +129,7 @@ def number_of(info: PropertyInfo, values: np.ndarray, *, is_date: bool = False) 
 
 
 def flags_of(columns: Iterable[tuple[PropertyInfo, np.ndarray]], *, rows: int) -> Flags:
-    """Collect dense yes-or-no columns (bool of shape (rows,)), without constant columns."""
+    """Collect dense yes-or-no columns (bool of shape (rows,)) into a sparse matrix, without constant columns."""
     from scipy.sparse import csc_array
 
     infos, indices, ends = [], [], [0]

@@ -1,4 +1,4 @@
-"""Properties of table columns: numbers, dates, frequent values, number formats, missing values and their pattern."""
+"""Properties of table columns: numbers, dates, frequent values, number formats, and missing values."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,15 +12,15 @@ from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, f
 from aflite_assets.scan.rows import TableColumn
 
 MOST_VALUES = 60
-"""Values of one column that are properties, the most frequent ones."""
+"""Maximum number of values of one column that become properties; the most frequent values are chosen."""
 
 _NUMERIC = 0.95
-"""Share of the known values from which a column of texts is one of numbers or dates."""
+"""A text column holds numbers or dates if at least this share of its present values can be parsed."""
 
 _BLANK = frozenset({"", "na", "n/a", "nan", "null", "?", "-"})
 
 _STAND_INS = frozenset({-1.0, 99.0, 999.0, 9_999.0, 99_999.0, -9.0, -99.0, -999.0, -9_999.0, -99_999.0})
-"""Numbers that stand for a missing value in files without empty cells."""
+"""Numbers that mean a missing value in files without empty cells."""
 
 _LAST_NUMBER = re.compile(r"(\d{1,15})\D*$")
 _DIGITS = re.compile(r"\d+")
@@ -30,9 +30,10 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-
 def column_properties(
     columns: Mapping[str, TableColumn], *, declared: frozenset[str], fewest: int, rows: int
 ) -> tuple[list[Flags], list[Number]]:
-    """Return the properties of the columns; `fewest`: number of rows that must share a value for it to be a property.
+    """Return the properties of the columns.
 
-    `declared`: columns declared as not part of the task. Missing values and identifiers are always artefacts.
+    `declared`: columns declared as not part of the task. `fewest`: minimum number of rows with a value for it to become
+    a property. Missing values and identifiers are always artefacts.
     """
     flags, numbers = [], []
     for name, column in columns.items():
@@ -51,9 +52,10 @@ def column_properties(
 
 
 def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
-    """Return a column as float64 with NaN for missing values, or None if it does not hold numbers.
+    """Return a column as float64 with NaN for missing values, or None for a column that does not contain numbers.
 
-    A text column holds numbers if at least 95 % of its present values are numbers; other values count as missing.
+    A text column contains numbers if at least 95 % of its present values are numbers; other values become missing
+    values.
     """
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
@@ -63,7 +65,7 @@ def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
 
 
 def is_blank(value: str | None) -> bool:
-    """Return True for a missing value and for usual placeholders such as "NA"."""
+    """Return True for a missing value and for common placeholders such as "NA"."""
     return value is None or value.strip().lower() in _BLANK
 
 
@@ -77,7 +79,7 @@ def _number(text: str | None) -> float:
 
 
 def missing_of(column: TableColumn) -> np.ndarray:
-    """Return which rows have a missing value, bool of shape (rows,)."""
+    """Return a bool mask of the rows with a missing value, of shape (rows,)."""
     if isinstance(column.values, np.ndarray):
         return np.isnan(column.values.astype(np.float64))
     return np.array([is_blank(value) for value in column.values], dtype=bool)
@@ -135,7 +137,7 @@ def _frequent_numbers(
 
 
 def is_stand_in(different: np.ndarray, place: int) -> bool:
-    """Return True if a value such as -999 is so far from the other values that it must mean a missing value.
+    """Return True if a value such as -999 means a missing value, because it is far from all other values.
 
     `different`: the distinct values of the column, ascending, at least three.
     """
@@ -158,7 +160,7 @@ def without_stand_ins(values: np.ndarray) -> np.ndarray:
 def _decimals(
     name: str, column: TableColumn, values: np.ndarray, declared: bool, fewest: int
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield the number of decimals as written in the file; frequent values do not count."""
+    """Yield properties for the number of decimals as written in the file; frequent values are ignored."""
     written = [-1 if is_blank(value) else len(str(value).partition(".")[2]) for value in column.values]
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     frequent = (counts >= max(fewest, 0.05 * len(values)))[codes]
@@ -173,7 +175,10 @@ def _decimals(
 
 
 def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield the frequent values, and for identifiers such as "A-0017" the frequent patterns with # for digits."""
+    """Yield a property for each frequent value; for identifiers such as "A-0017", for each frequent pattern.
+
+    A pattern is an identifier with # in place of each run of digits.
+    """
     values = np.array(["" if is_blank(value) else value for value in column.values], dtype=object)
     different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
@@ -187,7 +192,7 @@ def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Itera
 
 
 def are_names(values: Sequence[str | None]) -> bool:
-    """Return True for identifiers of rows such as "A-0017": nearly all distinct, with digits, without blanks."""
+    """Return True for row identifiers such as "A-0017": nearly all distinct, with digits, and without blanks."""
     known = [value for value in values if value]
     different = len(set(known)) >= 0.9 * len(known)
     return different and all(" " not in value.strip() and _DIGITS.search(value) is not None for value in known[:100])
@@ -196,7 +201,7 @@ def are_names(values: Sequence[str | None]) -> bool:
 def pattern_flags(
     values: Sequence[str | None], name: str, kind: str, *, declared: bool, fewest: int
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield the frequent patterns of short names, with # for each run of digits."""
+    """Yield a property for each frequent pattern of short names, with # in place of each run of digits."""
     patterns = np.array([_DIGITS.sub("#", (value or "")[:60]) for value in values], dtype=object)
     different, codes, counts = np.unique(patterns, return_inverse=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
@@ -207,7 +212,7 @@ def pattern_flags(
 
 
 def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[Number]:
-    """Return the dates of a date column, or the last number in each value of an id column."""
+    """Return the days of a date column, or the last number of each identifier of an id column."""
     known = [value for value in values if value]
     if not known:
         return []
@@ -223,7 +228,7 @@ def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[N
 
 
 def are_dates(known: Sequence[str]) -> bool:
-    """Return True if these texts (none missing) are dates such as 2026-05-31."""
+    """Return True if all texts are dates such as 2026-05-31; the texts must not be missing."""
     return all(_DATE.fullmatch(value) for value in known[:100])
 
 
@@ -241,11 +246,11 @@ def _day(value: str | None) -> float:
 
 
 def trailing_numbers(values: Sequence[str | None]) -> np.ndarray:
-    """Return the last run of digits in each text as a number, or NaN if there are no digits."""
+    """Return the last run of digits in each text as a number, or NaN for a text without digits."""
     found = (_LAST_NUMBER.search(value or "") for value in values)
     return np.array([float(match[1]) if match else np.nan for match in found])
 
 
 def shortened(text: str) -> str:
-    """Return a quoted value, truncated to 60 characters."""
+    """Return the value in quotation marks, truncated to 60 characters."""
     return f"'{text if len(text) <= 60 else text[:59] + '…'}'"

@@ -45,11 +45,14 @@ SIGNS: Mapping[str, Callable[[str], bool]] = {
     "word in capitals": lambda text: _CAPITAL_WORD.search(text) is not None,
     "letter beyond ASCII": lambda text: not text.isascii() and any(ord(sign) > 127 and sign.isalpha() for sign in text),
 }
-"""Signs that may mean something, so that they are candidates and no artefacts by nature."""
+"""Punctuation marks and other signs that may carry meaning, so that they are candidates instead of artefacts."""
 
 
 def text_flags(texts: Sequence[str | None], source: str, *, declared: bool = False) -> Flags:
-    """Return typography, blanks, punctuation and scripts of the texts; a missing text has no such property."""
+    """Return the typography, blanks, punctuation and scripts of texts as yes-or-no properties.
+
+    All properties of a missing text are False.
+    """
     return flags_of(_flags([text or "" for text in texts], source, declared), rows=len(texts))
 
 
@@ -79,7 +82,7 @@ def _absent(name: str, source: str) -> str:
 
 
 def _scripts(text: str) -> frozenset[str]:
-    """Return the Unicode names of the scripts of non-ASCII letters."""
+    """Return the Unicode names of the scripts of the non-ASCII letters in a text."""
     if text.isascii():
         return frozenset()
     beyond = {sign for sign in text[:2_000] if ord(sign) > 127 and sign.isalpha()}
@@ -87,7 +90,7 @@ def _scripts(text: str) -> frozenset[str]:
 
 
 def text_numbers(texts: Sequence[str | None], tokens: Tokens, source: str, *, declared: bool = False) -> list[Number]:
-    """Return lengths and shares of character classes of each text, or NaN for a missing text."""
+    """Return the length of each text and the shares of character classes, or NaN for a missing text."""
     missing = np.array([text is None for text in texts], dtype=bool)
     known = [text or "" for text in texts]
     characters = _counted(known, len)
@@ -114,7 +117,7 @@ def text_numbers(texts: Sequence[str | None], tokens: Tokens, source: str, *, de
 
 
 def has_parts(texts: Sequence[str | None]) -> bool:
-    """Return True if at least half of the texts have two to four sentences, which may be parts of different origin."""
+    """Return True if at least half of the texts have two to four sentences, which may have different origins."""
     return sum(2 <= len(_SENTENCE_START.split(text or "")) <= 4 for text in texts) >= max(len(texts) / 2, 1)
 
 
@@ -122,7 +125,7 @@ _FIRST_LESS_LAST = "words of the first sentence of"
 
 
 def _first_and_last(texts: Sequence[str], source: str) -> dict[str, np.ndarray]:
-    """Return comparisons of the lengths of the first and the last sentence; NaN for a text with one sentence."""
+    """Compare the lengths of the first and the last sentence; return NaN for a text with one sentence."""
     ends = [(parts[0], parts[-1]) if len(parts) > 1 else None for parts in map(_SENTENCE_START.split, texts)]
     words = np.array([(np.nan, np.nan) if one is None else [len(part.split()) for part in one] for one in ends])
     apart, total = words[:, 0] - words[:, 1], words.sum(axis=1)
@@ -148,9 +151,9 @@ def _different(tokens: Tokens) -> np.ndarray:
 
 
 def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[Number]:
-    """Return comparisons of two texts: common words and relative length; nothing if one column has no words.
+    """Return comparisons of the two texts of each pair: common words and relative length.
 
-    Both inputs must share one vocabulary.
+    Both inputs must share one vocabulary. Returns an empty list if a column has no words.
     """
     if not len(first.words) or not len(second.words):
         return []
@@ -176,10 +179,10 @@ def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[
 def answer_numbers(
     lengths: np.ndarray, overlaps: np.ndarray, questions: np.ndarray, order: np.ndarray | None
 ) -> list[Number]:
-    """Return the rank of each answer to its question by position, by length, and by overlap with the question.
+    """Return the rank of each answer within its question by position, by length, and by overlap with the question.
 
-    All arguments have shape (rows,); `questions` are codes; `order` is None if the source has no order of answers. Rank
-    1 is the longest answer, or the answer with the most overlap.
+    All arguments have shape (rows,). `questions` are codes. `order` is None if the source has no order of answers. The
+    longest answer has rank 1, and so does the answer with the most overlap.
     """
     place = {} if order is None else {("position", "place among the answers of the question"): order}
     ranked = place | {
@@ -191,7 +194,7 @@ def answer_numbers(
 
 
 def _ranks(values: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return the rank of each value within its question, from 1; equal values share the lowest rank."""
+    """Return the rank of each value within its question, from 1; equal values get the lowest of their ranks."""
     by_value = np.lexsort((values, questions))
     starts = np.flatnonzero(np.append(True, np.diff(questions[by_value]) != 0))
     first = np.repeat(starts, np.diff(np.append(starts, len(values))))

@@ -1,4 +1,4 @@
-"""The words of many texts as one array of numbers, for all word properties of the scan."""
+"""Words of many texts as arrays of integers, for all word properties of the scan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,16 @@ import numpy as np
 from aflite_assets.data.words import WORD
 
 MOST_CHARACTERS = 20_000
-"""Characters of a text whose words are read."""
+"""Number of characters at the start of each text from which words are read."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
     """The lower-case words of texts in reading order.
 
-    `words`: int64, one number per occurrence. `rows`: int64, the text of each occurrence. `starts`: int64 of shape
-    (texts + 1,), the position where each text's words begin. `vocabulary`: the word of each number.
+    `words`: int64, the number of each word in `vocabulary`, per occurrence. `rows`: int64, the text of each occurrence.
+    `starts`: int64 of shape (texts + 1,), the position of the first word of each text. `vocabulary`: the words, by
+    number.
     """
 
     words: np.ndarray
@@ -35,7 +36,7 @@ class Tokens:
         return np.diff(self.starts)
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (texts, words): each word of each text once, sorted by text and word."""
+        """Return two arrays, texts and words: the distinct words of each text, sorted by text and word."""
         keys = np.unique(self.rows * max(len(self.vocabulary), 1) + self.words)
         return keys // max(len(self.vocabulary), 1), keys % max(len(self.vocabulary), 1)
 
@@ -43,7 +44,7 @@ class Tokens:
 def tokens_of(texts: Sequence[str | None], known: dict[str, int] | None = None) -> Tokens:
     """Read the words of each text.
 
-    `known`: an existing vocabulary to extend, so that two columns share word numbers.
+    `known`: an existing vocabulary to extend, so that two columns share their word numbers.
     """
     numbers = {} if known is None else known
     words: list[int] = []
@@ -58,7 +59,7 @@ def tokens_of(texts: Sequence[str | None], known: dict[str, int] | None = None) 
 
 
 def common_words(first: Tokens, second: Tokens) -> np.ndarray:
-    """Return the number of distinct words that the two texts of each row share, int64, given one vocabulary."""
+    """Return how many distinct words the two texts of each row share, int64; both texts must use one vocabulary."""
     size = max(len(first.vocabulary), len(second.vocabulary), 1)
     (rows, words), (other_rows, other_words) = first.distinct(), second.distinct()
     shared: np.ndarray = np.intersect1d(rows * size + words, other_rows * size + other_words)

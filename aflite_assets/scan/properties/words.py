@@ -1,4 +1,7 @@
-"""Words, word pairs, beginnings and ends of texts. Typography and lengths are in `texts`."""
+"""Properties from words, word pairs, beginnings and ends of texts.
+
+Typography and lengths are in `texts`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,10 +12,10 @@ from aflite_assets.scan.properties.records import Flags, PropertyInfo, flags_of,
 from aflite_assets.scan.properties.tokens import Tokens
 
 MOST_SHOWN = 40
-"""Characters of a word or an ending that are printed."""
+"""Maximum number of characters of a word or an ending that are shown."""
 
 _ENDS = (3, 4, 5)
-"""Characters of the beginnings and ends of texts."""
+"""Lengths, in characters, of the tested beginnings and ends of texts."""
 
 
 GROUPS: Mapping[str, frozenset[str]] = {
@@ -40,14 +43,14 @@ GROUPS: Mapping[str, frozenset[str]] = {
         ]
     ),
 }
-"""Groups of English words that are cues together though each of them is rare."""
+"""Groups of English words that are tested as one property, because each word alone is rare."""
 
 
 _SHOWN = {"negation": ("no", "not"), "word for all": ("all", "every"), "vague word": ("some", "may")}
 
 
 def group_flags(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
-    """Return, per group in `GROUPS`, which texts contain a word of the group."""
+    """Return one property per group in `GROUPS`: whether a text contains a word of the group."""
     return flags_of(_groups(tokens, source, declared), rows=tokens.texts)
 
 
@@ -60,13 +63,13 @@ def _groups(tokens: Tokens, source: str, declared: bool) -> Iterator[tuple[Prope
 
 
 _RARE, _KNOWN = 3, 3
-"""A part that stands in fewer places, and the whole word in as many, make a word that was broken."""
+"""A word is rare if it occurs less often than `_RARE`, and known if it occurs at least `_KNOWN` times."""
 
 
 def broken_word_flag(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
-    """Return which texts contain a word broken by a blank, such as "chil dren" from a hyphenated line end.
+    """Return one property: whether a text contains a broken word, such as "chil dren" from a hyphenated line end.
 
-    Two adjacent words are a broken word if their concatenation occurs in these texts and one part is rare elsewhere.
+    Two adjacent words are a broken word if the concatenation occurs in these texts and one part is rare elsewhere.
     """
     name, absent = f"{BROKEN_WORD} ({source})", f"no {BROKEN_WORD} ({source})"
     info = info_of("blanks", name, absent=absent, source=source, declared=declared)
@@ -88,7 +91,7 @@ def _has_broken_word(tokens: Tokens) -> np.ndarray:
 
 
 def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = False) -> Flags:
-    """Return the words and pairs of adjacent words that occur in at least `fewest` texts."""
+    """Return the words, and the pairs of adjacent words, that occur in at least `fewest` texts."""
     from scipy.sparse import csc_array, hstack
 
     rows, words = tokens.distinct()
@@ -98,7 +101,7 @@ def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = Fal
     neighbours = np.flatnonzero(tokens.rows[1:] == tokens.rows[:-1])
     pairs = tokens.words[:-1][neighbours] * size + tokens.words[1:][neighbours]
     keys, codes = np.unique(pairs, return_inverse=True)
-    often = np.bincount(codes, minlength=len(keys))[codes] >= fewest  # so that the next sort is of few
+    often = np.bincount(codes, minlength=len(keys))[codes] >= fewest  # keeps the next sort small
     of_text = np.unique(tokens.rows[:-1][neighbours][often] * max(len(keys), 1) + codes[often])
     found, pair_matrix = _matrix(of_text // max(len(keys), 1), of_text % max(len(keys), 1), tokens.texts, fewest)
     for key in keys[found].tolist():
@@ -108,7 +111,10 @@ def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = Fal
 
 
 def ending_flags(texts: Sequence[str | None], source: str, *, fewest: int, declared: bool = False) -> Flags:
-    """Return the beginnings and ends (1 or 2 words, 3 to 5 characters) that at least `fewest` texts share."""
+    """Return the beginnings and ends that at least `fewest` texts share.
+
+    A beginning or end has 1 or 2 words, or 3 to 5 characters.
+    """
     return flags_of(_endings(texts, source, fewest, declared), rows=len(texts))
 
 
@@ -136,7 +142,7 @@ def _shared(
 
 
 def _matrix(rows: np.ndarray, columns: np.ndarray, texts: int, fewest: int) -> tuple[np.ndarray, object]:
-    """Return the columns with at least `fewest` rows, and the matrix of these columns."""
+    """Return the columns that at least `fewest` rows have, and their sparse matrix."""
     from scipy.sparse import csc_array
 
     counts = np.bincount(columns) if len(columns) else np.zeros(0, dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Stages of the group `data`: the raw table and the challenge sets."""
+"""Stages of the group `data`: all rows, the challenge sets, the scan for cues, and the sample of train rows."""

@@ -1,4 +1,4 @@
-"""The stage of `challenge_sets`: out-of-distribution test sets in the form of the raw dataset."""
+"""The stage `challenge_sets`: loads out-of-distribution test sets in the same form as the raw dataset."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.answers import LINKS_VERSION
 from aflite_assets.data.loading import at_content, load_source
 from aflite_assets.data.raw_table.columns import NO_VALUE
 from aflite_assets.data.raw_table.decodable_images import DecodableExamples, drop_undecodable
@@ -19,10 +20,11 @@ from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
+from aflite_assets.scan.blind.few_questions import few_questions
 from aflite_assets.scan.blind.selection import chosen_questions
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.dataset import ChallengeSpec, DatasetSpec
 from aflite_assets.specs.models.settings import Name
-from aflite_assets.specs.sources import as_tuple
+from aflite_assets.specs.sources import CHOICE_FORMATS, as_tuple
 from aflite_assets.stages.data.fine_tune_rows import (
     build_fine_tune,
     in_dataset_classes,
@@ -42,20 +44,27 @@ from aflite_assets.stages.shared.published import (
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 MOST_CATEGORIES = 200
-"""Most categories, because results are shown separately for each."""
+"""Largest number of categories of a challenge set, because reports show results separately per category."""
 
 
 class ChallengeSetsSettings(StageSettings):
-    """Settings of a dataset's file that `challenge_sets` reads."""
+    """Settings of a dataset's YAML file that the stage `challenge_sets` reads."""
 
     challenge_sets: dict[Name, ChallengeSpec]
     undecodable_images: float
     seed: int
 
+    @classmethod
+    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+        """Return the JSON values that go into a key, including the version of the links between questions."""
+        linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
+        of_questions: dict[str, object] = {"links": LINKS_VERSION} if linked else {}
+        return super().as_json(spec) | of_questions
+
 
 @dataclass(frozen=True)
 class ChallengeSetsInputs(StageInputs):
-    """The results that `challenge_sets` reads."""
+    """Results of other stages that the stage `challenge_sets` reads."""
 
     raw_dataset: PublishedResult
 
@@ -63,10 +72,11 @@ class ChallengeSetsInputs(StageInputs):
 def run(
     settings: ChallengeSetsSettings, inputs: ChallengeSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Load every challenge set into a folder of its name, with its category columns and its own labels.
+    """Load each challenge set, with its category columns and its own labels, into a folder named after the set.
 
-    A set with `required: false` whose files are missing is skipped, with the reason; the next run looks for it again.
-    Rows of a set that evaluators may train on are in a subfolder of the set's folder.
+    If the files of a set with `required: false` are missing, the set is skipped and the reason is recorded. The next
+    run looks for the files again. If evaluators may train on rows of a set, these rows are saved in a subfolder of the
+    set's folder.
     """
     raw, scale = load_examples(inputs.raw_dataset.path), Scale.load(inputs.raw_dataset.path)
     sets: dict[str, ChallengeFacts] = {}
@@ -93,17 +103,19 @@ def run(
         broken = sum(images.rows for images in decodable.dropped.values())
         sets[name] = _describe(name, challenge, built, raw, undecodable_images=broken)
         context.progress.log(f"challenge set {name}: {len(built.examples)} rows")
+        if few := few_chosen(challenge, built.examples):
+            context.progress.log(f"warning: challenge set {name} has {few}")
         if challenge.fine_tune is not None:
             to_train_on[name] = challenge, build_fine_tune(name, challenge, tables, seed=settings.seed, scale=scale)
     for name, (challenge, built) in to_train_on.items():
         fine_tune = _save_fine_tune(settings, name, challenge, built, raw, draft, list(sets), context)
         sets[name] = replace(sets[name], fine_tune=fine_tune)
-    # Reports print these, so a change in them must be a change of the data version. Reasons name paths, so that they
-    # would train all models anew in another folder: they stand in the summary.
+    # Reports print these facts, so a change in them must change the data version. The reasons for missing sets contain
+    # paths, and paths must not change the data version: so the reasons are in the summary only.
     published = {name: facts.as_json() for name, facts in sets.items()}
     write_json(draft.path / CHALLENGE_SETS_FILE, {"sets": published, "missing": sorted(missing)})
     rows = {name: facts.rows for name, facts in sets.items()}
-    # A set that came or vanished after the key was made contradicts the key, so this result must not be found again.
+    # If a set appeared or disappeared after the key was computed, the result contradicts its key and is not reused.
     contradicted = any((name in missing) != ("missing" in keyed[name]) for name in keyed)
     trained_on = {name: facts["fine_tune"] for name, facts in published.items() if "fine_tune" in facts}
     summary: dict[str, object] = {"sets": len(sets), "rows": rows, "missing": missing, "incomplete": contradicted}
@@ -120,7 +132,10 @@ def _save_fine_tune(
     tested: list[str],
     context: StageContext,
 ) -> FineTuneFacts:
-    """Save a set's rows to train on, without rows that occur in a split other than train or in a set of `tested`."""
+    """Save the rows of a set to train on, without rows that also occur in a test set.
+
+    The test sets are the dataset's splits other than train, and the challenge sets in `tested`.
+    """
     _check_inputs(name, built.examples, raw)
     decodable = decodable_challenge(name, built, largest_share=settings.undecodable_images, log=context.progress.log)
     rows = in_dataset_classes(name, challenge, decodable.examples, raw.label_names)
@@ -145,7 +160,9 @@ def _save_fine_tune(
 
 
 def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | None = None) -> dict[str, pa.Table]:
-    """Return the source's tables of one challenge set; on request, only the first rows of a large source.
+    """Return the tables of one challenge set's source, by split.
+
+    If `first_rows` is set, only about this many rows of a large source are read.
 
     Raises:
         MissingDataError: the files do not exist.
@@ -174,11 +191,11 @@ def build_challenge(
 ) -> RawTable:
     """Return one challenge set in the raw dataset's form, with its category columns and its own labels.
 
-    `scale` was used to standardise the dataset's features. `complete=False` means that `tables` hold only the first
+    `scale`: the scale by which the dataset's features were standardised. `complete=False`: `tables` hold only the first
     rows.
 
     Raises:
-        DataError: the rows do not match the spec, or their input is of another kind than the dataset's.
+        DataError: the rows do not match the spec, or the kind of their input differs from the dataset's.
     """
     columns = implied_columns(challenge.source, challenge.columns, tables)
     categories = as_tuple(challenge.category or ())
@@ -203,7 +220,10 @@ def build_challenge(
 
 
 def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Examples, *, seed: int) -> Examples:
-    """Return the chosen questions, without those that share the question and an answer with a train row."""
+    """Select the questions of a set by `balanced_by` and `against`.
+
+    Questions are left out if the train rows contain the same question with one of its answers.
+    """
     _check_inputs(name, examples, raw)
     rows = examples
     if examples.questions is not None:
@@ -211,8 +231,7 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
         unseen = np.flatnonzero(~np.isin(examples.questions, examples.questions[seen]))
         if not len(unseen):
             raise DataError(
-                f"challenge set {name!r} has only questions that are also among the train rows; name another file or "
-                "split"
+                f"challenge set {name!r}: the train rows contain all of its questions; name another file or split"
             )
         rows = Examples(rows_at(examples.table, unseen), examples.label_names)
     try:
@@ -220,6 +239,13 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
     except DataError as error:
         raise DataError(f"challenge set {name!r}: {error}") from error
     return Examples(rows_at(rows.table, places), rows.label_names)
+
+
+def few_chosen(challenge: ChallengeSpec, examples: Examples) -> str:
+    """Return a clause on the size of a set whose questions were chosen, or "" if it has enough questions."""
+    if not (challenge.balanced_by or challenge.against) or examples.questions is None:
+        return ""
+    return few_questions(len(np.unique(examples.questions)))
 
 
 def decodable_challenge(
@@ -230,7 +256,7 @@ def decodable_challenge(
     complete: bool = True,
     log: Callable[[str], None] = lambda line: None,
 ) -> DecodableExamples:
-    """Return the rows of a set whose image can be decoded; rows with other inputs are unchanged.
+    """Return the rows of a set without images that cannot be decoded; rows of text or features are unchanged.
 
     Raises:
         DataError: more than `largest_share` of the images cannot be decoded.
@@ -244,7 +270,7 @@ def decodable_challenge(
 def _describe(
     name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples, *, undecodable_images: int
 ) -> ChallengeFacts:
-    """Describe a set without `map` and `collapse`, which stay in the spec because predictions outlive their changes."""
+    """Return the facts about a set, without `map` and `collapse`: stored predictions stay valid if these change."""
     own = built.examples.label_names
     classes = class_map(name, challenge, built.examples, raw.label_names)
     return ChallengeFacts(
@@ -258,7 +284,7 @@ def _describe(
 
 
 def _with_categories(name: str, categories: tuple[str, ...], examples: Examples) -> Examples:
-    """Return the examples with their category columns under the names that reports use, with null for no value."""
+    """Return the examples with category columns under the names that reports use; missing values become null."""
     table = examples.table
     for category in categories:
         place = table.column_names.index(f"attribute.{category}")
@@ -281,7 +307,7 @@ def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
     if examples.modality != raw.modality:
         raise DataError(
             f"challenge set {name!r} holds {examples.modality}, but the dataset holds {raw.modality}; a model reads "
-            "one kind of input, so correct the columns of the set"
+            "one kind of input, so correct the `columns` of the set"
         )
     if raw.modality == "text":
         for column in ("text", "text_pair"):
@@ -296,11 +322,11 @@ def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
         )
 
 
-AVAILABLE = {"challenge_sets_available": "Every challenge set that the settings name could be loaded."}
+AVAILABLE = {"challenge_sets_available": "Every challenge set in the dataset's YAML file could be loaded."}
 
 
 def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether all challenge sets were available."""
+    """Yield the outcome of the check that all challenge sets could be loaded."""
     named = read_challenge_sets(result)
     found = "; ".join(f"{name}: {reason}" for name, reason in named.missing.items())
     what_to_do, applies = "get the missing files and materialise again", bool(named.missing or named.sets)

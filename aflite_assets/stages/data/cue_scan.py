@@ -1,6 +1,6 @@
-"""The stage of `cue_scan`: properties of the rows that predict the label by themselves, found without any model.
+"""The stage `cue_scan`: finds properties of the rows that predict the label by themselves, without any model.
 
-The search is in `scan`. `leaning_sets` and `analysis` test whether models lean on these properties.
+The search is implemented in `scan`. The stages `leaning_sets` and `analysis` test whether models use these properties.
 """
 
 import json
@@ -36,23 +36,24 @@ from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 MOST_IMAGES = 20_000
-"""Most images of a set that are scanned; this is fewer than `MOST_ROWS` because decoding takes some milliseconds each
-at 224 pixels.
-"""
+"""Largest number of images scanned per set; smaller than `MOST_ROWS` because decoding an image takes milliseconds."""
 
 SCAN_FILE = "scan.json"
 
-_BLIND = "2"
-"""Version of the code that finds right answers without the question; results of other data do not depend on it."""
+_BLIND = "3"
+"""Version of the code that scores answers without their question; only results on multiple choice depend on it."""
 
 
 def most_scanned(modality: str) -> int:
-    """Return how many rows of a set are scanned, for one kind of input; a larger set is sampled at random."""
+    """Return the largest number of rows that the scan reads per set, for one kind of input.
+
+    A larger set is sampled at random.
+    """
     return MOST_IMAGES if modality == "image" else MOST_ROWS
 
 
 class CueScanSettings(StageSettings):
-    """Settings of a dataset's file that `cue_scan` reads."""
+    """Settings of a dataset's YAML file that the stage `cue_scan` reads."""
 
     columns: ColumnsSpec
     planted: dict[str, PlantedValues]
@@ -61,21 +62,21 @@ class CueScanSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key, including the version of the scores for answers to questions."""
+        """Return the JSON values for the result's key, including the version of the scan of answers to questions."""
         of_questions: dict[str, object] = {"blind": _BLIND} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
 
 @dataclass(frozen=True)
 class CueScanInputs(StageInputs):
-    """The results that `cue_scan` reads."""
+    """Results of other stages that the stage `cue_scan` reads."""
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
 
 
 def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context: StageContext) -> dict[str, object]:
-    """Scan the train split, and test the findings on the other splits and on challenge sets."""
+    """Scan the train split for cues, and test the cues on the other splits and on the challenge sets."""
     raw, challenges = load_examples(inputs.raw_dataset.path), inputs.challenge_sets
     source = source_of(inputs.raw_dataset)
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
@@ -117,35 +118,36 @@ def _write(found: ScanResult, draft: Draft) -> None:
 
 
 SCANNED_ROWS = pa.schema({"set": pa.string(), "row_id": pa.int64(), "unit": pa.int64()})
-"""The scanned rows: all rows, or a sample of a large set. Near copies and rows of a group belong to one unit."""
+"""Schema of the scanned rows (all rows, or a sample of a large set); near copies and rows of a group share a unit."""
 
 
 def grouped_with_copies(result: PublishedResult, raw: Examples) -> Examples:
-    """Return the raw dataset's rows with groups that also hold near copies, as the scan found them.
+    """Return the rows of the raw dataset, regrouped so that near copies found by the scan share a group.
 
-    In a large set, a row outside the sample keeps its own group.
+    If the scan sampled a large set, rows outside the sample keep their own group.
     """
     scanned = pq.read_table(result.file("scanned_rows.parquet"))
     scanned = scanned.filter(
         pc.is_in(scanned["set"], pa.array([*set(raw.table["split"].unique().to_pylist()), ALL_ROWS]))
     )
     units = dict(zip(scanned["row_id"].to_pylist(), scanned["unit"].to_pylist(), strict=True))
-    others = -1 - np.arange(len(raw))  # of nobody else
+    others = -1 - np.arange(len(raw))  # a number that no other row has
     copies = np.array([units.get(row, other) for row, other in zip(raw.row_ids.tolist(), others.tolist(), strict=True)])
     return raw.with_groups(units_of(raw.groups, copies))
 
 
 def read_scan(result: PublishedResult) -> ScanFacts:
-    """Return the findings without the rows that carry them."""
+    """Return the findings of the scan, without the rows that have each cue."""
     return TypeAdapter(ScanFacts).validate_json(result.file(SCAN_FILE).read_bytes())
 
 
 def example_carriers(
     result: PublishedResult, raw: Examples, *, most: int, of_class: bool = True
 ) -> dict[int, list[int]]:
-    """Draw ids of train rows that carry each cue, at most the given number, by number of the cue.
+    """For each cue, draw the ids of train rows that have the cue; return them by the cue's number.
 
-    The drawn rows belong to the class of the cue; with `of_class` False, to another class.
+    At most `most` rows are drawn per cue. If `of_class` is True, the drawn rows belong to the cue's class; otherwise,
+    they belong to other classes.
     """
     carriers, drawn = carriers_of(result, raw, ("train",)), {}
     for cue in read_scan(result).cues[:CUES_WITH_ROWS]:
@@ -156,11 +158,10 @@ def example_carriers(
 
 
 def carriers_of(result: PublishedResult, raw: Examples, splits: Sequence[str] | None = None) -> dict[int, np.ndarray]:
-    """Return ids of the raw dataset's rows that carry a cue, int64, by number of the cue; cues without such rows are
-    left out.
+    """Return the ids (int64) of the rows that have each cue, by the cue's number; cues without rows are left out.
 
-    `splits`: only rows of these splits; None for all. Only the first `CUES_WITH_ROWS` cues have rows; if a set was too
-    large to be scanned whole, only rows of the sample are known.
+    `splits`: return only rows of these splits; None for all splits. Rows are known only for the first `CUES_WITH_ROWS`
+    cues. If the scan sampled a large set, only rows of the sample are known.
     """
     carried = pq.read_table(result.file("cue_rows.parquet"))
     own = raw.table["split"].unique().to_pylist() if splits is None else splits
@@ -174,8 +175,8 @@ def refuse_artefact(spec: DatasetSpec, result: PublishedResult) -> None:
     """Refuse a dataset in which the scan found an artefact.
 
     Raises:
-        ArtefactFoundError: the scan found one; the message names the artefact, its remedy, and how to continue without
-            it.
+        ArtefactFoundError: the scan found an artefact; the message names the artefact, its remedy, and the setting to
+            train anyway.
     """
     facts = read_scan(result)
     if facts.verdict != "artefact":
@@ -193,16 +194,16 @@ NO_ARTEFACT = {"no_artefact_tells": "No property outside the task predicts the l
 QUESTION_NEEDED = {"question_is_needed": "Right answers cannot be found without the question."}
 
 
-_WHAT_TO_DO = "mend the source: normalise the texts, drop the column, or rebalance the rows within the cue"
+_WHAT_TO_DO = "mend the source: normalise the texts, drop the column, or balance the classes of the rows with the cue"
 
 _REPORT_IT = (
-    "rewrite the answers, or report the share found without the question beside each accuracy; aflite scan shows what "
-    "finds them"
+    "rewrite the answers, or report the share of right answers found without the question beside each accuracy; "
+    "`aflite scan` shows what finds them"
 )
 
 
 def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether the scan found no artefact, and nothing that finds right answers without the question."""
+    """Yield two outcomes: no artefact was found, and right answers cannot be found without the question."""
     facts = read_scan(result)
     for name, asks in NO_ARTEFACT.items():
         passed = facts.verdict != "artefact"

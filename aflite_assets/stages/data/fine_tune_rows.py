@@ -1,6 +1,6 @@
-"""Rows of challenge sets that evaluators are trained on: in the dataset's own classes, and without any test row.
+"""Rows of challenge sets that evaluators are trained on, in the dataset's own classes and without rows of test sets.
 
-Test rows are built in `challenge_sets`; `sources.recipes` lists the evaluators that train on these rows.
+The stage `challenge_sets` builds the test rows. `sources.recipes` lists the evaluators that train on these rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,9 @@ _INPUTS = ("text", "text_pair", "image", "features")
 
 @dataclass(frozen=True)
 class FineTuneRows:
-    """Rows to train on with the dataset's classes, and the number of rows dropped because a test set has their
-    input.
+    """Rows to train on, with the dataset's classes.
+
+    `repeats_dropped`: the number of rows that were dropped because a test set contains the same input.
     """
 
     examples: Examples
@@ -39,11 +40,11 @@ def build_fine_tune(
     scale: Scale | None = None,
     complete: bool = True,
 ) -> RawTable:
-    """Return the rows of the split `fine_tune` in the raw dataset's form, with the set's own labels.
+    """Return the rows of the split named in `fine_tune` in the raw dataset's form, with the set's own labels.
 
-    `limit` and `category` apply only to test rows and are ignored; `fine_tune_limit` rows are drawn, stratified.
-    `scale` was used to standardise the dataset's features. `complete=False` means that `tables` hold only the first
-    rows.
+    `limit` and `category` apply only to test rows and are ignored. If `fine_tune_limit` is set, that many rows are
+    drawn, stratified by label. `scale`: the scale by which the dataset's features were standardised. `complete=False`:
+    `tables` hold only the first rows.
 
     Raises:
         DataError: the source has no such split, or the rows do not match the spec.
@@ -71,7 +72,7 @@ def build_fine_tune(
         if width != len(scale.mean):
             raise DataError(
                 f"the rows of challenge set {name!r} to fine-tune on have {width} features, but the dataset has "
-                f"{len(scale.mean)}; give both the same columns"
+                f"{len(scale.mean)}; name the same columns for both"
             )
         built = replace(built, examples=scale.applied(built.examples))
     return built
@@ -80,10 +81,10 @@ def build_fine_tune(
 def in_dataset_classes(
     name: str, challenge: ChallengeSpec, examples: Examples, dataset_labels: tuple[str, ...]
 ) -> Examples:
-    """Return the rows with the dataset's classes instead of the set's, by the spec's `map` in reverse.
+    """Return the rows with the dataset's classes instead of the set's own, by inverting the spec's `map`.
 
     Raises:
-        DataError: a label that rows have is mapped from no label of the dataset, or from several.
+        DataError: `map` assigns no label of the dataset, or several, to a label that occurs in the rows.
     """
     given = {label: label for label in dataset_labels} if challenge.map is None else challenge.map
     classes = np.full(len(examples.label_names), -1, np.int64)
@@ -100,28 +101,30 @@ def in_dataset_classes(
 
 
 def _no_class(name: str, own: str, sources: Sequence[str], rows: int, dataset_labels: tuple[str, ...]) -> DataError:
-    what = f"{' and '.join(map(repr, sources))} both count" if sources else "no label of the dataset counts"
+    listed = (
+        f"the labels {' and '.join(map(repr, sources))} of the dataset are" if sources else "no label of the dataset is"
+    )
     return DataError(
-        f"challenge set {name!r}: {rows} rows to fine-tune on have the label {own!r}, and {what} as it, so the label "
-        f"to train on is ambiguous among {list(dataset_labels)[:10]} to train on; leave fine_tune out (the set is then "
-        "tested on alone), or let map count exactly one label of the dataset as each label of these rows"
+        f"challenge set {name!r}: {rows} rows to fine-tune on have the label {own!r}, but {listed} mapped to it, so "
+        f"their label among {list(dataset_labels)[:10]} is unknown; map exactly one label of the dataset to each label "
+        "of these rows in `map`, or leave out `fine_tune` (evaluators are then only tested on the set)"
     )
 
 
 def repeated_rows(rows: Examples, others: Iterable[Examples]) -> np.ndarray:
-    """Return, as bool, which rows have the same whole input, byte for byte, as one of the other rows."""
+    """Return a bool per row: whether any of `others` contains a row with the same whole input, byte for byte."""
     columns = [column for column in _INPUTS if column in rows.table.column_names]
     own = rows.table.select(columns)
-    # Tables that were read back name the elements of their lists otherwise.
+    # Parquet files name the elements of lists differently, so the types are made equal.
     tables = [other.table.select(columns).cast(own.schema) for other in others]
     codes = input_codes(Examples(pa.concat_tables([own, *tables]), rows.label_names))
     return np.asarray(np.isin(codes[: len(rows)], codes[len(rows) :]))
 
 
 def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> FineTuneRows:
-    """Drop the rows whose whole input, byte for byte, equals that of a test row, whatever their labels.
+    """Drop the rows whose whole input equals that of a test row, byte for byte; labels are not compared.
 
-    `tests`: every set that evaluators are tested on, because a stage on one set may follow a stage on another.
+    `tests`: every set that evaluators are tested on, because an evaluator can be trained on several sets in sequence.
 
     Raises:
         DataError: no row is left.

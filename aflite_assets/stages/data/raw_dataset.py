@@ -1,4 +1,4 @@
-"""The stage of `raw_dataset`: the source as one checked table, with the splits that are drawn from train."""
+"""The stage `raw_dataset`: loads the source as one checked table, and draws the held-out splits from the train rows."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.answers import EQUAL, TIE
+from aflite_assets.data.formats.answers import EQUAL, LINKS_VERSION, TIE
 from aflite_assets.data.formats.preferences import how_read
 from aflite_assets.data.loading import at_content, load_source
 from aflite_assets.data.raw_table.annotators import why_left_out
@@ -22,10 +22,10 @@ from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, LabelValue
+from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, DatasetSpec, LabelValue
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.models.settings import RowCount, SplitName
-from aflite_assets.specs.sources import SourceSpec
+from aflite_assets.specs.sources import CHOICE_FORMATS, SourceSpec
 from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 from aflite_assets.wording import counted, quoted_list
@@ -33,11 +33,11 @@ from aflite_assets.wording import counted, quoted_list
 
 @dataclass(frozen=True)
 class LoadedTable(RawTable):
-    """The raw table as published, without images that cannot be decoded, which are counted by split.
+    """The raw table as published, without images that cannot be decoded; these are counted by split.
 
-    `how_read`: a sentence on columns that were found by their names, or "". `scale`: the scale that features were
-    standardised by, or None. `annotations_left_out`: why there are no single annotators' labels although the spec names
-    files, or None.
+    `how_read`: a sentence about columns that were recognised by their names, or "". `scale`: the scale by which
+    features were standardised, or None. `annotations_left_out`: the reason why the labels of single annotators are
+    missing although the spec names files of annotations, or None.
     """
 
     undecodable_images: Mapping[str, UndecodableImages] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class LoadedTable(RawTable):
 
 
 class RawDatasetSettings(StageSettings):
-    """Settings of a dataset's file that `raw_dataset` reads."""
+    """Settings of a dataset's YAML file that the stage `raw_dataset` reads."""
 
     source: SourceSpec
     columns: ColumnsSpec
@@ -62,6 +62,12 @@ class RawDatasetSettings(StageSettings):
     between_splits: Literal["keep", "drop"]
     standardise: bool
     seed: int
+
+    @classmethod
+    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+        """Return the JSON values that go into a key, including the version of the links between questions."""
+        of_questions: dict[str, object] = {"links": LINKS_VERSION} if spec.source.format in CHOICE_FORMATS else {}
+        return super().as_json(spec) | of_questions
 
 
 def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
@@ -83,7 +89,7 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
     summary |= _what_was_changed(settings, raw)
     if raw.scale is not None:
         raw.scale.save(draft.path)
-    # Reports print these numbers, so a change in them must be a change of the data version.
+    # Reports print these numbers, so a change in them must change the data version.
     write_json(draft.path / "summary.json", summary)
     if raw.annotations_left_out is not None:
         context.progress.log(raw.annotations_left_out)
@@ -95,7 +101,10 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
 
 
 def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[str, object]:
-    """Return the settings that differ from their defaults; results without any keep their data version."""
+    """Return counts of the rows that settings changed, only for settings that differ from their defaults.
+
+    With default settings, the dict is empty, so the data version of earlier results stays the same.
+    """
     copies = raw.dropped_copies
     told: dict[str, object] = {}
     if settings.drop_duplicates:
@@ -113,21 +122,22 @@ _WHY_DROPPED = {TIE: "of ties", EQUAL: "equal to a right answer, or the only ans
 
 
 def changes(raw: LoadedTable) -> list[str]:
-    """Return one line on how columns were found, and one line for each change to the rows, such as drops."""
+    """Return the log lines about columns recognised by their names, and about rows that were dropped or changed."""
     copies = raw.dropped_copies
     lines = [raw.how_read] if raw.how_read else []
     lines += [
-        f"drop_duplicates: {rows} rows of {split} dropped because an earlier row has the same input and label"
+        f"`drop_duplicates` dropped {counted(rows)} of {split} because an earlier row has the same input and label"
         for split, rows in copies.duplicates.items()
     ]
     lines += [
-        f"drop_duplicates: {rows} rows of {split} kept although the same input also occurs with another label"
+        f"`drop_duplicates` kept {counted(rows)} of {split} although the same input also occurs with another label"
         for split, rows in copies.conflicting.items()
     ]
     if copies.shared_group or copies.shared_input:
+        dropped = counted(copies.shared_group + copies.shared_input, "train row")
         lines.append(
-            f"between_splits: {copies.shared_group + copies.shared_input} train rows dropped, {copies.shared_group} "
-            f"because another split has their group and {copies.shared_input} because another split has their input"
+            f"`between_splits` dropped {dropped}: {copies.shared_group} because another split has their group, and "
+            f"{copies.shared_input} because another split has their input"
         )
     for split, answers in raw.dropped_answers.items():
         named = [f"{counted(rows, 'answer')} {_WHY_DROPPED[why]}" for why, rows in answers.items()]
@@ -135,8 +145,12 @@ def changes(raw: LoadedTable) -> list[str]:
     if raw.scale is not None:
         constant = quoted_list(raw.scale.constant, most=20, length=20)
         lines.append(
-            f"standardise: {len(raw.scale.mean)} feature columns scaled to mean 0 and deviation 1 over the train rows"
-            + (f"; these columns are constant in train and become 0: {constant} (from 0)" if raw.scale.constant else "")
+            f"`standardise` scaled {len(raw.scale.mean)} feature columns to mean 0 and standard deviation 1 in train"
+            + (
+                f"; these columns are constant in train and become 0: {constant} (counted from 0)"
+                if raw.scale.constant
+                else ""
+            )
         )
     return lines
 
@@ -157,12 +171,12 @@ def read_raw(
     first_rows: int | None = None,
     log: Callable[[str], None] = lambda line: None,
 ) -> LoadedTable:
-    """Read the source and convert it to the raw dataset's form: columns, labels, held-out splits, limit, decodable
-    images.
+    """Read the source and convert it to the raw dataset's form.
 
-    `source`, if given, is read instead of the settings' source, for example with a pinned commit. With `first_rows`,
-    only about this many rows of each split are read if reading all is slow. With `first_rows`, classes may be missing,
-    the held-out splits get equal parts of the train rows, and any share of the images may be broken.
+    The conversion applies columns, labels, held-out splits and limits, and drops images that cannot be decoded. If
+    `source` is given, it is read instead of the settings' source, for example with a pinned commit. If `first_rows` is
+    given, only about this many rows per split are read from sources that are slow to read. With `first_rows`, classes
+    may be missing, held-out splits get equal parts of the train rows, and any share of the images may be broken.
 
     Raises:
         DataError: the source does not match the spec, a split cannot be drawn, or too many images cannot be decoded.
@@ -207,7 +221,7 @@ def split_rows(examples: Examples) -> dict[str, int]:
 
 
 def describe(examples: Examples) -> dict[str, object]:
-    """Return row counts per split and class, and the kind of input of the rows."""
+    """Return the row counts per split and class, the label names, the kind of input, and the number of groups."""
     splits = examples.table["split"].to_pylist()
     classes = Counter(zip(splits, examples.labels.tolist(), strict=True))
     return {

@@ -1,7 +1,7 @@
-"""The stage of `train_sample`: a random sample of the train rows, grown until a model trained on it stops improving.
+"""The stage `train_sample`: a random sample of the train rows, enlarged until a model trained on it stops improving.
 
-The growth is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
-`analysis.inputs.learning_curve`; warm-up, filter and controls then use the sample instead of all train rows.
+This is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
+`analysis.inputs.learning_curve`. Warm-up, filter and controls then use the sample instead of all train rows.
 """
 
 import hashlib
@@ -41,31 +41,31 @@ from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 _STREAM = 13
-"""Numbers of the seed's streams: for the held-back rows, and for the rows that each sample adds."""
+"""Number that separates the random draws of this stage from other draws of the same seed."""
 
 _INPUTS = ("features", "text", "text_pair", "image")
 
 
 class TrainSampleSettings(StageSettings):
-    """Settings of a dataset's file that `train_sample` reads."""
+    """Settings of a dataset's YAML file that the stage `train_sample` reads."""
 
     sample: SampleSpec | None
     seed: int
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return both fields, or only that there is no sample if none is requested."""
+        """Return the names of both fields, or only `sample` if the dataset's YAML file requests no sample."""
         return ("sample",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
 
     @classmethod
     def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Whether no sample is requested, so that all train rows are passed on."""
+        """Return True if no sample is requested, so that later stages use all train rows."""
         return spec.sample is None
 
 
 @dataclass(frozen=True)
 class TrainSampleInputs(StageInputs):
-    """The results that `train_sample` reads."""
+    """Results of other stages that the stage `train_sample` reads."""
 
     raw_dataset: PublishedResult
 
@@ -73,10 +73,10 @@ class TrainSampleInputs(StageInputs):
 def run(
     settings: TrainSampleSettings, inputs: TrainSampleInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Train a model on samples of growing size until their held-back accuracy stops increasing; publish the chosen one.
+    """Train a model on growing samples until its held-back accuracy stops increasing; publish the chosen sample.
 
-    `rows.parquet` has the ids of the sample and of the held-back rows. If the dataset's YAML file requests no sample,
-    nothing is trained and the result holds no file.
+    `rows.parquet` lists the ids of the sample and of the held-back rows. If the dataset's YAML file requests no sample,
+    nothing is trained and no file is published.
     """
     if settings.sample is None:
         return {"nothing_asked": True}
@@ -104,15 +104,15 @@ def run(
 
 
 def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamples:
-    """Check the model, hold train rows back, and draw every sample that may be needed; nothing is trained.
+    """Check the model, hold back train rows, and draw every sample that may be needed, without training.
 
-    Each sample consists of the previous one and further rows, drawn by label and in whole groups. So a larger `most`
-    does not change the smaller samples or the models trained on them. If there are fewer train rows than `most`, the
-    last sample has all of them.
+    Each sample contains the previous sample. The additional rows are drawn by label and in whole groups. Raising
+    `sample.most` therefore changes neither the smaller samples nor the models trained on them. If there are fewer train
+    rows than `sample.most`, the last sample contains all of them.
 
     Raises:
         ModelError: the model does not fit the data or cannot be obtained.
-        DataError: too few train rows, or groups too large to be drawn.
+        DataError: there are too few train rows, or groups are too large to be drawn.
     """
     check_sample_model(settings, raw)
     train = _own_groups(raw.in_split("train"))
@@ -134,10 +134,10 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
 
 
 def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
-    """Check that the model reads this kind of data and can be obtained.
+    """Check that the model can read this kind of data and can be obtained.
 
     Raises:
-        ModelError: either check fails.
+        ModelError: the model cannot read this kind of data or cannot be obtained.
     """
     try:
         check_model(settings.model, raw)
@@ -146,8 +146,9 @@ def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
 
 
 def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Examples]:
-    """Yield samples of `rest`, each containing the previous one; samples that groups keep from growing, or with one
-    class, are skipped.
+    """Yield samples of `rest`, each containing the previous sample.
+
+    A sample is skipped if it has only one class, or if whole groups make it no larger than the previous sample.
     """
     places, before = np.zeros(0, np.int64), 0
     for number, size in enumerate(sizes, start=1):
@@ -161,7 +162,7 @@ def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Exampl
 
 
 def _own_groups(train: Examples) -> Examples:
-    """Assign group numbers by the train rows alone, because rows of other splits must not change what is drawn."""
+    """Renumber the groups by the train rows alone, so that rows of other splits cannot change the drawn rows."""
     if train.groups is None:
         return train
     _, first, number = np.unique(train.groups, return_index=True, return_inverse=True)
@@ -170,7 +171,7 @@ def _own_groups(train: Examples) -> Examples:
 
 @dataclass(frozen=True)
 class _Growth:
-    """Trainings on one sample after the other until the curve stops increasing."""
+    """A sequence of training runs on samples of growing size, which ends when the learning curve stops increasing."""
 
     settings: SampleSpec
     seed: int
@@ -180,12 +181,13 @@ class _Growth:
     context: StageContext
 
     def curve(self) -> SampleCurve:
-        """Return the points of the sizes tried; points from an earlier run are reused.
+        """Return the learning curve over the sizes tried; points from an earlier run are reused.
 
         Raises:
-            ModelError, DataError: a training failed; the message names the size.
+            ModelError, DataError: a training run failed; the message names the size.
         """
-        # Not the version of raw_dataset, which has the other splits too: a point is what its own rows are.
+        # The key of a point has the contents of its own rows, not the data version of `raw_dataset`, because that
+        # version also depends on the other splits.
         points = CurvePoints(
             self.train, self.samples.held_back, len(self.samples.samples[-1]), self.draft, {}, self.context
         )
@@ -221,7 +223,7 @@ class _Growth:
         }
 
         def train(rows: Examples, asked: Examples, part: Draft) -> Answers:
-            from aflite_assets.models.evaluators import evaluate  # takes seconds, and most datasets ask for no sample
+            from aflite_assets.models.evaluators import evaluate  # takes seconds, and most datasets have no sample
 
             done = evaluate(
                 settings,
@@ -239,7 +241,7 @@ class _Growth:
 
 
 def _contents(train: Examples) -> Iterator[bytes]:
-    """Return the content of each row: its number in the source, its input and its label."""
+    """Yield the content of each row as bytes: its id, its label and a digest of its input."""
     inputs = {name: train.table[name] for name in _INPUTS if name in train.table.column_names}
     rows = zip(train.row_ids.tolist(), content_digests(inputs), train.labels.tolist(), strict=True)
     return (f"{row_id} {label} ".encode() + content for row_id, content, label in rows)
@@ -250,11 +252,11 @@ def _digest(row_ids: np.ndarray, contents: dict[int, bytes]) -> str:
 
 
 def refuse(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse data that fail a blocking check, and then sizes that no sample can meet.
+    """Refuse data that fail a blocking check, and sizes that do not fit any sample.
 
     Raises:
-        DataError: names the failed data check with its finding and advice, or the largest sample and why it is
-            unsuitable.
+        DataError: the message names the failed data check with its finding and advice, or the largest sample and why it
+            is unsuitable.
     """
     raw = results["raw_dataset"]
     for finding in blocking_findings(load_examples(raw.path), source=source_facts(raw)):
@@ -264,10 +266,10 @@ def refuse(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
 
 
 def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse sizes of warm-up or filter that no sample can meet, before a model is trained on one.
+    """Refuse sizes of the warm-up or the filter that do not fit any sample, before a model is trained.
 
     Raises:
-        DataError: names the largest sample and why it is unsuitable.
+        DataError: the message names the largest sample and why it is unsuitable.
     """
     if spec.sample is None:
         return
@@ -281,11 +283,14 @@ def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) ->
         )
 
 
-FLATTENS = {"sample_curve_flattens": "Accuracy by the size of the sample rises, then stops increasing."}
+FLATTENS = {"sample_curve_flattens": "Accuracy rises with the size of the sample and then stops rising."}
 
 
 def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether the sample's accuracy rose and then stopped rising; nothing if all train rows are filtered."""
+    """Yield the outcome of the check that the sample's accuracy rose and then stopped rising.
+
+    Yield nothing if the dataset uses all train rows instead of a sample.
+    """
     curve = read_sample_curve(result)
     if curve is not None:
         cautions = " ".join(sample_cautions(sample_points(curve)))

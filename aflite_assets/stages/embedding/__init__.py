@@ -1,1 +1,1 @@
-"""The stage of the group `embedding`: features of every row not spent on warm-up."""
+"""The stage of the group `embedding`: features of every row that was not used for warm-up."""

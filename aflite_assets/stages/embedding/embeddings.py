@@ -1,5 +1,6 @@
-"""The stage of `embeddings`: features of every row not spent on warm-up, per representation; it resumes at its last
-batch.
+"""The stage `embeddings`: computes features of every row that was not used for warm-up, per representation.
+
+A stopped run resumes at its last batch.
 """
 
 import json
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class EmbeddingsSettings(StageSettings):
-    """Settings of a dataset's file that `embeddings` reads."""
+    """Settings of a dataset's YAML file that the stage `embeddings` reads."""
 
     representations: dict[Name, EncoderSpec]
     answers: Literal["alone", "compared"]
@@ -39,7 +40,7 @@ class EmbeddingsSettings(StageSettings):
 
 @dataclass(frozen=True)
 class EmbeddingsInputs(StageInputs):
-    """The results that `embeddings` reads."""
+    """Results of other stages that the stage `embeddings` reads."""
 
     raw_dataset: PublishedResult
     train_sample: PublishedResult
@@ -50,8 +51,9 @@ class EmbeddingsInputs(StageInputs):
 def run(
     settings: EmbeddingsSettings, inputs: EmbeddingsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Extract every representation's features of the rows left after warm-up, in all splits; of train, only sampled
-    rows.
+    """Compute each representation's features for the rows of all splits, except for warm-up rows.
+
+    If the train rows were sampled, only the sampled train rows are encoded.
     """
     raw, sample = load_examples(inputs.raw_dataset.path), read_train_sample(inputs.train_sample)
     rows = without_rows(sampled_rows(raw, sample), read_warmup_rows(inputs.warmup_split))
@@ -109,10 +111,10 @@ def _extract(
 def encode_all(
     name: str, encoder: "Encoder", rows: Examples, scratch: Path, progress: Progress
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and the encoder's probability of each row's own label, NaN without an output layer; files are in
-    `scratch`.
+    """Return the features (float32) and the encoder's probability of each row's own label (float32).
 
-    Rows are encoded batch by batch into files of known shape; a progress file records how many are safely written.
+    Probabilities are NaN if the encoder has no output layer. Rows are encoded in batches into memory-mapped files in
+    `scratch`. A progress file records how many rows are safely written.
     """
     mark = scratch / "progress.json"
     done = json.loads(mark.read_text())["rows"] if mark.is_file() else 0

@@ -1,4 +1,4 @@
-"""Encoders in the form that stages use: trained ones from their folders, and surface properties of all rows at once."""
+"""Encoders that are ready for use: trained ones loaded from folders, and surface properties of all rows."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class KnownFeatures:
-    """An encoder of rows whose features are known. `row_ids`: int64, ascending. `features`: float32 (rows, width)."""
+    """An encoder of rows with features that are already computed.
+
+    `row_ids`: int64, ascending. `features`: float32 of shape (rows, width).
+    """
 
     row_ids: np.ndarray
     features: np.ndarray
@@ -31,7 +34,7 @@ class KnownFeatures:
         return int(self.features.shape[1])
 
     def encode(self, examples: Examples) -> "EncodedBatch":
-        """Return the features of these rows, without probabilities because there is no output layer."""
+        """Return the features of these rows; there are no probabilities because there is no output layer."""
         from aflite_assets.models.encoders import EncodedBatch  # loads torch
 
         return EncodedBatch(self.features[np.searchsorted(self.row_ids, examples.row_ids)], None)
@@ -44,8 +47,9 @@ class KnownFeatures:
 def open_encoder(
     settings: EncoderSpec, folder: Path | None, rows: Examples, *, device: DeviceSettings, log: Callable[[str], None]
 ) -> "Encoder":
-    """Return the encoder of the rows: the one in `folder` or, without a folder, their own features or surface
-    properties.
+    """Return the encoder loaded from `folder`, or an encoder that needs no training if `folder` is None.
+
+    Without a folder, the encoder returns the rows' given features or their surface properties.
 
     Raises:
         ModelError: the folder holds no encoder for these labels.

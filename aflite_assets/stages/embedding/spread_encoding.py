@@ -1,7 +1,7 @@
-"""Features extracted by the workers of a cluster, one shard at a time; a run that was stopped resumes at its missing
-shards. The bits are the same as in one process.
+"""Computation of features by the workers of a cluster, in shards of rows.
 
-Rows are encoded in the same batches as in one process, and a shard consists of whole batches.
+A stopped run resumes at its missing shards. A shard consists of whole batches, and the batches are the same as in one
+process, so the features have the same bits.
 """
 
 import os
@@ -29,17 +29,15 @@ if TYPE_CHECKING:
     from aflite_assets.models.encoders import EncodedBatch, Encoder
 
 BATCH_ROWS = 256
-"""Number of rows encoded together unless memory is too small; with other numbers, features may differ in their last
-bits.
-"""
+"""Number of rows per batch, unless memory is too small; other numbers may change the last bits of the features."""
 
 SHARD_BATCHES = 16
-"""Number of batches per shard, which are lost if a worker fails: seconds to minutes of work."""
+"""Number of batches per shard; if a worker fails, the work on one shard is lost (seconds to minutes)."""
 
 
 @dataclass(frozen=True)
 class EncoderJob:
-    """The data that every worker gets: the encoder's settings and folder, the raw rows, and the device."""
+    """The data that every worker receives: the encoder's settings and folder, the raw rows, and the device."""
 
     settings: EncoderSpec
     folder: Path
@@ -47,7 +45,7 @@ class EncoderJob:
     device: DeviceSettings
 
     def work(self) -> Work:
-        """Return, in a worker, the function that encodes shards; the encoder is loaded with the first shard."""
+        """Return, in a worker, the function that encodes shards; it loads the encoder with the first shard."""
         from aflite_assets.models.encoders import load_encoder  # loads torch and transformers
 
         raw = load_examples(self.raw.path)
@@ -65,7 +63,7 @@ class EncoderJob:
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows `start` to `stop` of the rows to encode, and the folder for the shard's file."""
+    """Rows `start` to `stop` (exclusive) of the rows to encode, and the folder for the shard's file."""
 
     start: int
     stop: int
@@ -73,11 +71,11 @@ class Shard:
 
     @property
     def path(self) -> Path:
-        """The file of a finished shard."""
+        """Path of the shard's file, which exists once the shard is encoded."""
         return self.folder / f"{self.start:012d}-{self.stop:012d}.npz"
 
     def halves(self) -> list["Shard"]:
-        """Return two shards of whole batches, or none for a single batch."""
+        """Split the shard into two shards of whole batches; return an empty list for a shard of one batch."""
         batches = -(-(self.stop - self.start) // BATCH_ROWS)
         middle = self.start + batches // 2 * BATCH_ROWS
         return [Shard(self.start, middle, self.folder), Shard(middle, self.stop, self.folder)] if batches > 1 else []
@@ -86,15 +84,13 @@ class Shard:
 def encode_spread(
     name: str, job: EncoderJob, rows: Examples, scratch: Path, context: StageContext
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `encode_all` does: the file features.npy in `scratch`, and the probabilities of the rows' own
-    labels.
-    """
+    """Return the same arrays as `encode_all`, computed by the cluster, and write `features.npy` in `scratch`."""
     folder, log = scratch / "shards", context.progress.log
     folder.mkdir(exist_ok=True)
     left = missing_shards(folder, len(rows))
     done = len(rows) - sum(shard.stop - shard.start for shard in left)
     if done:
-        log(f"embeddings of {name} resume: {done} of {len(rows)} rows are there")
+        log(f"embeddings of {name} resume: {done} of {len(rows)} rows are already encoded")
     if left:
         ids, needs = context.cluster.share(rows.row_ids), Needs(threads_per_step(), gpu=job.device.device != "cpu")
         with context.cluster.workers(job.work, needs=needs, log=log) as workers:
@@ -106,7 +102,10 @@ def encode_spread(
 
 
 def missing_shards(folder: Path, rows: int) -> list[Shard]:
-    """Return the shards without a file, in order; if memory was short, files of parts of a shard also count."""
+    """Return the shards that have no file yet, in order.
+
+    If workers ran out of memory and split a shard, the files of its parts count as well.
+    """
     ends = {int(path.stem[:12]): int(path.stem[13:]) for path in folder.glob("*.npz")}
     left, at = list[Shard](), 0
     while at < rows:
@@ -120,7 +119,7 @@ def missing_shards(folder: Path, rows: int) -> list[Shard]:
 
 
 def own_probability(encoded: "EncodedBatch", labels: np.ndarray) -> np.ndarray | float:
-    """Return the encoder's probability of each row's own label; NaN without an output layer."""
+    """Return the encoder's probability of each row's own label; NaN if the encoder has no output layer."""
     if encoded.probabilities is None:
         return np.nan
     own: np.ndarray = encoded.probabilities[np.arange(len(labels)), labels]
@@ -129,7 +128,7 @@ def own_probability(encoded: "EncodedBatch", labels: np.ndarray) -> np.ndarray |
 
 def _encode(raw: Examples, load: "Callable[[Log], Encoder]", shard: Shard, row_ids: np.ndarray, log: Log) -> int:
     """Encode a shard, write its file and return its number of rows."""
-    if shard.path.is_file():  # by a worker that was lost afterwards
+    if shard.path.is_file():  # written by a worker that failed afterwards
         return shard.stop - shard.start
     rows = raw.select(row_ids[shard.start : shard.stop])
     starts = range(0, len(rows), BATCH_ROWS)
@@ -150,7 +149,7 @@ def _encode(raw: Examples, load: "Callable[[Log], Encoder]", shard: Shard, row_i
 
 
 def _shard(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and probabilities of a shard's rows; their number must be the one in the file's name."""
+    """Return the features and probabilities in a shard's file; check their number against the file's name."""
     try:
         arrays = read_arrays(path)
     except ArrayFileError as error:
@@ -163,14 +162,14 @@ def _shard(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _damaged(path: Path, reason: str) -> StoreError:
-    return StoreError(f"{path} holds no encoded rows ({reason}); delete it, and its rows are encoded again")
+    return StoreError(f"{path} holds no encoded rows ({reason}); delete the file, and its rows will be encoded again")
 
 
 def _joined(folder: Path, rows: int, target: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Join all shards into one file of features, and return the probabilities.
+    """Join all shards into one file of features, and return the features and the probabilities.
 
-    The file is renamed into place only when it is complete, because a run begun without a cluster may have left a file
-    and a progress file there.
+    The file is written aside and renamed when it is complete. A run that was started without a cluster may have left a
+    partial file and a progress file there.
     """
     own, at, aside = np.empty(rows, np.float32), 0, target.with_suffix(".tmp")
     features: np.memmap | None = None

@@ -1,1 +1,1 @@
-"""Stages of the group `evaluation`: the grid of evaluators, and statistics of kept and removed rows."""
+"""Stages of the asset group `evaluation`: the grid of evaluators, and statistics of kept and removed rows."""

@@ -1,8 +1,7 @@
-"""Shared starts of evaluators with several stages: trainings that cells share, and rows of later stages. Nothing is
-trained here.
+"""Plans for evaluators that are trained in several stages: base trainings that cells share, and rows of later stages.
 
-An evaluator that recipes start from is trained once per train set and seed. The evaluator's own cell makes predictions
-with these weights, and every recipe continues from them.
+An evaluator from which recipes start is trained once per train set and seed; this is a base training. The evaluator's
+own cell makes predictions with the trained weights, and every recipe continues from them. This module trains nothing.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,8 +28,9 @@ from aflite_assets.stages.shared.published import fine_tune_examples, read_chall
 
 @dataclass(frozen=True)
 class BaseTraining:
-    """A training that cells share: the training of `cell` with `settings`; `key` identifies the part that holds its
-    weights.
+    """A training whose weights several cells use: the training of `cell` with `settings`.
+
+    `key`: the key of the stored weights.
     """
 
     cell: GridCell
@@ -39,22 +39,21 @@ class BaseTraining:
 
     @property
     def name(self) -> str:
-        """The name of the part and of its nested run; no cell has a colon in its name."""
+        """Name of the stored result and of the nested run, distinct from every cell's name because it has a colon."""
         return f"weights:{self.cell.name}"
 
     @property
     def title(self) -> str:
-        """The title of the nested run: the cell's title, marked as weights."""
+        """Title of the nested run: the cell's title with the prefix `weights:`."""
         return f"weights:{self.cell.title}"
 
 
 @dataclass(frozen=True)
 class StageRows:
-    """The rows that later stages of recipes train on, by the names that stages use for them.
+    """Rows on which the later stages of recipes train, keyed by the name that a stage uses for its rows.
 
-    `challenge_sets`: fingerprints of the rows of challenge sets, or None if there are none. `weak_models`: ids (int64)
-    of train rows by weak model's name, set's name and seed; a set without a seed is used for each seed. `problems`: why
-    rows are missing.
+    `challenge_sets`: a fingerprint of the rows of each challenge set, or None if the set has no rows to train on.
+    `weak_models`: ids (int64) of forgettable train rows, by name and seed. `problems`: reasons why rows are missing.
     """
 
     challenge_sets: Mapping[str, str | None]
@@ -62,16 +61,16 @@ class StageRows:
     problems: Mapping[str, str]
 
     def problem(self, recipe: Recipe) -> str | None:
-        """Return why the recipe cannot be followed, or None if it can."""
+        """Return the reason why the recipe's training rows are missing, or None if all are available."""
         return next((self.problems[stage.rows] for stage in recipe.stages if stage.rows in self.problems), None)
 
     def fingerprints(self, seed: int) -> dict[str, str | None]:
-        """Return fingerprints of all rows that a recipe may name with this seed; None if rows are missing."""
+        """Return fingerprints of all sets of rows that a recipe may use with this seed; None for missing rows."""
         weak = {name: row_fingerprint(row_ids) for (name, each), row_ids in self.weak_models.items() if each == seed}
         return dict.fromkeys(self.problems) | dict(self.challenge_sets) | weak
 
     def row_ids(self, recipe: Recipe, seed: int) -> dict[str, np.ndarray]:
-        """Return the train rows of the recipe's stages on weak models' sets, by the names that stages use for them."""
+        """Return the ids of forgettable train rows for each stage of the recipe, keyed by the name of the rows."""
         return {
             stage.rows: self.weak_models[stage.rows, seed] for stage in recipe.stages if stage.forgettable is not None
         }
@@ -79,8 +78,9 @@ class StageRows:
 
 @dataclass(frozen=True)
 class CellPlans:
-    """Plans by cell name: the cell's key and, if cells share a training, the training it starts from; recipes are by
-    evaluator.
+    """Keys of the results of all cells, and the base trainings from which cells start, both by cell name.
+
+    `recipes`: the recipe of each evaluator that is trained in several stages.
     """
 
     keys: Mapping[str, ResultKey]
@@ -89,7 +89,7 @@ class CellPlans:
     stage_rows: StageRows
 
     def problem(self, cell: GridCell) -> str | None:
-        """Return why the cell cannot be trained at all, or None if it can."""
+        """Return the reason why the cell cannot be trained, or None if it can."""
         recipe = self.recipes.get(cell.evaluator)
         return None if recipe is None else self.stage_rows.problem(recipe)
 
@@ -104,10 +104,9 @@ def plan_cells(
     *,
     raw_version: str,
 ) -> CellPlans:
-    """Compute the keys of all cells and of the trainings that they share.
+    """Compute the keys of all cells, and of the base trainings that they share.
 
-    A training is shared in two cases: `grid` has a cell of a recipe that starts from it, or its forgetting was counted,
-    so that `forgettables` holds it.
+    A training is a base training if a recipe in `grid` continues it, or if `forgettables` already contains its weights.
 
     Args:
         grid: every cell, including those that are not to be trained now.
@@ -136,13 +135,17 @@ def plan_cells(
 
 
 def weights_key(fields: Mapping[str, object], raw_version: str) -> ResultKey:
-    """Return the key of the part that holds the weights of a training with these `cell_fields`."""
+    """Return the key under which the weights of a training are stored.
+
+    `fields`: the fields of the training as returned by `cell_fields`.
+    """
     return ResultKey(TRAINING_CODE, {**fields, "kept": "weights"}, {"raw_dataset": raw_version})
 
 
 def first_settings(settings: EvaluatorSpec, recipe: Recipe | None) -> OneStageSpec:
-    """Return the settings of an evaluator's training on the train set: its own, or those that its recipe starts
-    from.
+    """Return the settings for an evaluator's training on the train set.
+
+    A recipe uses the settings of the evaluator from which it starts; every other evaluator uses its own settings.
     """
     if recipe is not None:
         return recipe.settings
@@ -173,21 +176,22 @@ def _no_forgettable_rows(forgettables: PublishedResult, chosen: ForgettableRows)
     for needed in filter(None, (chosen.weak_model, chosen.as_many_as)):
         failed = forgettables.summary.get("failed", {}).get(needed)
         if failed is not None:
-            return f"forgettables.{needed} failed: {failed}"
+            return f"`forgettables.{needed}` failed: {failed}"
         if needed not in forgettables.summary.get("models", {}):
-            return f"forgettable_sets was computed before the spec named {needed!r}; materialise it again"
+            return f"`forgettable_sets` was computed before {needed!r} was in `forgettables`; materialise it again"
     weak_model, name = chosen.weak_model, chosen.set_name
     return (
-        f"forgettables.{weak_model} has no {name} rows to train on (with balance, one class without such rows "
-        "leaves no rows); see its check in forgettable_sets, or set balance: false or fewer epochs there"
+        f"`forgettables.{weak_model}` has no {name} rows to train on; if `balance` is true, every class needs such "
+        "rows. See its check in `forgettable_sets`, or set `balance: false` or fewer `epochs` there"
     )
 
 
 def _fine_tune_sets(
     challenges: PublishedResult, recipes: Mapping[str, Recipe]
 ) -> tuple[dict[str, str | None], dict[str, str]]:
-    """Return fingerprints of the rows to train on by challenge set, None if there are none, and the reasons for
-    these.
+    """Return a fingerprint of the rows to fine-tune on for each challenge set, and reasons for missing rows.
+
+    The fingerprint is None if the challenge set has no rows to fine-tune on.
     """
     published = read_challenge_sets(challenges)
     rows: dict[str, str | None] = {}
@@ -199,6 +203,6 @@ def _fine_tune_sets(
             continue
         rows[name] = None
         problems[name] = "there are no rows to fine-tune on: " + published.missing.get(
-            name, f"challenge_sets was computed before the spec set fine_tune for {name!r}; materialise it again"
+            name, f"`challenge_sets` was computed before `fine_tune` was set for {name!r}; materialise it again"
         )
     return rows, problems

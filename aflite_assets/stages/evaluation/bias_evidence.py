@@ -1,4 +1,4 @@
-"""The stage of `bias_evidence`: statistics of kept and removed rows, as tables."""
+"""The stage `bias_evidence`: tables of statistics about kept and removed rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -44,11 +44,11 @@ from aflite_assets.tracking import TrackedRun, table_metrics, table_name
 from aflite_assets.wording import counted
 
 _OVERALL = "all-representations"
-"""Prefix of the files of tables about all representations; its hyphen keeps it distinct from representations' names."""
+"""File name prefix of tables about all representations; no representation's name contains a hyphen."""
 
 
 class BiasEvidenceSettings(StageSettings):
-    """Settings of a dataset's file that `bias_evidence` reads."""
+    """Settings of a dataset's YAML file that `bias_evidence` uses."""
 
     distance_encoder: EncoderSpec | None
     planted: dict[str, PlantedValues]
@@ -57,7 +57,7 @@ class BiasEvidenceSettings(StageSettings):
 
 @dataclass(frozen=True)
 class BiasEvidenceInputs(StageInputs):
-    """The results that `bias_evidence` reads."""
+    """Results of other stages that `bias_evidence` uses."""
 
     raw_dataset: PublishedResult
     cue_scan: PublishedResult
@@ -68,10 +68,10 @@ class BiasEvidenceInputs(StageInputs):
 def run(
     settings: BiasEvidenceSettings, inputs: BiasEvidenceInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Compute every table that applies to the dataset, per representation and over all, and publish them.
+    """Compute and publish every table that applies to the dataset, per representation and over all representations.
 
-    Similarities of pairs of rows, which a report draws, and the nearest kept rows of removed ones are separate files.
-    The tracker gets every table as a file and as single numbers; a representation's tables go to a nested run.
+    The similarities of pairs of rows and the nearest kept row of each removed row are written to separate files. The
+    tracker receives every table as a file and as metrics; the tables of a representation go to a nested run.
     """
     raw = load_examples(inputs.raw_dataset.path)
     filtered = {name: filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()}
@@ -98,8 +98,9 @@ def run(
 
 @dataclass(frozen=True)
 class _Work:
-    """Inputs of the tables of every representation; `everything`: rows embedded by a model trained on all of train,
-    None if not requested.
+    """Inputs that the tables of every representation share.
+
+    `everything`: features from a model trained on all train rows, or None if the settings do not request them.
     """
 
     settings: BiasEvidenceSettings
@@ -127,7 +128,7 @@ def _file(representation: str, what: str) -> str:
 
 
 def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
-    """Yield the tables of one representation; write similarities, cues and nearest kept rows as separate files."""
+    """Yield the tables of one representation, and write similarities, cues and nearest kept rows to separate files."""
     name, rows, raw, seed = filtered.representation, filtered.rows, work.raw, work.settings.seed
     names, planted = raw.label_names, work.planted
     embedded = work.inputs.embeddings.part(representation_of(work.inputs.filtered_sets, name))
@@ -151,7 +152,7 @@ def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
 
 
 def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:
-    """Return precision and recall by attribute for the tracker; empty if nothing was planted."""
+    """Return the precision and recall of removal for each planted attribute; empty if no attribute was planted."""
     names = ("precision", "precision_by_chance", "recall", "recall_by_chance")
     planted = {removal.attribute: {name: getattr(removal, name) for name in names} for removal in removals}
     return {"planted": planted} if planted else {}
@@ -160,7 +161,7 @@ def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:
 def _publish(
     name: str, tables: Iterable[EvidenceTable], draft: Draft, tracked: TrackedRun, progress: Progress
 ) -> list[dict[str, str]]:
-    """Write, track and log each table as it is made; return the index entries."""
+    """Write each table to a file, send it to the tracker and log it; return the entries of the tables' index."""
     index = []
     for number, evidence in enumerate(tables):
         file = f"{name}-{number:02d}.parquet"
@@ -174,9 +175,7 @@ def _publish(
 
 
 def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
-    """Yield the tables that one filtered set's rows determine; tables without rows (no attributes, no texts) are left
-    out.
-    """
+    """Yield the tables that depend only on the rows of one filtered set; empty tables are left out."""
     from aflite_assets.diagnostics.evidence.kept_vs_removed import (
         attribute_shares,
         label_shares,
@@ -221,7 +220,7 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
 
 
 def _named_classes(table: pa.Table) -> pa.Table:
-    """Add a name for the rows of all classes."""
+    """Replace the null label name of rows that cover all classes with `all classes`."""
     place = table.column_names.index("label_name")
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 

@@ -1,7 +1,7 @@
-"""Training of one cell and its predictions for every test set: the work of a worker process. Keys and publishing are in
-`grid`.
+"""Training of one grid cell and its predictions for every test set, as run in a worker process.
 
-Cells that start from the same training share its weights, which are then a job of their own.
+A cell is one evaluator on one train set with one seed. If several cells start from the same training, a separate job
+trains those weights. Keys of cells are computed in `grid`.
 """
 
 import shutil
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from aflite_assets.models.training.predictions import Predictions
 
 _MODEL = "model"
-"""The folder of a trained model, below its own part."""
+"""Name of the folder of a trained model, inside the folder of the base training's result."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
-    """Everything that a process needs to train a model: settings, rows, the folders of the data and of the files.
+    """All inputs that a process needs to train a model: settings, rows and folders.
 
-    `train_rows`: int64 ids of rows of `raw`; `row_weights`: the factor of each row's loss, or None for 1.
+    `train_rows`: int64 ids of rows of `raw`. `row_weights`: the factor of each row's loss, or None for equal weights.
     """
 
     settings: OneStageSpec
@@ -48,7 +48,7 @@ class TrainingJob:
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsJob(TrainingJob):
-    """Training of a shared start of several cells, which is saved."""
+    """A base training whose weights are saved because several cells start from them."""
 
     settings: NeuralModelSpec
 
@@ -59,11 +59,13 @@ class WeightsJob(TrainingJob):
 
 @dataclass(frozen=True, kw_only=True)
 class CellJob(TrainingJob):
-    """Training of one cell, and its predictions of every test set.
+    """Training of one cell, followed by predictions for every test set.
 
-    `unreported`: splits used for early stopping, on which evaluators are not tested. `weights`: the folder in which a
-    `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next. `stage_rows`: the ids of
-    train rows of `raw` for stages on forgettable rows, by the names that the stages use.
+    Args:
+        unreported: splits used for early stopping, on which evaluators are not tested.
+        weights: the result of the `WeightsJob` with which the cell's training starts, or None.
+        stages: stages trained after the saved weights are loaded.
+        stage_rows: ids of train rows of `raw` for stages on forgettable rows, by the stage's name for them.
     """
 
     challenge_sets: PublishedResult
@@ -78,7 +80,7 @@ class CellJob(TrainingJob):
 
 
 def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
-    """Train, write the model and dynamics.parquet into the target folder, and return the training's metrics.
+    """Train a model, write it and `dynamics.parquet` to the target folder, and return the training's metrics.
 
     Raises:
         AfliteError: any error of the evaluator.
@@ -102,11 +104,11 @@ def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, floa
 
 
 def train_cell(job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
-    """Train, predict every test set and write predictions.parquet (and dynamics.parquet) into the target folder.
+    """Train a cell's model, predict every test set, and write the predictions to the target folder.
 
-    A cell with several stages has no dynamics: those of its first stage are stored with its weights, and the rows of
-    the others are not in the dataset. Returns the evaluator's metrics and its accuracy on each test set whose classes
-    are the dataset's own.
+    The files are `predictions.parquet` and, for a training in one stage, `dynamics.parquet`. If a training has several
+    stages, the dynamics of its first stage are stored with the base weights. Returns the evaluator's metrics, and its
+    accuracy on each test set that has the dataset's own classes.
 
     Raises:
         AfliteError: any error of the evaluator.
@@ -138,7 +140,7 @@ def _evaluated(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: 
 
 
 def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> "Evaluation":
-    """Return the evaluation of trained weights, after further stages if there are any."""
+    """Load trained weights, train any further stages, and return the evaluation."""
     from aflite_assets.models.evaluators import evaluate_saved
     from aflite_assets.models.training.fine_tuning import FineTuning
 
@@ -179,7 +181,10 @@ def tests_of(raw: Examples, challenge_sets: PublishedResult, unreported: Collect
 def _accuracies(
     predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples], mapped: Collection[str]
 ) -> dict[str, float]:
-    """Return accuracies on sets with the dataset's own classes; for mapped classes, the report computes them."""
+    """Return the accuracy on each test set that has the dataset's own classes.
+
+    For challenge sets with mapped classes, the report computes the accuracy.
+    """
     return {
         f"accuracy.{name}": float((prediction.predicted == tests[name].labels).mean())
         for name, prediction in predictions.items()
@@ -188,8 +193,10 @@ def _accuracies(
 
 
 def predictions_table(predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples]) -> pa.Table:
-    """Return the predictions in their published form: test_set, row_id, predicted int64 and probabilities float32 (null
-    without).
+    """Return the predictions as a table with one row per test row.
+
+    The columns are `test_set`, `row_id`, `predicted` (int64) and `probabilities` (lists of float32, or null if the
+    model gives none).
     """
     tables = []
     for name, prediction in predictions.items():

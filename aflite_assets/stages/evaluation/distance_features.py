@@ -1,6 +1,4 @@
-"""Features of all rows, by an encoder trained on all train rows, in which distances are measured; a part of the
-evidence.
-"""
+"""Features of all rows for measuring distances, from an encoder trained on all train rows; used by `bias_evidence`."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -30,10 +28,10 @@ def distance_features(
     raw_version: str,
     context: StageContext,
 ) -> PublishedResult:
-    """Return every row's features, including warm-up rows, in the form of a part of `embeddings`.
+    """Return the features of every row, including warm-up rows, in the same form as a part of `embeddings`.
 
-    The source measures distances in a model trained on all of the dataset (ICLR 2020 submission of AFLite, section
-    3.2). A model trained earlier on the same rows is reused, and a run that was killed resumes.
+    The encoder is trained on all train rows, as in section 3.2 of the ICLR 2020 submission of AFLite. An encoder
+    trained earlier on the same rows is reused, and a run that was killed resumes.
     """
     fields = {
         "settings": settings.model_dump(mode="json"),
@@ -64,7 +62,7 @@ def _write(settings: EncoderSpec, raw: Examples, part: Draft, *, seed: int, cont
 def _trained(
     settings: EncoderSpec, raw: Examples, folder: Path, *, seed: int, context: StageContext
 ) -> Mapping[str, float]:
-    """Train into `folder`, which appears only when the training has ended."""
+    """Train an encoder into `folder`, which is created only after the training has finished."""
     from aflite_assets.models.encoders import train_encoder
 
     if folder.is_dir():

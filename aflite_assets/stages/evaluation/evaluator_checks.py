@@ -1,6 +1,4 @@
-"""Checks of `evaluator_models`: were all evaluators trained, and did they learn something? The checks use stored
-predictions.
-"""
+"""Checks, computed from stored predictions, that every evaluator of `evaluator_models` was trained and learnt."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -35,21 +33,21 @@ from aflite_assets.text import listed, percent
 
 ASKS = {
     "all_cells_done": "Every evaluator was trained on every train set with every seed.",
-    "better_than_largest_class": "An evaluator trained on full is better than the largest class, by the whole "
-    "interval.",
-    "not_at_chance": "No evaluator trained on full is at chance on a challenge set: its interval excludes the "
-    "accuracy of the largest class, if there are enough rows to show it.",
-    "more_than_one_answer": f"No evaluator predicts one class for {round(100 * ONE_ANSWER)} % of a test set without "
-    "exceeding the accuracy of that class.",
+    "better_than_largest_class": "The evaluator trained on `full` is more accurate than always predicting the largest "
+    "class: the whole confidence interval of the difference is above zero.",
+    "not_at_chance": "No evaluator trained on `full` is at chance on the challenge set: the confidence interval of its "
+    "accuracy excludes the share of the largest class, if there are enough rows to show this.",
+    "more_than_one_answer": f"No evaluator predicts one class for at least {round(100 * ONE_ANSWER)} % of a test set "
+    "while being no more accurate than always predicting that class.",
 }
-"""The question of each check; none blocks."""
+"""Statement that each check tests, by the name of the check; no check blocks later stages."""
 
 _MOST_NAMED = 4
 _outcome = partial(CheckOutcome, "evaluators")
 
 
 class EvaluatorCheckSettings(StageSettings):
-    """The fields of a dataset's YAML file that the checks read."""
+    """Settings of a dataset's YAML file that the checks use."""
 
     challenge_sets: dict[Name, ChallengeSpec]
     evaluators: dict[Name, EvaluatorSpec]
@@ -58,15 +56,14 @@ class EvaluatorCheckSettings(StageSettings):
 def check_evaluators(
     models: PublishedResult, inputs: Mapping[str, PublishedResult], settings: EvaluatorCheckSettings
 ) -> Iterator[CheckOutcome]:
-    """Yield the outcomes of the grid's checks; multiple choice is judged by question, and sums of probabilities are
-    used if set.
+    """Yield the outcomes of all checks of the grid; for multiple choice, accuracy is by question.
 
-    Evaluators that see one text of a pair, or that were trained further on other sets, need not beat the largest class.
-    Cells shown only in the tables of forgettable rows, and sets that repeat another set, count only for
-    `all_cells_done`.
+    Evaluators that see only one text of a pair, or that were fine-tuned on challenge sets, need not beat the largest
+    class. The check `all_cells_done` covers all cells. The other checks leave out cells that only the tables of
+    forgettable rows show, and train sets that repeat another set.
 
     Raises:
-        DataError: predictions do not match the rows, or the published challenge sets are not those of the settings.
+        DataError: the predictions do not match the rows, or the published challenge sets do not match the settings.
     """
     everything, evaluators = load_examples(inputs["raw_dataset"].path), settings.evaluators
     rows, specs = without_inputs(everything), settings.challenge_sets
@@ -82,7 +79,7 @@ def check_evaluators(
 
 
 def check_all_done(cells: Sequence[Cell]) -> CheckOutcome:
-    """Return whether every cell of the grid was trained, with the reasons for those that were not."""
+    """Return the check that every cell of the grid was trained, with the reasons for cells that were not."""
     name = "all_cells_done"
     undone = [cell for cell in cells if cell.status != "done"]
     named = [f"{cell.evaluator} on {cell.train_set}, seed {cell.seed}: {cell.reason or cell.status}" for cell in undone]
@@ -92,11 +89,10 @@ def check_all_done(cells: Sequence[Cell]) -> CheckOutcome:
 def check_learning(
     cells: Sequence[Cell], test_sets: Sequence[TestSet], *, left_out: Collection[str] = ()
 ) -> Iterator[CheckOutcome]:
-    """Yield whether evaluators beat the largest class after training on full, and then, by challenge set, whether any
-    is at chance.
+    """Yield the checks `better_than_largest_class` per evaluator and `not_at_chance` per challenge set.
 
-    `left_out`: evaluators that need not beat it. The numbers name trained evaluators for which this cannot be decided,
-    because rows are too few, or because probabilities are needed and they give none.
+    Both checks use evaluators trained on `full`, except those in `left_out`. The `numbers` of an outcome name
+    evaluators that cannot be judged: they have too few rows, or do not give the probabilities that the check needs.
     """
     judged = [cell for cell in cells if cell.evaluator not in left_out]
     trained = dict.fromkeys(cell.evaluator for cell in judged if (cell.train_set, cell.status) == ("full", "done"))
@@ -112,11 +108,13 @@ def check_learning(
 
 
 def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckOutcome:
-    """Return whether no evaluator predicts one class almost alone on a natural test set."""
+    """Return the check that no evaluator predicts almost only one class on a natural test set."""
     name = "more_than_one_answer"
     collapsed = one_answer_names(one_answers(cells, test_sets))
     found = (
-        f"these learnt little, so draw no conclusion from them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
+        f"these models learnt little, so draw no conclusion from them: {listed(collapsed, _MOST_NAMED)}"
+        if collapsed
+        else ""
     )
     natural = any(not one.challenge for one in test_sets)
     applies = natural and any(cell.predictions is not None for cell in cells)
@@ -125,17 +123,19 @@ def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckO
 
 def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]) -> CheckOutcome:
     name = "better_than_largest_class"
-    advice = "" if one.beaten else ". Draw no conclusion from it: train it longer, on more seeds or on more rows"
+    advice = (
+        "" if one.beaten else ". Draw no conclusion from this evaluator: train it longer, on more seeds or more rows"
+    )
     found = f"{_margin_text(one, f' of {one.test_set}')}{advice}"
     return _outcome(name, ASKS[name], one.beaten, found, subject=one.evaluator, numbers=unasked)
 
 
 def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Mapping[str, str]) -> CheckOutcome:
-    """Return the outcome for one challenge set.
+    """Return the check `not_at_chance` for one challenge set.
 
-    Evaluators below the largest class are named, but are not failures: a shortcut that misleads on the set has this
-    effect. Evaluators with too few rows for a decision are not failures either; the check is skipped if all have too
-    few.
+    An evaluator below the largest class does not fail, because a misleading shortcut has this effect; the message names
+    the evaluator. An evaluator with too few rows does not fail either. If all evaluators have too few rows, the check
+    is skipped.
     """
     name = "not_at_chance"
     at_chance = [one for one in found if one.at_chance]
@@ -153,8 +153,8 @@ def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Ma
         for one in each
     )
     advice = (
-        f". A change of train set only moves such a model from one class to another. Read its accuracy on {test_set} "
-        "by gold label, and draw conclusions from another evaluator or set"
+        ". If an evaluator is at chance, another train set only changes which classes it predicts. See its accuracy on "
+        f"{test_set} by gold label, and draw conclusions from another evaluator or test set"
     )
     said = f"{margins}{advice if at_chance else ''}"
     applies = not all(one.too_few for one in found)

@@ -1,6 +1,7 @@
-"""The stage of `evaluator_models`: every evaluator on every train set and seed; each cell is a separate part.
+"""The stage `evaluator_models`: it trains and tests every evaluator on every train set with every seed.
 
-Every training that several cells start from is also a separate part, made before them.
+Each combination is a cell, which is stored as a part of the result. Base trainings from which several cells start are
+stored as separate parts, and run before the cells.
 """
 
 from collections import Counter
@@ -54,7 +55,10 @@ _CELLS = pa.schema(
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The outcome of one cell: done, failed with a reason, or not run; `cached`: reused instead of trained."""
+    """Outcome of one cell: done, failed with a reason, or not run.
+
+    `cached`: True if an earlier training was reused.
+    """
 
     status: str
     reason: str | None = None
@@ -62,7 +66,7 @@ class _Outcome:
 
 
 class EvaluatorModelsSettings(StageSettings):
-    """Settings of a dataset's file that `evaluator_models` reads."""
+    """Settings of a dataset's YAML file that `evaluator_models` uses."""
 
     evaluators: dict[Name, EvaluatorSpec]
     seeds: tuple[Seed, ...]
@@ -73,7 +77,7 @@ class EvaluatorModelsSettings(StageSettings):
 
 @dataclass(frozen=True)
 class EvaluatorModelsInputs(StageInputs):
-    """The results that `evaluator_models` reads."""
+    """Results of other stages that `evaluator_models` uses."""
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
@@ -88,7 +92,7 @@ class EvaluatorModelsInputs(StageInputs):
 def run(
     settings: EvaluatorModelsSettings, inputs: EvaluatorModelsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Train and test the grid, or the part of it that `context.cells` names; earlier trainings are reused.
+    """Train and test the cells of the grid that `context.cells` selects, and reuse earlier trainings.
 
     A cell that fails is listed with its reason and does not stop the others.
     """
@@ -125,7 +129,7 @@ def run(
     with open_workers(context.cluster, context.device, log=context.progress.log) as workers:
         training = _Training(settings, inputs, draft, plans, context, workers, len(grid))
         training.train_bases(grid)
-        # Cells of one key are one result: the first that is wanted makes it, the others find it.
+        # Cells with equal keys share one result: the first selected cell is trained, and the others reuse it.
         makers: dict[str, GridCell] = {}
         for cell in training.wanted(grid):
             makers.setdefault(plans.keys[cell.name].digest, cell)
@@ -139,7 +143,7 @@ def run(
 
 
 def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
-    """Yield the trainings of the one evaluator that is tested for leaning on properties; their seeds are 0, 1, ..."""
+    """Return cells for the one evaluator that is tested for relying on properties; their seeds are 0, 1, and so on."""
     sets = leaning_train_sets(leaning_sets)
     evaluator = leaning_sets.summary["evaluator"]
     return [GridCell(evaluator, one, training) for training, of_training in sets.items() for one in of_training]
@@ -147,7 +151,7 @@ def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
 
 @dataclass
 class _Training:
-    """One run of the grid: it reuses or trains its cells one by one, from any thread."""
+    """One run over the grid, which reuses or trains single cells and can be called from any thread."""
 
     settings: EvaluatorModelsSettings
     inputs: EvaluatorModelsInputs
@@ -164,8 +168,9 @@ class _Training:
         return [cell for cell in grid if is_wanted(cell, self.context.cells)]
 
     def train_bases(self, grid: Sequence[GridCell]) -> None:
-        """Train the shared starts of wanted cells, each once, before any of these cells; earlier trainings are
-        reused.
+        """Train every base training that a selected cell needs, each once and before the cells.
+
+        Earlier base trainings are reused.
         """
         needed: dict[str, BaseTraining] = {}
         for cell in grid:
@@ -176,25 +181,30 @@ class _Training:
             if is_wanted(cell, self.context.cells) and not done and self.plans.problem(cell) is None:
                 needed.setdefault(base.key.digest, base)
         self.workers.map(self._train_base, needed.values())
-        for base in self.plans.base_trainings.values():  # those of one key under all their names
+        for base in self.plans.base_trainings.values():  # one result may have several names
             self.draft.add_published_part(base.name, base.key)
 
     def base_names(self) -> list[str]:
-        """Return the names of shared starts: each training's first name, and then the others."""
+        """Return the names of all base trainings.
+
+        A base training can have several names; the list begins with the first name of each.
+        """
         firsts: dict[str, str] = {}
         for base in self.plans.base_trainings.values():
             firsts.setdefault(base.key.digest, base.name)
         return [*firsts.values(), *(base.name for base in self.plans.base_trainings.values())]
 
     def _weights(self, base: BaseTraining) -> PublishedResult | None:
-        """Return weights trained earlier, by this stage or by the stage that counts the forgetting of an evaluator's
-        own training.
+        """Return the stored weights of a base training, or None if it has not been trained.
+
+        The weights may come from this stage, or from `forgettable_sets`, which counts the forgetting of evaluators'
+        trainings.
         """
         counted = {part.key: part for part in self.inputs.forgettable_sets.parts.values()}
         return counted.get(base.key.digest) or self.draft.add_published_part(base.name, base.key)
 
     def _train_base(self, base: BaseTraining) -> None:
-        """Train a shared start; if it fails, every cell that starts from it fails."""
+        """Run a base training; if it fails, every cell that starts from it fails."""
         self.context.progress.log(f"training the base model {base.name}")
         try:
             self.draft.part(base.name, base.key, self._base_writer(base))
@@ -204,7 +214,7 @@ class _Training:
             self.failed_bases[base.key.digest] = f"{type(error).__name__}: {error}"
 
     def outcome(self, cell: GridCell) -> _Outcome:
-        """Reuse the cell's result, or train the cell if it is wanted now."""
+        """Reuse the cell's result, or train the cell if it is selected."""
         outcome = self._found(cell) or self._made_now(cell)
         self.ended += 1
         self.context.progress.on_part(self.ended, self.total)
@@ -229,14 +239,17 @@ class _Training:
             return _Outcome("failed", problem)
         try:
             self.draft.part(cell.name, self.plans.keys[cell.name], self._writer(cell))
-        except ClusterError:  # no cell's fault: the others would fail too
+        except ClusterError:  # the cluster failed, so the other cells would fail too
             raise
         except FAILURES as error:
             return _Outcome("failed", f"{type(error).__name__}: {error}")
         return _Outcome("done")
 
     def _problem(self, cell: GridCell) -> str | None:
-        """Return why the cell need not be tried: rows of its stages are missing, or its start failed."""
+        """Return the reason why training cannot start, or None.
+
+        The rows of the cell's stages may be missing, or its base training may have failed.
+        """
         base = self.plans.base_trainings.get(cell.name)
         failed = None if base is None else self.failed_bases.get(base.key.digest)
         return self.plans.problem(cell) or failed
@@ -283,7 +296,7 @@ class _Training:
     def _tracked(
         self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob, *, title: str
     ) -> Mapping[str, float]:
-        """Train under a nested run with this name and title."""
+        """Train a model, and log the training to a nested run with this name and title."""
         settings = self.settings.evaluators[cell.evaluator]
         with self.context.tracker.child(name, title=title) as run:
             described = {"evaluator": settings.model_dump(mode="json"), "seed": cell.seed}
@@ -295,7 +308,7 @@ class _Training:
         return metrics
 
     def _track_found(self, cell: GridCell, part: PublishedResult) -> None:
-        """Copy the numbers of a reused cell to the run of a new grid."""
+        """Copy the metrics of a reused cell to the tracker's run of the new grid."""
         with self.context.tracker.child(cell.name, title=cell.title, tags={"aflite.found": "true"}) as run:
             run.log_metrics(part.summary)
 

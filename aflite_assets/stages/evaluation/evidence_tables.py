@@ -1,4 +1,4 @@
-"""The tables of `bias_evidence` that make a comparison fair, each with an explanation of its numbers."""
+"""Tables of `bias_evidence` that compare kept rows with removed and random rows, each with a caption."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -20,22 +20,28 @@ if TYPE_CHECKING:
     from aflite_assets.diagnostics.evidence.neighbours import NeighbourDistances
 
 _NEIGHBOURS_SHOWN = 10
-"""The k whose distances the caption names; if all k are too many to read by class, only this one is shown."""
+"""Number of neighbours (k) for which the caption states distances.
+
+If the table by class would be too long with all k, it contains this k only.
+"""
 
 _MOST_COMPARED, _COMPARED_MEMORY = 1_000_000, 2**33
-"""Rows and bytes for distances that are compared with a paper's, because on a sample every neighbour is farther."""
+"""Limits of rows and bytes for distances that are compared with a paper's distances.
+
+The limits are high, because every neighbour is farther away in a sample of the rows.
+"""
 
 _MOST_WRONG = 0.15
-"""If the share of suspects is larger, they are hard rows rather than wrong labels."""
+"""Share of suspected label errors above which most suspects are hard rows rather than wrong labels."""
 
 _MOST_ROWS = 50
-"""Most classes of a table by class, which is left out beyond that; a report shows as many."""
+"""Largest number of rows for which a table by class is made, because a report shows at most this many rows."""
 
 
 def neighbour_tables(
     representation: str, rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int
 ) -> Iterator[EvidenceTable]:
-    """Yield distances to the nearest train rows before and after filtering, over all queries and by class."""
+    """Yield tables of the distances to the nearest train rows before and after filtering, overall and by class."""
     distances = _neighbours(rows, embedded, label_names, seed=seed)
     yield from _distance_tables(representation, distances)
 
@@ -43,7 +49,10 @@ def neighbour_tables(
 def paper_neighbour_tables(
     representation: str, rows: pa.Table, features: PublishedResult, label_names: tuple[str, ...], *, seed: int
 ) -> Iterator[EvidenceTable]:
-    """Yield these distances in features of a model trained on all train rows, in the form that the source may mean."""
+    """Yield tables of distances in features of a model trained on all train rows, as in the AFLite paper.
+
+    The last table shows sums of similarities, because the distances printed in the paper are probably such sums.
+    """
     from aflite_assets.diagnostics.evidence.neighbours import similarity_sums
 
     distances = _neighbours(rows, features, label_names, seed=seed, compared=True)
@@ -120,7 +129,7 @@ def _distance_tables(representation: str, distances: "NeighbourDistances") -> It
 
 
 def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int) -> pa.Table:
-    """Return similarities of kept, removed and random rows of some classes; see `diagnostics.evidence.similarity`."""
+    """Return similarities of kept, removed and random rows of some classes (`diagnostics.evidence.similarity`)."""
     from aflite_assets.diagnostics.evidence.similarity import class_similarities
 
     places = read_rows(embedded)
@@ -129,7 +138,7 @@ def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[s
         open_features(embedded),
         places["label"].to_numpy(),
         row_ids,
-        in_train=_in_train(places).to_numpy() & np.isin(row_ids, rows["row_id"].to_numpy()),  # not the quarantined
+        in_train=_in_train(places).to_numpy() & np.isin(row_ids, rows["row_id"].to_numpy()),  # without quarantined rows
         kept=np.isin(row_ids, rows.filter(rows["kept"])["row_id"].to_numpy()),
         seed=seed,
     )
@@ -138,7 +147,7 @@ def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[s
 
 
 def nearest_rows(rows: pa.Table, embedded: PublishedResult, *, seed: int) -> pa.Table:
-    """Return, for each removed row, the nearest kept row of another class; see `diagnostics.evidence.nearest_kept`."""
+    """Return the nearest kept row of another class for each removed row (`diagnostics.evidence.nearest_kept`)."""
     from aflite_assets.diagnostics.evidence.nearest_kept import nearest_kept
 
     places, train = read_rows(embedded), rows.filter(_in_train(rows))
@@ -152,8 +161,9 @@ def nearest_rows(rows: pa.Table, embedded: PublishedResult, *, seed: int) -> pa.
 
 
 def similarity_tables(representation: str, alike: pa.Table) -> Iterator[EvidenceTable]:
-    """Yield the mean similarities of `similarities`, without the pairs; nothing if no class has two removed and two
-    kept rows.
+    """Yield a table of mean similarities from the table that `similarities` returned.
+
+    No table is yielded if no class has both two removed and two kept rows.
     """
     if not alike.num_rows:
         return
@@ -185,7 +195,10 @@ def _distance(mean: float | None) -> str:
 
 
 def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
-    """Yield tables on whether the representations removed the same train rows; nothing with one representation."""
+    """Yield a table that compares the train rows removed with different representations.
+
+    No table is yielded for a single representation.
+    """
     from aflite_assets.diagnostics.evidence.removal_overlap import removal_overlap
 
     table = removal_overlap(filtered)
@@ -214,7 +227,7 @@ def _range(column: pa.ChunkedArray) -> str:
 
 
 def annotator_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
-    """Yield annotators' agreement on kept and on removed rows; nothing if no row has annotators."""
+    """Yield a table of the annotators' agreement on kept and on removed rows, if any row has annotators."""
     from aflite_assets.diagnostics.evidence.kept_vs_removed import annotator_shares
 
     table = annotator_shares(rows, raw)
@@ -241,7 +254,7 @@ def _share(share: float | None) -> str:
 
 
 def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
-    """Yield the rows of lowest label probability; nothing if no row has one."""
+    """Yield a table of the rows whose label had the lowest probability, if label probabilities exist."""
     from aflite_assets.diagnostics.evidence.label_errors import suspects
 
     table = suspects(rows, raw)
@@ -257,14 +270,14 @@ def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterat
 
 
 def tested_cues(rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]], *, seed: int) -> pa.Table:
-    """Test which cues of the train rows are associated with removal; see `diagnostics.evidence.cues`."""
+    """Test which cues of the train rows are associated with removal by the filter (`diagnostics.evidence.cues`)."""
     from aflite_assets.diagnostics.evidence.cues import removal_cues
 
     return removal_cues(rows.filter(_in_train(rows)), raw, planted=planted, seed=seed)
 
 
 def cue_tables(representation: str, tested: pa.Table, label_names: tuple[str, ...]) -> Iterator[EvidenceTable]:
-    """Yield the table of the cues that are most informative about removal, if any could be tested."""
+    """Yield a table of the cues that are most informative about removal, if any cue could be tested."""
     if not tested.num_rows:
         return
     read = read_cues(tested)
@@ -284,7 +297,10 @@ def cue_tables(representation: str, tested: pa.Table, label_names: tuple[str, ..
 
 
 def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Table | None) -> Iterator[EvidenceTable]:
-    """Yield the share of suspected label errors among kept and removed rows; nothing if no list could be made."""
+    """Yield a table of the share of suspected label errors among kept and removed rows.
+
+    No table is yielded if `label_errors` is None.
+    """
     from aflite_assets.diagnostics.evidence.label_noise import suspect_shares
 
     if label_errors is None:
@@ -307,7 +323,7 @@ def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Tab
 
 
 def _many_suspects(shares: pa.Table) -> str:
-    """Return a sentence that so many labels are rarely wrong; empty if there are few suspects."""
+    """Return a caution that so many labels are rarely wrong, or an empty string if there are few suspects."""
 
     def total(what: str) -> int:
         return sum(pc.sum(shares[f"{side}_{what}"]).as_py() or 0 for side in ("kept", "removed"))
@@ -324,7 +340,7 @@ def _many_suspects(shares: pa.Table) -> str:
 def planted_removals(
     representation: str, rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]]
 ) -> list[PlantedRemoval]:
-    """Return, for each planted attribute, the train rows that filtering removed."""
+    """Return, for each planted attribute, counts of the train rows that the filter removed."""
     from aflite_assets.diagnostics.evidence.planted import planted_removed
 
     table = planted_removed(rows.filter(_in_train(rows)), raw, planted)
@@ -335,8 +351,9 @@ def planted_removals(
 def planted_tables(
     representation: str, rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]]
 ) -> Iterator[EvidenceTable]:
-    """Yield precision and recall of the removed rows against planted ones; nothing if the spec names no planted
-    rows.
+    """Yield tables of the filter's precision and recall in removing planted rows.
+
+    No table is yielded if the dataset's YAML file names no planted rows.
     """
     from aflite_assets.diagnostics.evidence.planted import planted_by_iteration, planted_removed
 
@@ -360,13 +377,14 @@ def planted_tables(
 
 
 def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Yield accuracies of a simple model that no filter used, on all train rows, on the kept ones, and on as many
-    random ones.
+    """Yield a table of accuracies of a simple model that no filter used.
+
+    The model is evaluated on all train rows, on the kept rows, and on equally many random rows.
     """
     from aflite_assets.diagnostics.evidence.unseen_adversary import unseen_adversary
 
     trains = {name: rows.filter(_in_train(rows)) for name, rows in filtered.items()}
-    # Each filter quarantines rows of its own, so that no pool holds all that others keep.
+    # Each filter quarantines different rows, so no filter's pool contains all rows that the other filters keep.
     pooled = pa.chunked_array([chunk for train in trains.values() for chunk in train["row_id"].chunks])
     pool = raw.select(pc.unique(pooled).to_numpy())
     kept = {name: train.filter(train["kept"])["row_id"].to_numpy() for name, train in trains.items()}

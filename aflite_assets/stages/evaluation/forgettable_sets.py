@@ -1,4 +1,4 @@
-"""The stage of `forgettable_sets`: rows that models forget in training (`models.training.forgetting`), and controls."""
+"""The stage `forgettable_sets`: train rows that models forget during training, and control sets of the same size."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -61,11 +61,11 @@ _MINORITIES = pa.schema(
 )
 
 _BALANCE, _RANDOM, _AS_MANY = 11, 12, 13
-"""Numbers of the seed's streams of random numbers."""
+"""Numbers that are combined with the seed to give independent streams of random numbers."""
 
 
 class ForgettableSetsSettings(StageSettings):
-    """Settings of a dataset's file that `forgettable_sets` reads."""
+    """Settings of a dataset's YAML file that `forgettable_sets` uses."""
 
     forgettables: dict[Name, ForgettablesSpec]
     minorities: MinoritiesSpec | None
@@ -76,18 +76,18 @@ class ForgettableSetsSettings(StageSettings):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return all fields or, if no weak model is named, only that there is none."""
+        """Return the names of all settings or, if `forgettables` is empty, only the name `forgettables`."""
         return ("forgettables",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
 
     @classmethod
     def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Whether no weak model is named."""
+        """Return True if the dataset's YAML file has no `forgettables`."""
         return not spec.forgettables
 
 
 @dataclass(frozen=True)
 class ForgettableSetsInputs(StageInputs):
-    """The results that `forgettable_sets` reads."""
+    """Results of other stages that `forgettable_sets` uses."""
 
     raw_dataset: PublishedResult
     train_sample: PublishedResult
@@ -96,9 +96,7 @@ class ForgettableSetsInputs(StageInputs):
 
 @dataclass(frozen=True)
 class WeakTraining:
-    """One training whose forgetting is counted. `evaluator`: the evaluator if the training is its own, None for a weak
-    model's training.
-    """
+    """A training whose forgetting is counted; `evaluator` is None if it trains a separate weak model."""
 
     name: str
     evaluator: str | None
@@ -107,16 +105,16 @@ class WeakTraining:
 
     @property
     def part(self) -> str:
-        """The name of the training's part and of its nested run."""
+        """Name of the training's stored result and of its nested run."""
         return f"weights:{self.evaluator}.full.{self.seed}" if self.evaluator else f"{self.name}.{self.seed}"
 
 
 def run(
     settings: ForgettableSetsSettings, inputs: ForgettableSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Train the weak models on full, count the rows they forget, and draw the sets; a model that fails has none.
+    """Train weak models on `full`, count the rows that they forget, and draw sets; a failed model has no sets.
 
-    If the dataset's YAML file names no model, nothing is trained and the result holds no file.
+    If the dataset's YAML file has no `forgettables`, nothing is trained and no file is written.
     """
     if not settings.forgettables:
         return {"nothing_asked": True}
@@ -145,8 +143,8 @@ def run(
         sets += _sets(first, entry, full, seed=settings.seed, seeds=settings.seeds)
         summary[name] = asdict(_facts(first, full, trainings.margins(first.training)))
         context.progress.log(
-            f"{name}: {len(first.taken)} of {len(full)} rows are taken ({int(first.forgetting.forgettable.sum())} are "
-            f"forgettable, {int(first.forgetting.never_learnt.sum())} of them never learnt)"
+            f"{name}: {len(first.taken)} of {len(full)} rows selected ({int(first.forgetting.forgettable.sum())} are "
+            f"forgettable, {int(first.forgetting.never_learnt.sum())} of them were never learnt)"
         )
     sets += _cut_sets(settings, firsts, full)
     if rows:
@@ -158,11 +156,11 @@ def run(
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Counts of the rows that one training forgot.
+    """Counts of how often one training forgot each row.
 
-    Arrays (rows,) have one entry per presented row: `row_ids` and `labels` (int64), and `last`, `mean` and `deviation`
-    (float32) of their label's probability over the epochs. `taken`: the ids of the forgettable rows that are used,
-    int64, ascending. `epochs`: how often each row was presented; `metrics`: metrics of the training.
+    Arrays (rows,) have one entry per row of the training. `row_ids`, `labels`: int64. `last`, `mean`, `deviation`: last
+    value, mean and standard deviation (float32) of the label's probability over the epochs. `taken`: ids of the
+    selected forgettable rows, int64, ascending. `epochs`: number of epochs. `metrics`: metrics of the training.
     """
 
     training: WeakTraining
@@ -177,7 +175,7 @@ class CountedRows:
     metrics: Mapping[str, float]
 
     def table(self) -> pa.Table:
-        """One line per row, with the names of the model and of its seed."""
+        """Return a table with one line per row, and columns for the weak model's name and seed."""
         counts, rows = self.forgetting, len(self.row_ids)
         return pa.table(
             {
@@ -201,7 +199,7 @@ class CountedRows:
 
 @dataclass(frozen=True)
 class _Trainings:
-    """Trainings of weak models, reused or new, with counts of what they forget."""
+    """Trainings of weak models, reused or new, and counts of the rows that they forget."""
 
     settings: ForgettableSetsSettings
     inputs: ForgettableSetsInputs
@@ -213,7 +211,7 @@ class _Trainings:
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def train(self) -> None:
-        """Train the models that were not trained before; failures are reported when the training is counted."""
+        """Train the models that have no stored result; a failure is raised later, when the rows are counted."""
         listed = [training for name, entry in self.settings.forgettables.items() for training in self._all(name, entry)]
         once = {training.part: training for training in listed}  # several entries may name one evaluator
         self.workers.map(self._train, once.values())
@@ -230,13 +228,13 @@ class _Trainings:
         self.context.progress.log(f"training {training.part}")
         try:
             self.draft.part(training.part, key, lambda draft: self._tracked(training, draft))
-        except ClusterError:  # no training's fault: the others would fail too
+        except ClusterError:  # the cluster failed, so the other trainings would fail too
             raise
         except FAILURES as error:
             self.failures[training.part] = error
 
     def counted(self, name: str, entry: ForgettablesSpec) -> list[CountedRows]:
-        """Return the trainings of each of a model's seeds; the first one's rows are used."""
+        """Return the counts of a model's trainings, one per seed; the sets are drawn from the first."""
         return [self._counted(training, entry.balance) for training in self._all(name, entry)]
 
     def _counted(self, training: WeakTraining, balance: bool) -> CountedRows:
@@ -246,8 +244,9 @@ class _Trainings:
         return count_rows(training, part, self.full, balance=balance, seed=self.settings.seed)
 
     def margins(self, training: WeakTraining) -> dict[str, dict[str, float]]:
-        """Return the margin of the training over the largest class of each split; empty for an evaluator's own
-        training, which makes no predictions.
+        """Return a training's margin over the largest class by split; empty if an evaluator was trained.
+
+        The training of an evaluator makes no predictions, so it has no margins.
         """
         if training.evaluator is not None:
             return {}
@@ -257,7 +256,7 @@ class _Trainings:
         return margins_of_training(training.name, predictions, natural_sets(self.raw, left_out=splits - asked))
 
     def _key(self, training: WeakTraining) -> ResultKey:
-        """Return, for an evaluator's own training, the key that `evaluator_models` uses, so that it is trained once."""
+        """Return the key of the training's result, which for an evaluator is the same as in `evaluator_models`."""
         cell = GridCell(training.evaluator or training.name, TrainSet("full", None, self.full.row_ids), training.seed)
         fields = cell_fields(training.settings, cell, validation_fingerprint(training.settings, self.raw))
         raw_version = self.inputs.raw_dataset.data_version
@@ -284,10 +283,10 @@ class _Trainings:
 
 @dataclass(frozen=True, kw_only=True)
 class WeakJob(WeightsJob):
-    """A training for its dynamics, followed by predictions for the splits; its weights are not kept."""
+    """A weak model's training that stores its dynamics and its predictions for all splits, but not its weights."""
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
-        """Write dynamics.parquet and predictions.parquet into `target`; return metrics and accuracies.
+        """Write `dynamics.parquet` and `predictions.parquet` to `target`, and return metrics and accuracies.
 
         Raises:
             AfliteError: any error of the model.
@@ -321,7 +320,7 @@ class WeakJob(WeightsJob):
 def count_rows(
     training: WeakTraining, part: PublishedResult, full: Examples, *, balance: bool, seed: int
 ) -> CountedRows:
-    """Count the rows that a published training forgot; rows held back for early stopping were never presented."""
+    """Count how often a published training forgot each row; rows held back for early stopping are not included."""
     from aflite_assets.models.training.forgetting import epochs_by_rows, forgetting
 
     dynamics = pq.read_table(part.file("dynamics.parquet"))
@@ -345,7 +344,7 @@ def count_rows(
 
 
 def _taken(row_ids: np.ndarray, labels: np.ndarray, classes: np.ndarray, balance: bool, seed: int) -> np.ndarray:
-    """Return the rows or, with `balance`, as many of each class as of the smallest; none if a class has none."""
+    """Return all row ids or, with `balance`, as many of each class as the smallest class has (possibly none)."""
     if not balance:
         return np.sort(row_ids)
     smallest = min(int((labels == label).sum()) for label in classes)
@@ -353,14 +352,14 @@ def _taken(row_ids: np.ndarray, labels: np.ndarray, classes: np.ndarray, balance
 
 
 def _drawn(row_ids: np.ndarray, labels: np.ndarray, sizes: Mapping[int, int], seed: Sequence[int]) -> np.ndarray:
-    """Draw `sizes` random rows of each class; return ids, ascending."""
+    """Draw `sizes[label]` random rows of each class; return their ids in ascending order."""
     rng = np.random.default_rng(seed)
     drawn = [rng.choice(row_ids[labels == label], size, replace=False) for label, size in sizes.items()]
     return np.sort(np.concatenate(drawn))
 
 
 def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw as many rows of `full` as were taken, by class if the entry says so; return ids, int64, ascending."""
+    """Draw as many random rows of `full` as in `taken`, by class if `entry` requires it; return ascending ids."""
     if not (entry.balance and entry.random_rows == "by_class"):
         return np.sort(np.random.default_rng(seed).choice(full.row_ids, len(taken), replace=False))
     sizes = Counter(full.labels[np.isin(full.row_ids, taken)].tolist())
@@ -370,9 +369,7 @@ def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed
 def _sets(
     counted: CountedRows, entry: ForgettablesSpec, full: Examples, *, seed: int, seeds: Sequence[int]
 ) -> list[ForgettableSet]:
-    """Return the sets that recipes and train sets use: the taken rows, as many random ones per seed, and sets of other
-    rules.
-    """
+    """Return the sets of rows for recipes and train sets: forgettable rows, random rows per seed, and others."""
     name, sizes = counted.training.name, Counter(full.labels[np.isin(full.row_ids, counted.taken)].tolist())
     sets = [ForgettableSet(name, "forgettable", None, counted.taken)]
     for each in seeds:
@@ -393,7 +390,7 @@ def _sets(
 def _cut_sets(
     settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples
 ) -> list[ForgettableSet]:
-    """Draw, for each seed, the sets that recipes cut to the size of another model's set (EACL 2021, footnote 2)."""
+    """Draw, for each seed, sets that recipes reduce to the size of another model's set (EACL 2021, footnote 2)."""
     chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.forgettable}
     sets = []
     for one in sorted(chosen, key=lambda rows: (rows.weak_model, rows.set_name)):
@@ -406,16 +403,17 @@ def _cut_sets(
 
 
 def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw, of each class of `taken`, as many rows as `sizes_of` has, or all if there are fewer; return ids, int64,
-    ascending.
-    """
+    """Draw rows from `taken`, of each class at most as many as in `sizes_of`; return their ids, int64, ascending."""
     own, other = (full.labels[np.isin(full.row_ids, ids)] for ids in (taken, sizes_of))
     sizes = {label: min(rows, Counter(other.tolist())[label]) for label, rows in Counter(own.tolist()).items()}
     return _drawn(taken, own, sizes, seed) if sizes else taken
 
 
 def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bool) -> np.ndarray:
-    """Return as many rows as are taken (with `balance`, as many of each class), with the lowest last probability."""
+    """Return, in ascending order, the ids of rows whose label had the lowest probability in the last epoch.
+
+    There are as many rows as in `taken` and, with `balance`, as many of each class.
+    """
     order = np.argsort(counted.last, kind="stable")
     if not balance:
         return np.sort(counted.row_ids[order[: len(counted.taken)]])
@@ -436,12 +434,13 @@ def _set_table(made: ForgettableSet) -> pa.Table:
 
 
 def minorities_table(full: Examples, sets: Sequence[ForgettableSet], settings: MinoritiesSpec | None) -> pa.Table:
-    """Return means of `diagnostics.evidence.minorities` for all rows (weak_model and name are null) and for every set.
+    """Return means that show whether a set has many minority examples, for every set and for all of `full`.
 
-    Overlap and negations are included only if `settings` name the classes.
+    In the lines for all rows, `weak_model` and `name` are null. Word overlap and negations
+    (`diagnostics.evidence.minorities`) are included only if `settings` name the classes to compare.
 
     Raises:
-        DataError: the settings name a class that the dataset lacks.
+        DataError: `settings` name a class that the dataset does not have.
     """
     if settings is not None:
         measures = measure_rows(full, negation=settings.words)

@@ -1,6 +1,4 @@
-"""The grid of evaluators, train sets and seeds: its cells, the inputs that each depends on, and which of them to
-run.
-"""
+"""The grid of evaluators, train sets and seeds: its cells, the keys of their results, and the selection of cells."""
 
 import hashlib
 from collections.abc import Collection, Mapping
@@ -18,8 +16,9 @@ from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.stages.stage import CellFilter
 
 TRAINING_CODE = "6"
-"""Version of the code that trains cells and weak models, part of their keys; it is raised when a training gives other
-bits.
+"""Version of the code that trains cells and weak models, which is part of the keys of their results.
+
+It is raised when a change of the code changes the bits of a trained model.
 """
 
 
@@ -33,12 +32,12 @@ class GridCell:
 
     @property
     def name(self) -> str:
-        """The name of the part and of its nested run, unique within the grid."""
+        """Name of the cell's stored result and of its nested run, unique within the grid."""
         return ".".join([self.evaluator, *self._rows, str(self.seed)])
 
     @property
     def title(self) -> str:
-        """The name with the seed in second place, because MLflow's lists cut long names."""
+        """Name with the seed in second place, because MLflow's lists cut off the end of long names."""
         return ".".join([self.evaluator, str(self.seed), *self._rows])
 
     @property
@@ -47,10 +46,10 @@ class GridCell:
 
 
 def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) -> dict[str, object]:
-    """Return the fields that a cell depends on besides the data; a model without randomness is equal for all seeds, so
-    it is fitted once.
+    """Return the fields that identify the training of a cell, apart from the versions of the data.
 
-    `validation`: fingerprint of the rows used for early stopping, if any.
+    The seed is not a field for models without randomness, so they are trained once for all seeds. `validation`: the
+    fingerprint of the rows used for early stopping, or None.
     """
     rows = row_fingerprint(cell.train_set.row_ids)
     fields: dict[str, object] = {
@@ -68,20 +67,19 @@ def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) 
 def recipe_fields(
     recipe: Recipe, cell: GridCell, validation: str | None, rows: Mapping[str, str | None]
 ) -> dict[str, object]:
-    """Return the fields that a cell of several stages depends on besides the data: its start's fields, and each stage's
-    settings and rows.
+    """Return the fields that identify the training of a cell in several stages, apart from the versions of the data.
 
-    `validation`: the fingerprint for the start. `rows`: fingerprint of the rows to train on, by the names that stages
-    use for them; None if rows are missing.
+    `validation`: the fingerprint of the first stage's rows for early stopping, or None. `rows`: the fingerprint of the
+    rows of each later stage, by the stage's name for them; None if rows are missing.
     """
     stages = [{"settings": stage.settings.model_dump(mode="json"), "rows": rows[stage.rows]} for stage in recipe.stages]
     return {**cell_fields(recipe.settings, cell, validation), "stages": stages}
 
 
 def input_fingerprint(tests: Mapping[str, Examples]) -> str:
-    """Return the SHA-256 of the names and rows of test sets: everything that predictions and their scores depend on.
+    """Return the SHA-256 of the names, inputs and labels of test sets, on which predictions and scores depend.
 
-    Columns that only tables read (attributes, categories, single annotators' labels) are left out, so that a new
+    Columns that only tables use (attributes, categories, labels of single annotators) are left out, so that a new
     category column does not cause new trainings.
     """
     total = hashlib.sha256()
@@ -98,7 +96,7 @@ def input_fingerprint(tests: Mapping[str, Examples]) -> str:
 
 
 def _serialised(batch: pa.RecordBatch) -> memoryview:
-    # A slice's buffers may hold more than the slice; writing it out does not.
+    # The buffers of a slice may contain rows outside the slice, but the written stream does not.
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema.remove_metadata()) as writer:
         writer.write_batch(batch.replace_schema_metadata(None))
@@ -106,7 +104,10 @@ def _serialised(batch: pa.RecordBatch) -> memoryview:
 
 
 def validation_fingerprint(settings: EvaluatorSpec, raw: Examples) -> str | None:
-    """Return the fingerprint of the split used for early stopping; None if train rows are used, or none."""
+    """Return the fingerprint of the split used for early stopping.
+
+    Returns None if early stopping is off or uses train rows.
+    """
     stopping = getattr(settings, "early_stopping", None)
     if stopping is None or stopping.split is None:
         return None
@@ -116,10 +117,10 @@ def validation_fingerprint(settings: EvaluatorSpec, raw: Examples) -> str | None
 def grid_of(
     evaluators: Collection[str], train_sets: Mapping[int, list[TrainSet]], *, full_alone: Collection[str] = ()
 ) -> list[GridCell]:
-    """Return every cell, by evaluator, seed and train set; `train_sets` are those of each seed.
+    """Return all cells of the grid, ordered by evaluator, seed and train set.
 
-    `full_alone`: evaluators that continue with forgettable rows; they are trained only on full, because these rows
-    would bring back what a filter has removed.
+    `train_sets`: the train sets for each seed. `full_alone`: evaluators that continue training on forgettable rows.
+    These evaluators are trained on `full` only, because forgettable rows would include rows that a filter has removed.
     """
     return [
         GridCell(evaluator, train_set, seed)
@@ -131,12 +132,12 @@ def grid_of(
 
 
 def row_fingerprint(row_ids: np.ndarray) -> str:
-    """Return the SHA-256 of the ids (int64) of the dataset's rows."""
+    """Return the SHA-256 of an array of row ids (int64)."""
     return hashlib.sha256(np.ascontiguousarray(row_ids).tobytes()).hexdigest()
 
 
 def is_wanted(cell: GridCell, wanted: CellFilter) -> bool:
-    """Return True if the cell is to be trained; a train set without a representation belongs to all of them."""
+    """Return True if `wanted` selects the cell; train sets without a representation belong to all representations."""
     return (
         (not wanted.evaluators or cell.evaluator in wanted.evaluators)
         and (not wanted.train_sets or cell.train_set.name in wanted.train_sets)
@@ -146,10 +147,10 @@ def is_wanted(cell: GridCell, wanted: CellFilter) -> bool:
 
 
 def check_filter(wanted: CellFilter, grid: Collection[GridCell]) -> None:
-    """Refuse names that the grid lacks.
+    """Check that the grid contains every name in `wanted`.
 
     Raises:
-        InvalidInputError: states the names that the grid has.
+        InvalidInputError: a name is not in the grid; the message lists the names that are.
     """
     for field, known in (
         ("evaluators", {cell.evaluator for cell in grid}),

@@ -1,8 +1,8 @@
-"""The stage of `leaning_sets`: properties on which models may lean, and train sets that can show whether they do.
+"""The stage `leaning_sets`: properties that models may rely on, and train sets that show whether they do.
 
-For each candidate it publishes rows among which it is not associated with any class, as many rows that keep the tie,
-and the class that it points to on every test row. `evaluator_models` trains one evaluator on these sets, and `analysis`
-judges the result.
+For each candidate property, the stage publishes two train sets of the same size. In one train set, the property is not
+associated with any class; in the other, it remains associated. The stage also publishes the class to which the property
+points for every test row. `evaluator_models` trains one evaluator on these sets, and `analysis` judges the result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,34 +32,38 @@ from aflite_assets.stages.shared.published import full_rows, read_train_sample, 
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 MOST_CANDIDATES = 3
-"""Most properties for which models are trained."""
+"""Largest number of properties for which models are trained."""
 
 TRAININGS = 3
-"""Number of trainings on each set; two leave one degree of freedom between them, and intervals are then very wide."""
+"""Number of trainings on each set; with only two, confidence intervals would be very wide."""
 
 LEAST_TIE = 0.02
-"""Least share of the rows that must be dropped to break the tie; a property with a weaker tie is not a candidate."""
+"""Smallest association of a candidate property with the label.
+
+The association is measured as the share of the rows that must be dropped to make the property independent of the label.
+"""
 
 FEWEST_TRAIN_ROWS = 100
-"""Fewest rows of a train set that can teach a model; a candidate whose tie leaves fewer is not trained for."""
+"""Smallest number of rows of a train set; no model is trained for a candidate with fewer independent rows."""
 
 ENOUGH_ROWS = 2_000
-"""Number of rows of a set that are always drawn if they exist, whatever they cost."""
+"""Number of rows of a set that are drawn if they exist, even if the sets then exceed `SHARE_OF_GRID`."""
 
 SHARE_OF_GRID = 0.25
-"""Share of the rows that the grid trains on which all these sets together may have."""
+"""Largest size of all these sets together, as a share of the rows on which the grid trains."""
 
 SAME_ROWS = 0.8
-"""Two properties count as one if they point to the same class on at least this share of the rows where either
-points.
+"""Share of rows with the same predicted class from which on two properties count as one.
+
+Only rows for which at least one of the two properties points to a class are counted.
 """
 
 _STREAM = 21
-"""Number of the seed's stream of random numbers."""
+"""Number that is combined with the seed to give an independent stream of random numbers."""
 
 
 class LeaningSetsSettings(StageSettings):
-    """Settings of a dataset's file that `leaning_sets` reads."""
+    """Settings of a dataset's YAML file that `leaning_sets` uses."""
 
     columns: ColumnsSpec
     planted: dict[str, PlantedValues]
@@ -73,7 +77,7 @@ class LeaningSetsSettings(StageSettings):
 
 @dataclass(frozen=True)
 class LeaningSetsInputs(StageInputs):
-    """The results that `leaning_sets` reads."""
+    """Results of other stages that `leaning_sets` uses."""
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
@@ -84,7 +88,7 @@ class LeaningSetsInputs(StageInputs):
 
 @dataclass(frozen=True, eq=False)
 class TiedProperty:
-    """A property that is associated with the label on train rows: its values there (text) and its tie."""
+    """A property associated with the label on train rows: its values on these rows (text) and the association."""
 
     number: int
     of: Property
@@ -96,8 +100,9 @@ class TiedProperty:
 def run(
     settings: LeaningSetsSettings, inputs: LeaningSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Choose the candidates on full, and draw their train sets; there are none without an evaluator, or for multiple
-    choice.
+    """Choose candidate properties on the rows of `full`, and draw the train sets for each.
+
+    There are no candidates if the dataset has no suitable evaluator, or if it is multiple choice.
     """
     raw = load_examples(inputs.raw_dataset.path)
     sample = read_train_sample(inputs.train_sample)
@@ -112,7 +117,10 @@ def run(
     cues = cue_properties(inputs.cue_scan, pairs="text_pair" in full.table.column_names)
     found = candidates(grouped_with_copies(inputs.cue_scan, full), settings, cues=cues) if asked else ()
     for one in found:
-        context.progress.log(f"{one.of.kind} {one.of.name} {one.of.word} goes with the label: {one.tie.overlap:.2f}")
+        context.progress.log(
+            f"{one.of.kind} {one.of.name} {one.of.word} is associated with the label; a share of "
+            f"{one.tie.overlap:.2f} of the rows remains without the association"
+        )
     most_rows = most_rows_of_set(len(full), len(settings.evaluators), len(settings.seeds), candidates=len(found))
     sets = [_train_sets(one, full, settings.seed, most_rows=most_rows) for one in found]
     tests = test_examples(raw, inputs.challenge_sets)
@@ -127,26 +135,33 @@ def run(
 
 
 _OF_QUESTIONS = (
-    "leaning is tested on properties of rows, and rules that find right answers compare the answers of a question; see "
-    "the scan, and test sets with balanced_by"
+    "the test of leaning compares properties of single rows, but rules that find right answers compare the answers to "
+    "a question; see the cue scan, and test sets with `balanced_by`"
 )
 
 
 _COVERED = frozenset({"attribute", "column", "date", "length", "words", "image"})
-"""Kinds of cues left out: `properties_of` has such properties itself, and an image's appearance is its content."""
+"""Kinds of cues that are left out.
+
+`properties_of` already returns properties of these kinds, except `image`, because an image's appearance is its content.
+"""
 
 _ONE_OF_KIND = frozenset({"length", "typography", "blanks", "signs"})
-"""Kinds with at most one candidate property, because their properties mostly occur together."""
+"""Kinds of properties of which at most one is a candidate, because properties of such a kind often occur together."""
 
 _GROUP = "word group"
-"""Kind for words that represent one thing, such as negations. In a single text, they may be what the text is about."""
+"""Kind of cue for a group of words with a common meaning, such as negations.
+
+In a dataset of single texts, such words may be the topic itself.
+"""
 
 
 def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Property, ...]:
-    """Return the cues of the scan on which models may lean, artefacts and signs, as properties with values yes and no.
+    """Return cues of the scan that models may rely on, as properties with the values `yes` and `no`.
 
-    Cues that a stronger cue explains, and cues that no model sees, are left out. In a large set, a row that was not
-    scanned has neither value. `pairs`: whether rows are pairs of texts, for which groups of words are also tested.
+    Examples are artefacts, typography and punctuation. Cues that a stronger cue explains, and cues that models do not
+    see, are left out. In a large dataset, the value is `not scanned` for rows that the scan did not read. `pairs`:
+    whether rows are pairs of texts; if they are, cues that consist of a group of words are included.
     """
     left_out = _COVERED | UNSEEN if pairs else _COVERED | UNSEEN | {_GROUP}
     carried, rows = (pq.read_table(scanned.file(f"{name}.parquet")) for name in ("cue_rows", "scanned_rows"))
@@ -160,7 +175,7 @@ def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Pr
 
 @dataclass(frozen=True, eq=False)
 class _CueReader:
-    """A reader that decides whether rows carry one cue, from the tables of carriers and of scanned rows."""
+    """A function that returns whether rows carry one cue, from the tables of carriers and of scanned rows."""
 
     carried: pa.Table
     scanned: pa.Table
@@ -178,7 +193,7 @@ class _CueReader:
 def candidates(
     full: Examples, settings: LeaningSetsSettings, *, cues: Sequence[Property] = ()
 ) -> tuple[TiedProperty, ...]:
-    """Return the candidates among the properties of the rows of full and `cues`, chosen by `strongest_ties`."""
+    """Return the candidates that `strongest_ties` chooses among the properties of the rows of `full` and `cues`."""
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
     irrelevant = (*settings.irrelevant, *settings.planted)
     tied = []
@@ -190,12 +205,11 @@ def candidates(
 
 
 def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[TiedProperty, ...]:
-    """Return the properties that are significantly associated with the label (Holm, 5 %): declared ones and artefacts
-    first, then by tie.
+    """Return at most `MOST_CANDIDATES` properties that are significantly associated with the label (Holm, 5 %).
 
-    Of each kind in `_ONE_OF_KIND`, only the property most associated with the label is taken. Of properties that point
-    to the same class on nearly all rows, only the first is taken. At most `MOST_CANDIDATES` are returned. `tied`: each
-    property with its values on train rows, as text, and its tie.
+    Declared properties come first, then artefacts, then others; within each group, strong associations come first. Only
+    one property is taken of each kind in `_ONE_OF_KIND`. If several properties point to the same class on nearly all
+    rows, only the first is taken. `tied`: each property with its values on train rows, as text, and its association.
     """
     adjusted = holm([tie.p_value for *_, tie in tied])
     sure = [(*one, p) for one, p in zip(tied, adjusted, strict=True) if p <= 0.05 and 1 - one[2].overlap >= LEAST_TIE]
@@ -210,8 +224,9 @@ def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[Ti
 
 
 def _alike(one: TiedProperty, other: TiedProperty) -> bool:
-    """Return True if both are of one kind in `_ONE_OF_KIND`, or point to one class on nearly all rows where either
-    points.
+    """Return True if two properties are nearly the same, so that only one is taken.
+
+    They are of the same kind in `_ONE_OF_KIND`, or they point to the same class on nearly all rows.
     """
     if one.of.kind == other.of.kind and one.of.kind in _ONE_OF_KIND:
         return True
@@ -221,18 +236,18 @@ def _alike(one: TiedProperty, other: TiedProperty) -> bool:
 
 
 def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int = MOST_CANDIDATES) -> int:
-    """Return the most rows of one set, so that all sets together are about a quarter of the rows that the grid trains
-    on.
+    """Return the largest allowed number of rows of one set.
 
-    `full`: rows of the train set full, from which they are drawn.
+    With this size, all sets together have about a quarter of the rows on which the grid trains. `full`: the number of
+    rows of the train set `full`, from which the sets are drawn.
     """
-    grid = 2.5 * full * evaluators * seeds  # full, and three sets of about half
+    grid = 2.5 * full * evaluators * seeds  # `full`, and three sets with about half of its rows
     allowed = max(ENOUGH_ROWS, int(SHARE_OF_GRID * grid / (2 * TRAININGS * max(candidates, 1))))
     return min(full, allowed)
 
 
 def _train_sets(one: TiedProperty, full: Examples, seed: int, *, most_rows: int) -> pa.Table:
-    """Draw the sets of every training; none if too few rows are left to learn from."""
+    """Draw the sets of every training; there are no sets if too few rows remain to train a model."""
     rows = one.tie.overlap * len(full)
     tables = [DRAWN.empty_table()]
     for training in range(TRAININGS) if rows >= FEWEST_TRAIN_ROWS else ():
@@ -258,7 +273,7 @@ def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:
 
 
 def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table:
-    """Return the class that each row's value points to; nothing for a test set that lacks the property."""
+    """Return the class to which the property points for each row; empty if the test set lacks the property."""
     values = one.of.values(rows, test_set)
     if values is None:
         return POINTED.empty_table()

@@ -1,4 +1,4 @@
-"""Margins of single trainings over the largest class of the natural test sets, for weak models."""
+"""Margins of a weak model's accuracy over the largest class, on natural test sets."""
 
 from collections.abc import Collection, Sequence
 
@@ -11,10 +11,11 @@ from aflite_assets.data.questions import separate_questions
 
 
 def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSet]) -> dict[str, dict[str, float]]:
-    """Return, by split, `largest_class` in [0, 1], and `low` and `high`, in points, of one training's accuracy minus
-    it.
+    """Return the margin of a training's accuracy over the largest class, by split.
 
-    `predictions`: the published table. Splits on which the margin cannot be computed are left out.
+    `largest_class` is the accuracy of always predicting the largest class, in [0, 1]; `low` and `high` bound the
+    margin, in percentage points. Splits for which no margin can be computed are left out. `predictions`: the published
+    table.
     """
     cell = Cell(name, "full", None, 0, 0, "done", None, predictions)
     found = {test_set.name: over_largest_class([cell], [test_set]).get(name) for test_set in tests}
@@ -26,7 +27,7 @@ def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSe
 
 
 def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[TestSet]:
-    """Return the dataset's splits except those left out, in the form that judging by them needs."""
+    """Return the dataset's splits as test sets for computing accuracies, except those in `left_out`."""
     rows = without_inputs(everything)
     return [
         TestSet(
@@ -45,7 +46,7 @@ def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[Tes
 
 
 def without_inputs(everything: Examples) -> Examples:
-    """Return the rows without texts, images or features, so that copying a split does not copy its inputs."""
+    """Return the rows without texts, images or features, so that copying a split needs little memory."""
     known = ("row_id", "split", "label", "group", "question")
     needed = [name for name in known if name in everything.table.column_names]
     return Examples(everything.table.select(needed), everything.label_names)

@@ -1,4 +1,4 @@
-"""The tables of `bias_evidence` about single terms of the Data Quality Index, with a note on what may be compared."""
+"""Tables of `bias_evidence` with terms of the Data Quality Index, each with a note on valid comparisons."""
 
 from collections.abc import Iterator
 
@@ -9,14 +9,14 @@ from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
 
 _MOST_ROWS = 50
-"""Most classes of the table by class, which is left out beyond that; a report shows as many."""
+"""Largest number of classes for which the table by class is made, because a report shows at most this many rows."""
 
 
 def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Yield terms of the train rows, of ten random sets as large as the kept set, and of the kept rows; then the terms
-    by class.
+    """Yield tables of terms, overall and by class, for all train rows, ten random sets and the kept rows.
 
-    Nothing is yielded for rows without texts, or if no train row entered the filter.
+    The random sets have as many rows as were kept. No table is yielded if rows have no texts, or if no train row
+    entered the filter.
     """
     train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
     if raw.modality != "text" or not train.num_rows:
@@ -59,7 +59,7 @@ def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterat
 
 
 def _first_term(overall: pa.Table, kept: int) -> str:
-    """Return the term that the source ranks by, described in words."""
+    """Return a sentence about the term t1, by which the paper ranks datasets."""
     named = {(row["component"], row["term"]): row for row in overall.to_pylist()}
     first = named["c1", "t1"]
     if not kept:

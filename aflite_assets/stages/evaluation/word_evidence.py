@@ -1,7 +1,6 @@
-"""The table of `bias_evidence` about the effect of filtering on single words, with what a reader may and may not
-conclude.
+"""The table of `bias_evidence` on how filtering changes the association of single words with a class.
 
-The scan, whose cues are in every report, names the words that predict a class.
+The caption explains which conclusions are valid. The words themselves are listed in the cue scan of every report.
 """
 
 from collections.abc import Iterator
@@ -17,16 +16,19 @@ if TYPE_CHECKING:
     from aflite_assets.diagnostics.evidence.word_artifacts import AmongDraws, WordArtifacts
 
 DRAWS = 99
-"""Number of random sets: a kept set that is itself drawn at random is the lowest of all 100 in at most 1 % of cases."""
+"""Number of random sets with which the kept set is compared.
+
+A kept set that was drawn at random would have the lowest value of all 100 sets in at most 1 % of cases.
+"""
 
 _WORDS_PER_CLASS = 10
-"""Number of words per class whose z is compared, those with the highest z."""
+"""Number of words per class, those with the highest z, for which the mean z is compared."""
 
 
 def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Yield how many words are associated with a class among all train rows, among random ones and among the kept ones.
+    """Yield a table of how many words are associated with a class, among all train rows, random rows and kept rows.
 
-    Nothing is yielded for rows without texts, if no word is in enough rows, and if there is only one class.
+    No table is yielded if rows have no texts, if no word is frequent enough, or if there is only one class.
     """
     if raw.modality != "text":
         return
@@ -58,7 +60,7 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
 
 
 def _counts(artifacts: "WordArtifacts") -> pa.Table:
-    """Return `over_line` with a name for the row of all classes, and the line."""
+    """Return the table `over_line` with `all classes` as the name of the total, and with a column for the limit."""
     table = artifacts.over_line.drop_columns(["label"])
     names = pc.fill_null(table["label_name"], "all classes")
     line = pa.array([artifacts.line] * table.num_rows, pa.float64())

@@ -1,1 +1,1 @@
-"""Stages of the group `filtering`: the loop, the controls, and the resulting dataset."""
+"""Stages of the group `filtering`: the filter, the control sets, and the published dataset."""

@@ -1,4 +1,4 @@
-"""The stage of `control_sets`: train sets of the filtered set's size that the filter did not choose."""
+"""The stage `control_sets`: draws train sets of the filtered set's size that the filter did not choose."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ NO_MODEL = "the representation has no warm-up model"
 
 
 class ControlSetsSettings(StageSettings):
-    """Settings of a dataset's file that `control_sets` reads."""
+    """Settings of a dataset's YAML file that the stage `control_sets` reads."""
 
     seed: int
     seeds: tuple[Seed, ...]
@@ -53,14 +53,14 @@ class ControlSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key, including the version of the draws of whole questions."""
+        """Return the JSON values for the result's key, including the version of the draw of whole questions."""
         of_questions: dict[str, object] = {"questions": "2"} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
 
 @dataclass(frozen=True)
 class ControlSetsInputs(StageInputs):
-    """The results that `control_sets` reads."""
+    """Results of other stages that the stage `control_sets` reads."""
 
     raw_dataset: PublishedResult
     train_sample: PublishedResult
@@ -72,7 +72,10 @@ class ControlSetsInputs(StageInputs):
 def run(
     settings: ControlSetsSettings, inputs: ControlSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Draw the controls of every representation's filtered set; for questions and preferences, whole questions."""
+    """Draw the control sets for the filtered set of each representation.
+
+    For questions and preferences, whole questions are drawn: all answers of a question, or none.
+    """
     sample = read_train_sample(inputs.train_sample)
     raw = sampled_rows(load_examples(inputs.raw_dataset.path), sample)
     everything = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup)
@@ -84,7 +87,7 @@ def run(
     summary: dict[str, object] = {}
     for name, part in inputs.filtered_sets.parts.items():
         rows = pq.read_table(part.file("rows.parquet"))
-        taken_out = quarantined_rows(part)  # no control has them, or it would differ from filtered by label errors too
+        taken_out = quarantined_rows(part)  # controls with these rows would differ from filtered by label errors too
         full = without_rows(everything, taken_out) if len(taken_out) else everything
         embedded = inputs.embeddings.part(representation_of(inputs.filtered_sets, name))
         scores = SinglePassScores.of(rows, read_rows(embedded), first_scores(part))
@@ -109,7 +112,7 @@ def run(
         }
         controls += made
         summary[name] = {"sets": len(made), **notes}
-        context.progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
+        context.progress.log(f"control sets of {name}: {sorted({control.name for control in made})}")
     tables = [_table(control, weighted=settings.train_weighted) for control in controls]
     pq.write_table(pa.concat_tables(tables), draft.path / "sets.parquet")
     return summary
@@ -117,10 +120,10 @@ def run(
 
 @dataclass(frozen=True)
 class SinglePassScores:
-    """Predictability of every row of the filtered set in a single pass, float in [0, 1].
+    """Scores of every row in the filter's result, from a single pass; floats in [0, 1].
 
-    `model`: the probability of the row's label by the warm-up model's own output layer; None without a model. `linear`:
-    predictability in the filter's first iteration. `model` and `linear` are NaN for a row without a score.
+    `model`: the probability that the warm-up model's own output layer gives the row's label; None if there is no model.
+    `linear`: the predictability in the filter's first iteration. Rows without a score have NaN.
     """
 
     model: np.ndarray | None
@@ -128,7 +131,10 @@ class SinglePassScores:
 
     @classmethod
     def of(cls, rows: pa.Table, embedded: pa.Table, first: pa.Table) -> "SinglePassScores":
-        """Collect the scores in the order of `rows`; `first`: row_id and predictability of the first iteration."""
+        """Collect the scores in the order of `rows`.
+
+        `first`: the columns `row_id` and `predictability` of the first iteration.
+        """
         row_ids = rows["row_id"].to_numpy()
         model = _in_order(row_ids, embedded["row_id"].to_numpy(), _floats(embedded["warmup_label_probability"]))
         linear = _in_order(row_ids, first["row_id"].to_numpy(), _floats(first["predictability"]))
@@ -141,7 +147,7 @@ def _floats(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _in_order(wanted: np.ndarray, row_ids: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the values of the requested rows, NaN for rows without one."""
+    """Return the value of each row in `wanted`, or NaN if the row has no value."""
     order = np.argsort(row_ids, kind="stable")
     places = np.minimum(np.searchsorted(row_ids[order], wanted), len(order) - 1)
     nearest = order[places]
@@ -159,10 +165,11 @@ def _controls(
     seed: int,
     groups: np.ndarray | None,
 ) -> tuple[list[ControlSet], dict[str, object]]:
-    """Return the controls. `kept`: by evaluator seed, the ids by split that the filter run for this seed kept.
+    """Return the random and single-pass control sets, and facts about them for the summary.
 
-    `groups`: int64 per row of `rows`, for questions that a single pass removes as a whole; None if rows are removed one
-    by one.
+    `kept`: for each evaluator seed and split, the row ids that the filter run for this seed kept. `groups`: the
+    question of each row of `rows` (int64) if a single pass removes whole questions; None if rows are removed one by
+    one.
     """
     made = [
         ControlSet(name, "random", each, split, _draw(full.in_split(split).row_ids, len(left), [each, number]))
@@ -192,11 +199,10 @@ def _controls(
 def _whole_questions(
     control: ControlSet, kept: Mapping[int, Mapping[str, np.ndarray]], full: Examples, subset: str | None
 ) -> ControlSet:
-    """Return a random control as a draw of whole questions, if the filter kept whole questions; return others
-    unchanged.
+    """Redraw a random control set as whole questions if the filter kept whole questions.
 
-    `random` has as many questions of each number of answers as filtered has. `random_matched` also has as many of each
-    subset, and as many questions with the longer answer right.
+    For each number of answers, `random` has as many questions as the filtered set. `random_matched` also has as many
+    questions per subset, and as many questions with a longer right answer. Other control sets are returned unchanged.
     """
     if control.name not in ("random", "random_matched") or control.seed is None:
         return control
@@ -210,7 +216,7 @@ def _whole_questions(
 
 
 def _words(all_words: DatasetWords, rows: pa.Table) -> "RowWords":
-    """Return the ids of a filtered set's rows, in published order."""
+    """Return the words of a filtered set's rows, in published order."""
     from aflite_assets.algorithm import RowWords  # loads numba
 
     words = all_words.of_rows(rows["row_id"].to_numpy())
@@ -225,7 +231,10 @@ def _earlier_controls(
     *,
     by_question: bool,
 ) -> list[ControlSet]:
-    """Return the rows that the filter had left at some earlier sizes, each with random sets of its size."""
+    """Return the train sets of the earlier filter sizes in `train_sets`, and random sets of the same sizes.
+
+    The set of an earlier size has the rows that remained when the filter reached this size.
+    """
     made = []
     kinds = question_kinds(train, subset=None) if by_question else None
     for number, (name, earlier_rows) in enumerate(earlier.items()):
@@ -245,12 +254,12 @@ def _earlier_controls(
 
 
 def _sampled(representation: str, row_ids: np.ndarray) -> ControlSet:
-    """Return all rows that filtered and its controls are subsets of, if these are a sample of the train rows."""
+    """Return the train rows from which the filtered set and its controls are drawn; used if a sample was filtered."""
     return ControlSet(representation, "sampled", None, "train", row_ids)
 
 
 def _weighted(representation: str, rows: pa.Table, row_ids: np.ndarray) -> ControlSet:
-    """Return all train rows, each with its weight from the published folder; 1 for rows that were not scored."""
+    """Return all train rows with their weights from the published dataset; rows without a score have weight 1."""
     weights = row_weights(rows["label_probability"], rows["label"].to_numpy())
     known = _in_order(row_ids, rows["row_id"].to_numpy(), _floats(pa.chunked_array([weights])))
     return ControlSet(
@@ -290,11 +299,10 @@ def _single_pass(
     seed: int,
     groups: np.ndarray | None,
 ) -> list[ControlSet]:
-    """Return the rest after the rows of the highest scores are removed at once: as many train rows as filtered has
-    (ICML 4.2).
+    """Remove the rows with the highest scores at once, and return the remaining rows as control sets (ICML 4.2).
 
-    In the other `splits`, which the filter included, rows are removed by the same rule. Rows of one of the `groups` are
-    removed together, so slightly more train rows than filtered has may be left.
+    As many train rows remain as the filtered set has. In the other filtered splits (`splits`), rows are removed by the
+    same rule. Rows of a group are removed together, so slightly more train rows may remain.
     """
     split_of, row_ids = rows["split"].to_numpy(zero_copy_only=False), rows["row_id"].to_numpy()
     train = np.flatnonzero(split_of == "train")
@@ -312,7 +320,10 @@ def _single_pass(
 
 
 def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
-    """Return the table of the sets; `weighted`: with a column of weights, which results without weighted sets lack."""
+    """Return the table of a control set; `weighted` adds a column of weights.
+
+    Results of datasets without weighted sets have no such column.
+    """
     rows = len(control.row_ids)
     columns = {
         "representation": [control.representation] * rows,

@@ -1,4 +1,4 @@
-"""Detection of exact copies among rows, so that the filter removes or keeps them together."""
+"""Detection of rows that are exact copies, so that the filter removes or keeps them together."""
 
 import numpy as np
 
@@ -10,9 +10,10 @@ _INPUTS = ("text", "text_pair", "image", "features")
 
 
 def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
-    """Return a number per row of `row_ids`, int64: equal for rows whose whole input and label are equal, byte for byte.
+    """Return a number (int64) for each of `row_ids`: rows with the same whole input and label have the same number.
 
-    Return None if no two of these rows are copies. An image's input is its encoded bytes, or its file's hash.
+    Inputs are compared byte for byte. The input of an image is its encoded bytes or the hash of its file. Return None
+    if none of these rows is a copy of another.
     """
     examples = load_examples(raw.path)
     inputs = {name: examples.table[name] for name in _INPUTS if name in examples.table.column_names}

@@ -1,4 +1,4 @@
-"""Inputs of a run of one representation's filter, and the rows quarantined before its first iteration."""
+"""Inputs of one representation's filter, and the rows that are quarantined before its first iteration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,18 +25,17 @@ from aflite_assets.stages.shared.sizes import filter_settings, in_pool, only_sco
 from aflite_assets.stages.stage import StageContext
 
 _MOST_PROBABILITIES = 2**23
-"""Most rows x classes of the first iteration's probabilities that are kept for suspecting labels; 64 MiB as running
-sums.
-"""
+"""Largest number of first-iteration probabilities (rows x classes) kept to find label errors; they need 64 MiB."""
 
 
 @dataclass(frozen=True)
 class FilterInputs:
-    """Inputs of every run of one representation's filter, except the seed; arrays have one entry per entering row.
+    """Inputs of every run of one representation's filter, except the seed.
 
-    `entering`: positions of the entering rows among the embedded `rows`. `policies`: how each split other than train is
-    treated. `copies`: a number per row, equal for exact copies; None if there are none. `words`: None unless rows are
-    ranked by words. `whole_groups`: whether the rows of a group are kept together when classifiers are trained.
+    Arrays have one entry per row that enters the filter. `entering`: the positions of these rows among the embedded
+    `rows`. `policies`: the treatment of each split other than train. `copies`: a number per row, equal for exact
+    copies; None if there are no copies. `words`: the words of each row; None if rows are not ranked by words.
+    `whole_groups`: whether the training parts of partitions contain whole groups.
     """
 
     rows: pa.Table
@@ -61,9 +60,10 @@ class FilterInputs:
         words: DistinctWords | None = None,
         left_out: np.ndarray | None = None,
     ) -> "FilterInputs":
-        """Collect the inputs from the embedded rows without the ids `left_out`; `warmup`: rows spent on the encoders.
+        """Collect the inputs from the embedded rows, without the row ids in `left_out`.
 
-        `copies`: a number per embedded row, equal for exact copies. `words`: the words of every embedded row.
+        `warmup`: the number of rows used to train the encoders. `copies`: a number per embedded row, equal for exact
+        copies. `words`: the words of each embedded row.
         """
         rows, features = read_rows(embedded), open_features(embedded)
         if copies is not None:
@@ -90,42 +90,42 @@ class FilterInputs:
         )
 
     def kept(self, result: FilterResult) -> np.ndarray:
-        """Return which entering rows a run kept, bool."""
+        """Return a bool for each row that entered the filter: whether a run kept the row."""
         kept = np.zeros(len(self.entering), dtype=bool)
         kept[result.kept_rows] = True
         return kept
 
     @property
     def row_ids(self) -> np.ndarray:
-        """Ids of the entering rows, int64."""
+        """Ids (int64) of the rows that enter the filter."""
         row_ids: np.ndarray = self.rows["row_id"].to_numpy()[self.entering]
         return row_ids
 
     @property
     def labels(self) -> np.ndarray:
-        """Labels of the entering rows, int64."""
+        """Labels (int64) of the rows that enter the filter."""
         labels: np.ndarray = self.rows["label"].to_numpy()[self.entering]
         return labels
 
     @property
     def groups(self) -> np.ndarray | None:
-        """Groups of the entering rows, int64, or None if rows do not belong together."""
+        """Groups (int64) of the rows that enter the filter, or None if there are no groups."""
         has_groups = self.whole_groups and "group" in self.rows.column_names
         return self.rows["group"].to_numpy()[self.entering] if has_groups else None
 
     @property
     def suspects_labels(self) -> bool:
-        """Whether the first iteration's probabilities exist and are few enough to keep."""
+        """Return True if the first iteration's probabilities exist and are few enough to keep in memory."""
         few = len(self.entering) * len(np.unique(self.labels)) <= _MOST_PROBABILITIES
         return few and self.settings.classifier != "linear_svm"
 
     def suspects(self, probabilities: np.ndarray, quarantine: frozenset[str]) -> pa.Table:
-        """Return the rows with suspected labels, by the first iteration's probabilities of every class."""
+        """Return the rows with suspected label errors, judged by the first iteration's class probabilities."""
         classes = np.unique(self.labels)
         return suspected_rows(self.row_ids, self.split, self.labels, probabilities, classes, quarantine=quarantine)
 
     def first_probabilities(self, seed: int, *, device: DeviceSettings) -> np.ndarray:
-        """Return the mean held-out probabilities of every class in the first iteration, rows x classes float32."""
+        """Return the mean held-out class probabilities of the first iteration, float32 (rows, classes)."""
         from aflite_assets.algorithm import score_rows  # loads torch and numba
 
         scores = score_rows(self.features, self.labels, **self._given(seed, device), keep_probabilities=True)
@@ -144,7 +144,7 @@ class FilterInputs:
         cluster: Cluster,
         log: Callable[[str], None],
     ) -> FilterResult:
-        """Run the filter's loop once."""
+        """Run the filter once."""
         from aflite_assets.algorithm import RowWords, filter_dataset  # loads torch and numba
 
         with cluster_scorers(cluster, partial(self._shared, seed), device=device, log=log) as scorers:
@@ -176,7 +176,7 @@ class FilterInputs:
         )
 
     def _given(self, seed: int, device: DeviceSettings) -> dict[str, Any]:
-        """Return the arguments that scoring and the loop share, besides features and labels."""
+        """Return the arguments that scoring and the filter share, besides features and labels."""
         return {
             "settings": self.settings,
             "seed": seed,
@@ -186,10 +186,10 @@ class FilterInputs:
         }
 
     def learnt_test(self, chance: ChanceScores) -> IsLearnt:
-        """Return the test of whether the first pass's classifiers learnt anything beyond class shares.
+        """Return a test of whether the first iteration's classifiers learnt anything beyond the class shares.
 
-        The test is the one of the verdict (`rules.bias_excess`), on the rows that are trained on. If permutations
-        hardly move the labels of these groups, the test is impossible, and it returns True.
+        The report's verdict uses the same test (`rules.bias_excess`). The test covers the rows that classifiers are
+        trained on. If permuting the labels by group hardly changes them, the test is impossible and returns True.
         """
         pool, groups = ~self.score_only, self.groups
 
@@ -206,7 +206,7 @@ class FilterInputs:
         return is_learnt
 
     def chance(self, seed: int, *, device: DeviceSettings) -> ChanceScores:
-        """Return the scores of the pool's rows with permuted labels."""
+        """Return the scores of the filtered rows with permuted labels."""
         from aflite_assets.algorithm import score_permuted  # loads torch and numba
 
         return score_permuted(
@@ -223,10 +223,10 @@ class FilterInputs:
 def before_quarantine(
     name: str, given: FilterInputs, spec: FilterSpec, scratch: Path, *, seed: int, context: StageContext
 ) -> pa.Table | None:
-    """Return all suspects from a separate pass, if some are quarantined; they are saved, so that a resumed run has the
-    same.
+    """Return all rows with suspected label errors, if some of them are to be quarantined.
 
-    Return None if nothing is quarantined, because the loop's first iteration gives the same probabilities.
+    A separate pass scores the rows. The table of suspected rows is saved, so a resumed run uses the same rows. If
+    nothing is quarantined, return None, because the filter's first iteration gives the same probabilities.
 
     Raises:
         DataError: there are too many rows and classes to keep all probabilities.
@@ -238,7 +238,7 @@ def before_quarantine(
         raise DataError(
             "`filter.suspected_label_errors` is `quarantine`, but "
             f"{len(given.entering):,} rows times {len(np.unique(given.labels)):,} classes give more than "
-            f"{_MOST_PROBABILITIES:,} probabilities; limit the dataset, or leave out `suspected_label_errors`"
+            f"{_MOST_PROBABILITIES:,} probabilities; set `limit` to fewer rows, or leave out `suspected_label_errors`"
         )
     kept = scratch / LABEL_ERRORS
     if not kept.is_file():
@@ -249,6 +249,6 @@ def before_quarantine(
     suspects = pq.read_table(kept)
     context.progress.log(
         f"filtering {name}: {len(quarantined_ids(suspects))} of {suspects.num_rows} rows with suspected label errors "
-        "are taken out"
+        "are quarantined"
     )
     return suspects

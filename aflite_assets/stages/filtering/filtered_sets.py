@@ -1,5 +1,6 @@
-"""The stage of `filtered_sets`: AFLite's loop per representation, with a checkpoint per iteration at which it
-resumes.
+"""The stage `filtered_sets`: runs AFLite for each representation.
+
+Each iteration writes a checkpoint, from which a stopped run resumes.
 """
 
 import hashlib
@@ -45,7 +46,7 @@ from aflite_assets.tracking import TrackedRun
 
 
 class FilteredSetsSettings(StageSettings):
-    """Settings of a dataset's file that `filtered_sets` reads."""
+    """Settings of a dataset's YAML file that the stage `filtered_sets` reads."""
 
     filter: FilterSpec
     filter_seeds: int
@@ -54,7 +55,7 @@ class FilteredSetsSettings(StageSettings):
 
 @dataclass(frozen=True)
 class FilteredSetsInputs(StageInputs):
-    """The results that `filtered_sets` reads."""
+    """Results of other stages that the stage `filtered_sets` reads."""
 
     raw_dataset: PublishedResult
     warmup_split: PublishedResult
@@ -64,7 +65,7 @@ class FilteredSetsInputs(StageInputs):
 def run(
     settings: FilteredSetsSettings, inputs: FilteredSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Filter each representation's rows separately; iterations of reused results are reported again."""
+    """Run the filter for each representation; the iterations of reused results are reported again."""
     warmup = inputs.warmup_split.summary["rows"]
     by_words = settings.filter.rank == "vocabulary"
     all_words = DatasetWords.of(load_examples(inputs.raw_dataset.path)) if by_words else None
@@ -120,7 +121,7 @@ def _filter(
     resume = _resumed(name, checkpoint, progress)
     with context.tracker.child(name) as run:
         run.log_parameters(given.settings.as_dict())
-        if resume is not None:  # a kill may have come between the checkpoint and these
+        if resume is not None:  # the process may have been killed after the checkpoint, before the metrics
             run.log_metrics(_metrics(resume.iterations[-1]), step=resume.iterations[-1].iteration)
 
         def on_iteration(record: IterationRecord, state: FilterState) -> None:
@@ -162,7 +163,7 @@ def _filter(
 
 
 def _resumed(name: str, checkpoint: "Checkpoint", progress: Progress) -> FilterState | None:
-    """Return the state in the checkpoint and show its iterations again."""
+    """Return the state in the checkpoint, or None, and report the iterations that the state contains."""
     state = checkpoint.load()
     if state is not None:
         progress.log(f"filtering {name} resumes at iteration {state.next_iteration}")
@@ -172,8 +173,9 @@ def _resumed(name: str, checkpoint: "Checkpoint", progress: Progress) -> FilterS
 
 
 def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tracked: TrackedRun) -> dict[str, object]:
-    """Publish the rows that each run of the filter kept, bool per entering row; return their similarity, for the
-    summary.
+    """Publish the rows that each run of the filter kept, and return the runs' similarity for the summary.
+
+    `kept`: for each run, a bool for each row that entered the filter.
     """
     _write_runs(kept, given, folder)
     in_train = [rows[given.split == "train"] for rows in kept]
@@ -186,7 +188,10 @@ def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tra
 def _run_again(
     name: str, given: FilterInputs, is_learnt: IsLearnt | None, scratch: Path, seed: int, *, context: StageContext
 ) -> np.ndarray:
-    """Return the rows that another run of the filter keeps, bool per entering row; it also resumes at its iteration."""
+    """Run the filter with another seed; return a bool for each row that entered: whether the run kept the row.
+
+    A stopped run resumes at its last checkpoint.
+    """
     folder = scratch / f"seed-{seed}"
     folder.mkdir(exist_ok=True)
     checkpoint = Checkpoint(folder)
@@ -217,8 +222,10 @@ def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -
 
 
 def _kept_jaccard(kept: Sequence[np.ndarray]) -> dict[str, float]:
-    """Return how similar the train rows (bool) are that runs of the filter kept, over pairs, with the value by
-    chance.
+    """Return the Jaccard similarity of the train rows that the filter runs kept.
+
+    The dict has the mean and the smallest value over all pairs of runs, and the value expected by chance. `kept`: for
+    each run, a bool per train row.
     """
     alike = [float((first & second).sum() / (first | second).sum()) for first, second in combinations(kept, 2)]
     chance = [
@@ -229,7 +236,7 @@ def _kept_jaccard(kept: Sequence[np.ndarray]) -> dict[str, float]:
 
 
 def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
-    """Copy the curve of a reused part to the run of a new result."""
+    """Copy the curves of a reused result to the tracked run of the new result."""
     with tracker.child(name, tags={"aflite.found": "true"}) as run:
         for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
             metrics = {field: float(row[field]) for field in _TRACKED if row.get(field) is not None}
@@ -237,7 +244,7 @@ def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
 
 
 class Checkpoint:
-    """The loop's state and the scores of its finished iterations, in the scratch folder of an unfinished result."""
+    """The filter's state and the scores of its finished iterations, in the scratch folder of an unfinished result."""
 
     def __init__(self, folder: Path) -> None:
         self._state = folder / "state.npz"
@@ -245,7 +252,7 @@ class Checkpoint:
         self._scores.mkdir(exist_ok=True)
 
     def save(self, record: IterationRecord, state: FilterState, row_ids: np.ndarray) -> None:
-        """Write an iteration's scores, then replace the state: a kill in between repeats the iteration."""
+        """Write an iteration's scores and then the state, so that a kill in between repeats the iteration."""
         entered = np.ones(len(row_ids), bool)
         entered[state.removed_rows[state.removed_in_iteration < record.iteration]] = False
         scored = entered & ~np.isnan(state.predictability)
@@ -259,7 +266,7 @@ class Checkpoint:
         aside.replace(self._state)
 
     def load(self) -> FilterState | None:
-        """Return the state after the last finished iteration, or None if there is none yet.
+        """Return the state after the last finished iteration, or None if no iteration has finished.
 
         Raises:
             StoreError: the file is damaged.
@@ -275,7 +282,10 @@ class Checkpoint:
             ) from error
 
     def publish_scores(self, folder: Path) -> None:
-        """Add the scores of all iterations to the result: the last known score of every row that entered each."""
+        """Add the scores of all iterations to the result.
+
+        Each file has the last known score of every row that entered the iteration.
+        """
         for path in sorted(self._scores.iterdir()):
             link_or_copy(path, folder / path.name)
 
@@ -312,24 +322,23 @@ def _metrics(record: IterationRecord) -> dict[str, float]:
 
 
 def _published(record: IterationRecord) -> dict[str, object]:
-    """Return the record's fields under the names that tables and metrics have."""
+    """Return the fields of an iteration's record under the names used in tables and metrics."""
     named = {
         "train_rows_in": record.counted_rows_in,
         "train_removed": record.counted_removed,
         "rows_never_held_out": record.never_held_out,
         "rows_per_class": list(record.rows_per_class),
     }
-    # A duration is no content: the same run must give the same data version.
+    # Durations are left out, because the same run must give the same data version.
     own = {"counted_rows_in", "counted_removed", "never_held_out", "seconds"}
     own |= set() if record.distinct_words is not None else set(WORDS_RECORDED)
     return {name: value for name, value in asdict(record).items() if name not in own} | named
 
 
 def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, folder: Path) -> list[str]:
-    """Publish every embedded row with its outcome, the iterations, the scores of permuted labels, and how the filter
-    ended.
+    """Publish the outcome of every embedded row, the iterations, the chance scores, and how the filter ended.
 
-    Return the warnings.
+    Chance scores are scores with permuted labels. Return the warnings.
     """
     rows, entering, policies = given.rows, given.entering, given.policies
     total = rows.num_rows
@@ -384,7 +393,7 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
 
 
 def _plain(values: object) -> object:
-    """Return a value as JSON has it, with arrays as lists and None for NaN."""
+    """Return a JSON value: an array becomes a list, in which NaN becomes None."""
     if not isinstance(values, np.ndarray):
         return values
     plain = values.astype(object)
@@ -393,9 +402,9 @@ def _plain(values: object) -> object:
 
 
 def _instead(labels: np.ndarray, shares: np.ndarray, given: FilterInputs) -> pa.Table:
-    """Return the wrong labels predicted for the rows that entered: row_id, then a label and its share per rank.
+    """Return the wrong labels that were predicted most often for each row that entered the filter.
 
-    A rank without a label is null.
+    For each rank, the table has a label and its share of the row's held-out predictions. A missing label is null.
     """
     columns: dict[str, pa.Array | np.ndarray] = {"row_id": given.row_ids}
     for rank in range(labels.shape[1]):
@@ -427,7 +436,7 @@ NO_CAUTIONS = {"no_cautions": "The filter reported no warnings."}
 
 
 def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult], *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether each filter ended without a warning about its own result."""
+    """Yield one outcome per filter: whether the filter ended without warnings about its result."""
     label_names = inputs["raw_dataset"].summary["label_names"]
     for (name, asks), (subject, part) in product(NO_CAUTIONS.items(), result.parts.items()):
         cautions = " ".join(filtered_set(subject, part, label_names).warnings)

@@ -1,4 +1,4 @@
-"""Questions and preferences in the user's own columns and layout: the rows of the source with the filter's outcome."""
+"""Questions and preferences in the source's own columns and layout, with the filter's outcome for each row."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from aflite_assets.stages.filtering.published_columns import free_name, source_r
 from aflite_assets.stages.shared.source_places import source_of
 
 FILTERED, FULL = "own_layout_filtered", "own_layout_full"
-"""Names of the configurations: rows of the source whose answers were all kept, and all rows with their outcome."""
+"""Names of the configurations: source rows of which the filter kept all answers, and all source rows with scores."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnRows:
     """Rows of a source of questions or preferences.
 
-    `tables`: by split of the source, the rows as in its files. `split`, `row`: for each row of the raw table, its split
-    in the source and its row there, from 0.
+    `tables`: the rows as in the source's files, by the source's split. `split` and `row` locate each row of the raw
+    table: its split in the source, and its row number (from 0) in this split.
     """
 
     tables: Mapping[str, pa.Table]
@@ -38,7 +38,7 @@ class OwnRows:
         """Return the rows of a source of questions or preferences, or None for other sources.
 
         Raises:
-            DataError: the files changed since the raw dataset was made, or are missing.
+            DataError: the source's files are missing or were changed after the raw dataset was made.
         """
         source = source_of(raw_result)
         if not isinstance(source, ChoiceSource):
@@ -56,10 +56,11 @@ class OwnRows:
     def configurations(
         self, raw: Examples, fate: Mapping[str, pa.Array], filtered: FilteredSet
     ) -> dict[str, dict[str, pa.Table]]:
-        """Return the rows of the source by configuration and split of the dataset.
+        """Return the rows of the source by configuration and by split of the dataset.
 
-        A row is filtered if all its answers were kept. `fate`: by column name, one value per row of the raw table; a
-        row with several answers gets the mean of numbers. Rows that the dataset dropped, such as ties, are left out.
+        The filtered configuration has the rows for which the filter kept all answers. `fate`: the filter's columns by
+        name, with one value per row of the raw table. For a source row with several answers, numbers are averaged.
+        Source rows that are not in the raw table, such as ties, are left out.
         """
         kept_ids = filtered.rows.filter(filtered.rows["kept"])["row_id"].to_numpy()
         kept = np.isin(raw.row_ids, kept_ids)
@@ -78,7 +79,7 @@ class OwnRows:
     def _part(
         self, positions: np.ndarray, split: str, fate: Mapping[str, pa.Array], kept: np.ndarray
     ) -> tuple[pa.Table, np.ndarray]:
-        """Return the source's rows of these answers with their outcome, and which rows had all their answers kept."""
+        """Return the source rows of these answers with the filter's columns, and a bool per row: all answers kept."""
         rows, firsts, of_row = np.unique(self.row[positions], return_index=True, return_inverse=True)
         table = self.tables[split].replace_schema_metadata(None).take(pa.array(rows))
         taken = set(table.column_names)
@@ -97,7 +98,7 @@ class OwnRows:
 
 
 def write_own(table: pa.Table, path: Path) -> None:
-    """Write rows of a source as Parquet that `datasets` can open with the source's own types."""
+    """Write rows of a source as a Parquet file that `datasets` opens with the source's own types."""
     import datasets
 
     features = datasets.Features.from_arrow_schema(table.schema)

@@ -1,4 +1,4 @@
-"""The columns of the published folder: the user's own under their names, and the columns that the project adds."""
+"""Columns of the published folder: the source's columns under their own names, and columns that the project adds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import as_tuple
 
 FATE_COLUMNS = ("status", "predictability", "removed_in_iteration", "weight")
-"""Values that the filter assigns to a row: columns of `full_tagged`."""
+"""Columns that the filter adds to the configuration `full_tagged`."""
 
 _ATTRIBUTE = "attribute."
 _INPUTS = ("text", "text_pair", "image", "features")
@@ -22,11 +22,11 @@ _PREFIX = "aflite_"
 class PublishedColumns:
     """Names of the raw table's columns in the published folder.
 
-    `inputs`: the source's names by the raw table's names. `column_per_feature`: whether each feature has a column of
-    its own, as in the source, instead of one column of lists. `label`: the source's name of the label column.
-    `attributes`: the raw table's name of each attribute by the source's name. `own`: the name of each column that the
-    project adds; it begins with "aflite_" if the source has a column of the plain name. `ids_given`: whether `id` is
-    the source's own.
+    `inputs`: for each input column of the raw table, the source's column names. `column_per_feature`: whether each
+    feature has its own column, as in the source, instead of one column of lists. `label`: the source's name of the
+    label column. `attributes`: the raw table's name of each attribute, by the source's name. `own`: the published name
+    of each column that the project adds; the name begins with "aflite_" if the source has a column of the plain name.
+    `ids_given`: whether the published ids are the source's own ids.
     """
 
     inputs: Mapping[str, tuple[str, ...]]
@@ -38,7 +38,7 @@ class PublishedColumns:
 
     @classmethod
     def of(cls, raw: Examples, columns: ColumnsSpec) -> "PublishedColumns":
-        """Determine the names for a raw table; `columns` are the columns that the dataset's YAML file names."""
+        """Determine the published names for a raw table; `columns` are the columns named in the dataset's YAML file."""
         there = raw.table.column_names
         inputs = {name: as_tuple(getattr(columns, name) or name) for name in _INPUTS if name in there}
         taken = {columns.label, *(name for names in inputs.values() for name in names)}
@@ -51,8 +51,8 @@ class PublishedColumns:
         }
         taken |= attributes.keys()
         if columns.id == "id":
-            taken.remove("id")  # the source's ids are what the column holds
-        # Sources that make texts and images name no columns, and give ids themselves; features have none.
+            taken.remove("id")  # the column `id` holds the source's ids
+        # Sources that build texts and images themselves have no named columns and provide ids; features have no ids.
         ids_given = columns.id is not None or (
             raw.modality != "features" and all(getattr(columns, name) is None for name in inputs)
         )
@@ -63,12 +63,12 @@ class PublishedColumns:
 
     @property
     def source_names(self) -> tuple[str, ...]:
-        """The source's columns that are published, in their order: inputs, label, attributes."""
+        """The source's columns that are published, in order: inputs, label, attributes."""
         return (*(name for names in self.inputs.values() for name in names), self.label, *self.attributes)
 
     @property
     def raw_columns(self) -> dict[str, str]:
-        """The raw table's column by the published name, without columns that come from the filter's results."""
+        """Raw table columns by published column name, without the columns that the filter adds."""
         from_raw = {"id": "source_id" if self.ids_given else "row_id", "content_hash": "source_id"}
         from_raw |= {"source_row": "row_id", "group": "group", "annotator_labels": "annotator_labels"}
         return {
@@ -80,17 +80,19 @@ class PublishedColumns:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return a name for a column that is not among those taken."""
+    """Return `name`, prefixed with "aflite_" if the name is already taken."""
     while name in taken:
         name = f"{_PREFIX}{name}"
     return name
 
 
 def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping[str, int]) -> pa.Table:
-    """Return every row in the raw table's order: id, inputs, label, attributes, and then its place and group.
+    """Return all rows in the raw table's order, with published column names.
 
-    `source_row` (int64) counts from 0 within the row's split of the source. `source_rows` gives the number of rows by
-    split, in the source's order. `id` is the source's own id, or the source's split and that number, as in "train-17".
+    Columns are id, inputs, label and attributes, followed by group, source row, annotators' labels and content hash if
+    they exist. The source row (int64) is counted from 0 within the row's split of the source. `source_rows`: the number
+    of rows per split, in the source's order. The id is the source's own id or, if there is none, split and source row,
+    such as "train-17".
     """
     table, own = raw.table, names.own
     splits, numbers = source_rows_of(raw.row_ids, source_rows)
@@ -113,7 +115,10 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
 
 
 def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[list[str], list[int]]:
-    """Return, for each row, its split in the source and its number there; `row_id` counts over all splits."""
+    """Return, for each row id, the row's split in the source and its number (from 0) in this split.
+
+    Row ids are counted over all splits.
+    """
     ends = np.cumsum(list(source_rows.values()))
     places = np.searchsorted(ends, row_ids, side="right")
     names = list(source_rows)
@@ -121,6 +126,6 @@ def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple
 
 
 def _split_features(raw: Examples, names: tuple[str, ...]) -> dict[str, pa.Array]:
-    """Return a float32 column per feature, as in the source."""
+    """Return one float32 column per feature, as in the source."""
     matrix = raw.features
     return {name: pa.array(np.ascontiguousarray(matrix[:, place])) for place, name in enumerate(names)}

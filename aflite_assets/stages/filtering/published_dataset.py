@@ -1,4 +1,4 @@
-"""The stage of `published_dataset`: a folder with a card that `datasets.load_dataset` opens."""
+"""The stage `published_dataset`: writes a folder with a dataset card that `datasets.load_dataset` opens."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _BLOCK_ROWS = 1_000
 
 @dataclass(frozen=True)
 class Configuration:
-    """One way to load the folder: `tables` by split; `name` is the name for `load_dataset`."""
+    """One configuration of the published folder: its name for `load_dataset`, and its tables by split."""
 
     name: str
     tables: Mapping[str, pa.Table]
@@ -45,9 +45,10 @@ class Configuration:
 
 @dataclass(frozen=True)
 class PublishedRows:
-    """Every row of the dataset in its published form (`table`), in the order of `raw`, with the names of its columns.
+    """All rows of the dataset in their published form (`table`), in the order of `raw`.
 
-    `sample`: the filtered sample of the train rows; None if all were filtered.
+    `names`: the published column names. `sample`: the sample of the train rows that was filtered; None if all train
+    rows were filtered.
     """
 
     raw: Examples
@@ -60,8 +61,9 @@ class PublishedRows:
         return self.by_split(self.table, np.isin(self.raw.row_ids, row_ids))
 
     def by_split(self, table: pa.Table, chosen: np.ndarray) -> dict[str, pa.Table]:
-        """Return the chosen rows (bool, one per row) of a table in this order, by split; splits without any are left
-        out.
+        """Return the rows of `table` for which `chosen` (bool) is True, by split.
+
+        `table` has the same rows and order as `self.table`. Splits without chosen rows are left out.
         """
         splits = np.array(self.raw.table["split"].to_pylist(), object)
         return {
@@ -71,7 +73,7 @@ class PublishedRows:
 
 
 class PublishedDatasetSettings(StageSettings):
-    """Settings of a dataset's file that `published_dataset` reads."""
+    """Settings of a dataset's YAML file that the stage `published_dataset` reads."""
 
     title: str
     description: str
@@ -79,14 +81,14 @@ class PublishedDatasetSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key, including the version of what is published only for questions."""
+        """Return the JSON values for the result's key, including the version of the layout for questions."""
         of_questions: dict[str, object] = {"own_layout": "1"} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
 
 @dataclass(frozen=True)
 class PublishedDatasetInputs(StageInputs):
-    """The results that `published_dataset` reads."""
+    """Results of other stages that the stage `published_dataset` reads."""
 
     raw_dataset: PublishedResult
     train_sample: PublishedResult
@@ -97,7 +99,7 @@ class PublishedDatasetInputs(StageInputs):
 def run(
     settings: PublishedDatasetSettings, inputs: PublishedDatasetInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Write every configuration's splits as Parquet with the types of `datasets`, and the card that lists them."""
+    """Write the splits of every configuration as Parquet with the types of `datasets`, and the dataset card."""
     from aflite_assets.analysis.filtering import still_predicted
     from aflite_assets.reports.page.markdown import dataset_card
 
@@ -164,18 +166,18 @@ def _sample_note(sample: TrainSample | None) -> tuple[str, ...]:
 
 
 def _fate_names(names: PublishedColumns) -> dict[str, str]:
-    """Return the columns of `full_tagged` about the filter by their published names."""
+    """Return the columns that the filter adds to `full_tagged`, by their published names."""
     return {names.own[name]: name for name in FATE_COLUMNS}
 
 
 def _own_rows(
     raw_result: PublishedResult, raw: Examples, context: StageContext
 ) -> tuple[OwnRows | None, tuple[str, ...]]:
-    """Return the source's rows of questions or preferences, and a note if they can no longer be read."""
+    """Return the source's rows of questions or preferences, and a note for the card if they can no longer be read."""
     try:
         return OwnRows.of(raw_result, raw), ()
     except DataError as error:
-        context.progress.log(f"published dataset: rows in the source's own layout are missing: {error}")
+        context.progress.log(f"published dataset: the rows in the source's own layout are left out: {error}")
         return None, ("There are no rows in the layout of the source, because its files changed or are missing.",)
 
 
@@ -192,8 +194,9 @@ def _own_layout(
 
 
 def _write(configuration: Configuration, content: PublishedRows | None, folder: Path) -> dict[str, str]:
-    """Write one file per split; return their paths below the folder. `content`: None for rows in the source's own
-    layout.
+    """Write one file per split, and return the files' paths relative to the folder.
+
+    `content` is None for rows in the source's own layout.
     """
     paths = {}
     for split, table in configuration.tables.items():
@@ -228,10 +231,10 @@ def _configurations(
 
 
 def _tagged(content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
-    """Return all rows with the filter's outcome; rows that never entered the filter have no score.
+    """Return all rows with the columns that the filter adds; rows that did not enter the filter have no score.
 
-    Rows that never entered are the warm-up rows, rows quarantined before the first pass, train rows outside a sample,
-    and splits that were not filtered.
+    Rows that did not enter are warm-up rows, quarantined rows, train rows outside a sample, and rows of splits that
+    were not filtered.
     """
     raw, own, rows = content.raw, content.names.own, filtered.rows
     position = {row_id: number for number, row_id in enumerate(rows["row_id"].to_pylist())}
@@ -258,7 +261,7 @@ def _tagged(content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarr
 
 
 def _to_parquet(table: pa.Table, content: PublishedRows, path: Path) -> None:
-    """Write with the schema of `datasets`, so that label names and the image type travel in the file.
+    """Write a table with the schema of `datasets`, so that the file contains the label names and the image type.
 
     Rows are written in blocks, because the images of a large dataset do not fit into memory.
     """

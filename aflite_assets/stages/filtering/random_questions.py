@@ -1,4 +1,4 @@
-"""Random controls of questions and preferences: whole questions, and as many of each kind as the filter kept."""
+"""Random controls of questions and preferences: whole questions, as many of each kind as the filter kept."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from aflite_assets.data.questions import right_answers, separate_questions
 
 @dataclass(frozen=True, eq=False)
 class QuestionKinds:
-    """Kinds of questions among some rows. Lists of kinds have one entry per question; `of_row` (int64) is the question
-    of each row.
+    """The questions to which some rows are the answers, and the kinds of each question.
 
-    `sizes`: the numbers of right and of wrong answers. `alike`: the sizes, the subset, and whether the right answers
-    are longer than the wrong ones, shorter, or neither.
+    `of_row` (int64): the question number of each row. `sizes` and `alike` have one entry per question. `sizes`: the
+    numbers of right and of wrong answers. `alike`: the sizes, the subset, and whether the right answers are longer or
+    shorter than the wrong answers.
     """
 
     row_ids: np.ndarray
@@ -24,19 +24,18 @@ class QuestionKinds:
     alike: Sequence[Hashable]
 
     def has_whole(self, kept: np.ndarray) -> bool:
-        """Return True if the rows with the ids `kept`, int64, are whole questions."""
+        """Return True if, for every question, `kept` (row ids, int64) contains all of its rows or no row."""
         inside = np.isin(self.row_ids, kept)
         counts = np.bincount(self.of_row, inside), np.bincount(self.of_row)
         return bool(np.isin(counts[0] / counts[1], (0, 1)).all())
 
     def drawn(self, kept: np.ndarray, kinds: Sequence[Hashable], seed: Sequence[int]) -> np.ndarray:
-        """Draw as many questions of each kind as there are in `kept` (row ids of whole questions); return row ids,
-        ascending.
+        """Draw as many questions of each kind as `kept` contains; return their row ids in ascending order.
 
         Args:
-            kept: int64, ids of rows.
+            kept: int64, row ids of whole questions.
             kinds: `sizes` or `alike`.
-            seed: decides the draw.
+            seed: seed of the draw.
         """
         rng = np.random.default_rng(seed)
         wanted: dict[Hashable, int] = {}
@@ -53,7 +52,7 @@ class QuestionKinds:
 def question_kinds(rows: Examples, *, subset: str | None) -> QuestionKinds | None:
     """Return the questions of the rows, or None if the rows are not answers to questions.
 
-    `subset`: the attribute that names the part of the data a question belongs to; None if there is none.
+    `subset`: name of the attribute that divides the questions into subsets of the data; None if there is none.
     """
     right = right_answers(rows, partly=separate_questions(rows) is not None)
     if right is None or rows.questions is None or "text_pair" not in rows.table.column_names:

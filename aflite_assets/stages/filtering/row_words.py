@@ -1,7 +1,7 @@
-"""The words of a dataset's rows, by which a filter with `rank: vocabulary` orders its candidates.
+"""Words of a dataset's rows, by which a filter with `rank: vocabulary` orders its candidates for removal.
 
-Each stage that needs them computes them from the texts: 550,000 pairs take well under a minute, less than one iteration
-of a filter of that size. A published copy would cost more in files than it saves in time.
+Each stage that needs the words computes them from the texts. For 550,000 sentence pairs this takes well under a minute,
+so the words are not stored.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ _TEXTS = ("text", "text_pair")
 
 @dataclass(frozen=True, eq=False)
 class DatasetWords:
-    """The distinct words of every row of the raw dataset, over all its texts; `row_ids` (int64) belong to `words`."""
+    """The distinct words of each row of the raw dataset, over all its texts.
+
+    `row_ids` (int64): the row ids, in the order of `words`.
+    """
 
     row_ids: np.ndarray
     words: DistinctWords
@@ -38,6 +41,6 @@ class DatasetWords:
         return cls(raw.row_ids, distinct_words(texts))
 
     def of_rows(self, row_ids: np.ndarray) -> DistinctWords:
-        """Return the words of the rows with these ids, in their order."""
+        """Return the words of the rows with these ids, in the order of the ids."""
         order = np.argsort(self.row_ids)
         return self.words.of_rows(order[np.searchsorted(self.row_ids, row_ids, sorter=order)])

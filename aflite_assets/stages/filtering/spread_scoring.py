@@ -1,5 +1,6 @@
-"""An iteration's partitions scored by the workers of a cluster. The algorithm decides how they are scored and
-summed.
+"""Scoring of an iteration's partitions by the workers of a cluster.
+
+The algorithm defines how partitions are scored and summed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +22,12 @@ if TYPE_CHECKING:
     from aflite_assets.algorithm.spreading import IterationWork
 
 MEMORY_LIMIT = 2**30
-"""Memory that a scorer may use apart from the pages of the features; it affects the bits, so it is the same everywhere.
-"""
+"""Bytes of memory per scorer, without the mapped features; the limit affects rounding, so all scorers share it."""
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """The data that every worker receives for a run: arguments of `filter_dataset`, with shared arrays."""
+    """The data that every worker receives for a filter run: arguments of `filter_dataset`, with shared arrays."""
 
     features: Shared
     labels: Shared
@@ -48,8 +48,10 @@ class ScoredRows:
         settings: FilterSettings,
         seed: int,
     ) -> "ScoredRows":
-        """Collect the data; features that are mapped from a file stay there, so a node need not have the memory for all
-        of them.
+        """Collect the data that workers need.
+
+        Features that are memory-mapped from a file stay in the file, so a node can have less memory than the features
+        need.
         """
         return cls(
             map_or_share(cluster, features),
@@ -80,8 +82,9 @@ def _scored(
 
 
 class ClusterScorers:
-    """`Scorers` of the algorithm that use the workers of a cluster. A worker with too little memory scores half as many
-    partitions at a time.
+    """Implementation of the algorithm's `Scorers` by the workers of a cluster.
+
+    A worker that runs out of memory scores half as many partitions at a time.
     """
 
     def __init__(self, cluster: Cluster, workers: Workers, log: Log) -> None:
@@ -89,11 +92,11 @@ class ClusterScorers:
 
     @property
     def count(self) -> int:
-        """See `Scorers`."""
+        """Number of workers that score at the same time."""
         return self._workers.count
 
     def score(self, work: "IterationWork", numbers: Sequence[range]) -> "Iterator[SetCounts]":
-        """See `Scorers`; the pool's row numbers are sent once per node."""
+        """Score partitions as `Scorers` defines; the filter's row numbers are sent once per node."""
         common = self._cluster.share(work)
         return map_in_order(self._workers, numbers, common=common, log=self._log, halves=_halves)
 
@@ -107,7 +110,10 @@ def _halves(numbers: range) -> list[range]:
 def cluster_scorers(
     cluster: Cluster, rows: Callable[[Cluster], ScoredRows], *, device: DeviceSettings, log: Log
 ) -> Iterator[ClusterScorers | None]:
-    """Provide scorers for the block; None if the cluster does not distribute work, or if this machine's GPU scores."""
+    """Provide scorers for a `with` block.
+
+    Provide None if the cluster does not distribute work, or if this machine's GPU does the scoring.
+    """
     if not cluster.spreads or device.resolve().type != "cpu":
         yield None
         return

@@ -1,4 +1,4 @@
-"""The last line of a filter's log: why it stopped, at which settings, and which rows would have been next."""
+"""The last line of a filter's log: why it stopped, its settings, and how many rows still reach the threshold."""
 
 from collections.abc import Mapping
 
@@ -10,29 +10,34 @@ from aflite_assets.wording import counted
 
 _WHY: Mapping[StopReason, str] = {
     StopReason.TARGET_SIZE: "at its target size",
-    StopReason.THRESHOLD: "at its threshold: too few rows reached it for a whole slice",
-    StopReason.CHANCE: "at chance: rows were no more predictable than with shuffled labels",
-    StopReason.NOTHING_LEARNT: "before it removed anything: its classifiers learnt nothing beyond class shares",
+    StopReason.THRESHOLD: "at its threshold, because too few rows reached the threshold to fill a slice",
+    StopReason.CHANCE: "at chance, because rows were no more predictable than with shuffled labels",
+    StopReason.NOTHING_LEARNT: "before removing any row, because its classifiers learnt nothing beyond class shares",
 }
 
 
 def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: float) -> str:
-    """Return why the filter of a representation stopped, with its settings.
+    """Return a log line: why the filter of a representation stopped, and at which settings.
 
-    `chance`: mean predictability with shuffled labels, in [0, 1].
+    `chance`: mean predictability with permuted labels, in [0, 1].
     """
     settings, train = result.settings, given.split == "train"
     kept = given.kept(result)
     return (
-        f"filtering {name} stopped {_WHY[result.stop_reason]}. Kept: {counted(int((kept & train).sum()), 'train row')} "
-        f"of {int(train.sum()):,}, target_size {settings.target_size:,}. Rows that reach the threshold "
-        f"{settings.threshold:g} in the last pass, and would be next: {_next_rows(result, given, kept):,}, of which a "
-        f"slice takes at most {settings.slice_size:,}. The mean predictability of shuffled labels is {chance:.3f}"
+        f"filtering {name} stopped {_WHY[result.stop_reason]}. It kept {int((kept & train).sum()):,} of "
+        f"{counted(int(train.sum()), 'train row')} (`target_size` {settings.target_size:,}). In the last pass, "
+        f"{_next_rows(result, given, kept):,} of the kept rows reach the `threshold` {settings.threshold:g}; an "
+        f"iteration removes at most {settings.slice_size:,} rows (`slice_size`). The mean predictability with shuffled "
+        f"labels is {chance:.3f}"
     )
 
 
 def _next_rows(result: FilterResult, given: FilterInputs, kept: np.ndarray) -> int:
-    """Return how many kept rows of the pool have reached the threshold, by their groups if groups leave together."""
+    """Return the number of kept rows with a predictability at or above the threshold.
+
+    If groups are removed as a whole, the mean predictability of each group counts. Rows that are only scored are
+    excluded.
+    """
     rows = np.flatnonzero(kept & ~given.score_only & ~np.isnan(result.predictability))
     scores, groups = result.predictability[rows], given.groups
     if groups is not None and result.settings.remove == "groups":

@@ -1,1 +1,1 @@
-"""The stage of the group `report`: the page to read."""
+"""The stage of the group `report`: the HTML report and its files."""

@@ -1,4 +1,4 @@
-"""The stage of `benchmark_report`: renders the numbers of `analysis` as a page, figures, JSON and Markdown."""
+"""The stage `benchmark_report`: renders the numbers of `analysis` as an HTML page, figures, JSON and Markdown."""
 
 from dataclasses import dataclass, replace
 from shutil import copytree
@@ -21,11 +21,11 @@ from aflite_assets.stages.shared.report_inputs import read_similarities
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 MOST_CARRIERS = 3
-"""Most rows that are shown per cue."""
+"""Largest number of example rows that the report shows per cue."""
 
 
 class BenchmarkReportSettings(StageSettings):
-    """Settings of a dataset's file that `benchmark_report` reads."""
+    """Settings of a dataset's YAML file that the stage `benchmark_report` reads."""
 
     columns: ColumnsSpec
     report: ReportSpec
@@ -33,7 +33,10 @@ class BenchmarkReportSettings(StageSettings):
 
 @dataclass(frozen=True)
 class BenchmarkReportInputs(StageInputs):
-    """The results that `benchmark_report` reads, and the published dataset, to which its asset links."""
+    """Results of other stages that the stage `benchmark_report` reads.
+
+    The published dataset is included because its asset is linked to the report's asset.
+    """
 
     raw_dataset: PublishedResult
     cue_scan: PublishedResult
@@ -45,11 +48,11 @@ class BenchmarkReportInputs(StageInputs):
 def run(
     settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Render the results of `analysis`; no number is computed here. The tracker gets the path of the page.
+    """Render the results of `analysis`, without computing any number, and log the path of the page to the tracker.
 
-    The page contains its rows and pictures, so it is stored once. The page's details link to `tables/` and `evidence/`,
-    which are copied from `analysis`. `layouts.json` has every table in the papers' layout, `tables.json` has them as
-    Markdown, and `figures.json` describes each of `figures/<name>.png`.
+    The HTML page contains its rows and pictures. The details of the page link to `tables/` and `evidence/`, which are
+    copied from `analysis`. `layouts.json` has every table in the layout of the papers, and `tables.json` has the tables
+    as Markdown. `figures.json` describes each picture `figures/<name>.png`.
     """
     from aflite_assets.reports.figures.accuracy_bars import screen_bars
     from aflite_assets.reports.figures.all_figures import report_pictures
@@ -87,7 +90,7 @@ def run(
 
 
 def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> ReportInputs:
-    """Return the inputs that the report shows besides the numbers."""
+    """Return everything that the report shows besides the numbers of `analysis`, such as example rows."""
     raw, folder = load_examples(inputs.raw_dataset.path), inputs.analysis.path
     return ReportInputs(
         examples=raw,

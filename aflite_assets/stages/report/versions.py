@@ -1,4 +1,4 @@
-"""Choice of the published results that a report is compared with, and the settings and data of each."""
+"""Earlier results that a report is compared with, and the settings and data of each result."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
@@ -31,7 +31,10 @@ class _TestSet(BaseModel):
 
 
 class _Facts(BaseModel):
-    """The facts of an analysis that are compared; others are ignored, so that results of other versions can be read."""
+    """Facts of an analysis that are compared between results.
+
+    Other fields are ignored, so that results of other versions of this project can be read.
+    """
 
     filterings: list[_Filtering]
     provenance: dict[str, str]
@@ -42,7 +45,7 @@ class _Facts(BaseModel):
 
 
 def compare_results(old: PublishedResult, new: PublishedResult) -> VersionComparison:
-    """Compare two results of `analysis`, of the same dataset or of two datasets.
+    """Compare two results of `analysis`, from the same dataset or from two datasets.
 
     Raises:
         DataError: a result is damaged, or lacks a file that the comparison needs.
@@ -57,7 +60,7 @@ def compare_results(old: PublishedResult, new: PublishedResult) -> VersionCompar
 
 
 def version_of(result: PublishedResult) -> Version:
-    """Return the settings, data and software of one result of `analysis`, from its manifest and facts.
+    """Return the settings, data and software of a result of `analysis`, from its manifest and facts.
 
     Raises:
         DataError: another version of this project wrote the facts.
@@ -86,7 +89,7 @@ def version_of(result: PublishedResult) -> Version:
 
 
 def _settings(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings of a dataset's YAML file without the paths of its files, whose content counts as data."""
+    """Return the settings of a dataset's YAML file, without file paths; the files' content counts as data."""
     sets = fields.get("challenge_sets")
     given = sets.items() if isinstance(sets, Mapping) else ()
     challenges = {name: {key: one[key] for key in one if key != "source"} for name, one in given}
@@ -94,7 +97,7 @@ def _settings(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def earlier_result(store: ResultStore, of: PublishedResult) -> PublishedResult | None:
-    """Return the newest earlier result of the same asset and dataset that has other content."""
+    """Return the newest earlier result of the same asset and dataset with a different content, or None."""
     others = (one for one in store.results(of.asset, of.partition) if one.key != of.key and not own_damage(one))
     before = [one for one in others if _time(one) <= _time(of) and one.data_version != of.data_version]
     return max(before, key=_time, default=None)
@@ -103,9 +106,9 @@ def earlier_result(store: ResultStore, of: PublishedResult) -> PublishedResult |
 def comparisons(
     store: ResultStore, analysis: PublishedResult, *, log: Callable[[str], None]
 ) -> tuple[VersionComparison, ...]:
-    """Compare a result with the previous one, and a mended dataset's result with the original dataset's.
+    """Compare a result with the previous result, and the result of a mended dataset with the original dataset's.
 
-    A result that cannot be compared is left out, and `log` gets a line; a result that differs only in software is left
+    A result that cannot be compared is left out, and a line is logged. Results that differ only in software are left
     out too.
     """
     found: list[VersionComparison] = []
@@ -113,7 +116,7 @@ def comparisons(
         try:
             compared = compare_results(old, analysis)
         except (DataError, StoreError) as error:
-            log(f"not compared with {old.partition} of {old.key}: {error}")
+            log(f"the report does not compare this result with {old.partition} of {old.key}: {error}")
             continue
         if compared.says_something:
             found.append(compared)
@@ -132,7 +135,7 @@ def _compared_with(
             if store.current_key(ANALYSIS_RESULT, original) is not None:
                 yield store.current(ANALYSIS_RESULT, original)
         except StoreError as error:
-            log(f"not compared with {original}: {error}")
+            log(f"the report does not compare this result with {original}: {error}")
 
 
 def _time(result: PublishedResult) -> str:

@@ -1,3 +1,4 @@
-"""Parts that several stages need: readers of published results, content hashes, sizes and train sets. No stage is
-defined here.
+"""Helpers that several stages share: readers of published results, content hashes, sizes and train sets.
+
+Stages themselves are defined in the other folders of `stages`.
 """

@@ -1,4 +1,4 @@
-"""Test sets in the form in which evaluators are judged, by row or by question, and the cells tested on them."""
+"""Test sets as evaluators are scored on them (per row or per question), and the trained evaluators' predictions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ _PREDICTED = ["test_set", "row_id", "predicted"]
 
 @dataclass(frozen=True, eq=False)
 class AskedSets:
-    """Test sets by row, or by question if they are multiple choice (`asked`).
+    """Test sets as they are scored: per row or, for multiple choice, per question (`asked`).
 
-    `answers`: the multiple choice sets by row, that is, by answer; `right`: their class of right answers;
+    `answers`: the multiple choice sets with one row per answer. `right`: the class number of right answers.
     `label_names`: names of the dataset's classes.
     """
 
@@ -42,12 +42,14 @@ class AskedSets:
     label_names: tuple[str, ...]
 
     def cells(self, models: PublishedResult, *, ranks: bool = True) -> tuple[Cell, ...]:
-        """Return every cell of the grid, whose result is `models`, with all that accuracy on `asked` requires.
+        """Return every cell of the grid with the predictions that are needed to score it on the sets in `asked`.
 
-        Probabilities are read for one cell and test set at a time, because the probabilities of all cells, rows and
-        classes do not fit into memory. Probabilities are stored as each row's rank of its own class (`RANK`), as its
-        margin (`MARGIN`, for trainings on full) or as predictions of questions. `ranks`: whether top-5 accuracy and
-        margins are needed too. Raises DataError if predictions do not match the rows.
+        `models`: the published result of the grid. `ranks`: whether top-5 accuracy and margins are needed too. Raises
+        DataError if the predictions do not match the rows of a test set.
+
+        Probabilities are read for one cell and one test set at a time, because all of them together do not fit into
+        memory. The probabilities are reduced to the rank of each row's own class (`RANK`), to its margin (`MARGIN`,
+        only for trainings on `full`) or to predictions per question.
         """
         by_row = [one for one in self.asked if one.unit == "row"]
         ranked = [one for one in by_row if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
@@ -78,10 +80,10 @@ def asked_sets(
     raw_dataset: PublishedResult,
     specs: Mapping[str, ChallengeSpec],
 ) -> AskedSets:
-    """Return the test sets `by_row`, in their order, converted to questions if they are multiple choice.
+    """Return the test sets `by_row` in the same order, with multiple choice sets converted to questions.
 
-    `label_names`: names of the dataset's classes; the manifest of `raw_dataset` names its source. `specs`: specs of its
-    challenge sets.
+    `label_names`: names of the dataset's classes. `raw_dataset`: its manifest contains the format of the source.
+    `specs`: specs of the dataset's challenge sets.
     """
     declared = {name for name, spec in specs.items() if isinstance(spec.source, ChoiceSource)}
     if raw_dataset.manifest["made_from"]["fields"]["source"]["format"] in CHOICE_FORMATS:
@@ -94,10 +96,10 @@ def asked_sets(
 def choice_sets(
     test_sets: Sequence[TestSet], label_names: tuple[str, ...], *, declared: Collection[str] = ()
 ) -> list[TestSet]:
-    """Return the test sets, by answer, whose groups are questions in the dataset's own classes.
+    """Return the test sets (one row per answer) that are multiple choice: their groups are questions.
 
-    Every group must be a question with one right answer; for the sets in `declared`, whose source is multiple choice,
-    any group counts.
+    A multiple choice set must have the dataset's own classes, and every group must be a question with one right answer.
+    For the sets in `declared`, which have a multiple choice source, one such group is enough.
     """
     right = right_class(label_names)
     return [
@@ -120,9 +122,9 @@ def test_sets(
 ) -> tuple[TestSet, ...]:
     """Return every test set: natural sets with the rows that each filter kept, and challenge sets with class maps.
 
-    Missing challenge sets are left out, and so are the splits `unreported`, which are used for early stopping. The
-    notes of a set say if evaluators were fine-tuned on it. Raises DataError if the published challenge sets are not
-    those of the spec, or do not fit its maps any more.
+    Missing challenge sets are left out. The splits in `unreported` are left out too, because they are used for early
+    stopping. If evaluators were fine-tuned on a set, its notes mention this. Raises DataError if the published
+    challenge sets differ from those in the spec, or no longer fit the spec's label maps.
     """
     published = read_challenge_sets(challenges)
     known = sorted({*published.sets, *published.missing})
@@ -186,6 +188,6 @@ def _challenge_notes(facts: ChallengeFacts) -> Iterator[str]:
 
 
 def fine_tuned_note(test_set: str, fine_tuned: Mapping[str, FineTuned]) -> tuple[str, ...]:
-    """Return the note for a challenge set if evaluators were fine-tuned on other rows of it; else empty."""
+    """Return a note on a challenge set if evaluators were fine-tuned on other rows of the set, else an empty tuple."""
     names = ", ".join(name for name, one in fine_tuned.items() if test_set in one.sets)
     return (f"Not zero-shot for evaluators fine-tuned on other rows of this set: {names}.",) if names else ()

@@ -1,5 +1,6 @@
-"""Contents of the files and hub ids that spec fields name, so that a result's key depends on content and not on
-names.
+"""Content hashes of the files, and commits of the hub ids, that the fields of a spec name.
+
+A result's key contains these hashes, so that the key depends on the content and not on file names.
 """
 
 import hashlib
@@ -18,21 +19,23 @@ from aflite_assets.specs.models.kinds import INSTALLED
 from aflite_assets.specs.sources import hub_of
 
 MISSING = {"missing": 1}
-"""The content of an optional challenge set or annotation file that does not exist."""
+"""Content hash of an optional challenge set or annotation file that does not exist."""
 
 CONTENT_FIELDS = (
     "source", "annotations", "challenge_sets", "sample", "representations", "evaluators", "distance_encoder",
     "forgettables",
 )  # fmt: skip
-"""The fields that name files, or datasets and models of the hub."""
+"""Fields of a spec that name files, or datasets and models on the hub."""
 
 _MAY_BE_UNSET = ("sample", "distance_encoder", "forgettables")
 
 
 class FieldContents:
-    """The content of one spec's fields, each hashed once; an error is raised again on every later request.
+    """Content hashes of the files that one spec names, computed once per field.
 
-    `hashes` looks up or computes the files' hashes; by default, they are stored below `AFLITE_HOME`.
+    If hashing a field raised an error, every later request for the field raises the same error again.
+
+    `hashes` looks up or computes the files' hashes. By default, hashes are cached below `AFLITE_HOME`.
     """
 
     def __init__(self, spec: DatasetSpec, *, hashes: FileHashes | None = None) -> None:
@@ -43,12 +46,12 @@ class FieldContents:
         self._refusals: dict[str, AfliteError] = {}
 
     def of(self, fields: Iterable[str]) -> dict[str, object]:
-        """Return content hashes of the files, and commits of the hub's datasets and models, that these fields name.
+        """Return the hashes of the files, and the commits of the hub's datasets and models, that these fields name.
 
         Raises:
             DataError: a file is missing, or a dataset of the hub is unavailable or does not exist.
             UnsettledDataError: a file cannot be hashed yet.
-            ModelError: a checkpoint is neither a file or folder nor a model that the hub or its cache has.
+            ModelError: a checkpoint is not a file, a folder, or a model that is on the hub or in the hub's cache.
         """
         contents = {}
         for field in fields:
@@ -58,14 +61,14 @@ class FieldContents:
         return contents
 
     def files(self, fields: Iterable[str]) -> dict[str, tuple[HashedFile, ...]]:
-        """Return the files behind the content of these fields; `of` must have been called for them."""
+        """Return the hashed files of these fields; `of` must have been called for the fields before."""
         return {field: self._files[field] for field in fields if self._files.get(field)}
 
     def check_unchanged(self, fields: Iterable[str]) -> None:
-        """Refuse files whose content differs from what `of` saw, and files that were absent then but exist now.
+        """Raise an error if a file changed since `of` hashed it, or if a missing file exists by now.
 
         Raises:
-            UnsettledDataError, DataError: names the changed file.
+            UnsettledDataError, DataError: the message names the changed file.
         """
         named = list(fields)
         for files in self.files(named).values():
@@ -90,7 +93,7 @@ class FieldContents:
 
 
 def content_hashes(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, object]:
-    """Return the result of `FieldContents.of`, computed now."""
+    """Return the result of `FieldContents.of` for a new `FieldContents`."""
     return FieldContents(spec).of(fields)
 
 
@@ -124,9 +127,9 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
 
 
 def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
-    """Return the number of files of single annotators' labels, and one SHA-256 over their contents in order.
+    """Return the number of annotation files (labels by single annotators) and one SHA-256 over their contents.
 
-    Return `MISSING` if the files are optional and one does not exist.
+    Return `MISSING` if the files are optional and at least one is missing.
 
     Raises:
         MissingDataError: a required file is missing.
@@ -142,7 +145,9 @@ def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | No
 
 
 def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
-    """Return the content of a challenge set's source; `MISSING` if the set is optional and does not exist.
+    """Return the content hash or commit of a challenge set's source.
+
+    Return `MISSING` if the challenge set is optional and its source does not exist.
 
     Raises:
         MissingDataError: a required set's file is missing, or its dataset is not available on the hub.
@@ -151,7 +156,7 @@ def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = N
     try:
         hub = hub_of(challenge.source)
         if hub is not None and not challenge.required:
-            # A pinned commit is known without the hub, and would be the same content when the set is there at last.
+            # Without this check, a pinned commit would be the same content before and after the set is available.
             check_available(hub)
         return content_fingerprint(challenge.source, hashes=hashes)
     except MissingDataError:
@@ -161,13 +166,13 @@ def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = N
 
 
 def checkpoint_content(settings: BaseModel, *, hashes: FileHashes | None = None) -> dict[str, str]:
-    """Return the SHA-256 of the files of a model's local checkpoint, or the commit of a hub id; empty for models from
-    scratch.
+    """Return the SHA-256 of each file of a model's local checkpoint, or the commit of the model's hub id.
 
-    For a kind that an installed package adds, return that package's name and version.
+    The result is empty for models that are trained from scratch. If an installed package adds the kind of model, the
+    result contains the package's name and version.
 
     Raises:
-        ModelError: a hub id that neither the hub nor its cache has.
+        ModelError: a hub id is neither on the hub nor in the hub's cache.
     """
     contents = package_content(settings)
     for named in named_models(settings):
@@ -176,19 +181,19 @@ def checkpoint_content(settings: BaseModel, *, hashes: FileHashes | None = None)
 
 
 def named_models(settings: BaseModel) -> list[str]:
-    """Return the checkpoints and files of vectors that a model's settings name: paths, or ids of the hub."""
+    """Return the checkpoints and the files of word vectors that a model's settings name, as paths or hub ids."""
     named = (getattr(settings, field, None) for field in ("checkpoint", "contextual", "vectors"))
     return [name for name in named if name is not None]
 
 
 def package_content(settings: BaseModel) -> dict[str, str]:
-    """Return name and version of the package that adds a kind of model; empty for the project's own kinds."""
+    """Return the name and version of the package that adds a kind of model; empty for the project's own kinds."""
     installed = INSTALLED.get(getattr(settings, "kind", ""))
     return {} if installed is None else {"package": installed.package}
 
 
 def is_hub_id(named: str, settings: BaseModel) -> bool:
-    """Return True if the settings name a model of the hub, not a path."""
+    """Return True if `named` is the id of a model on the hub and not a path."""
     of_the_hub = hasattr(settings, "revision") and named != getattr(settings, "vectors", None)
     return of_the_hub and not Path(named).exists() and not named.startswith(("/", ".", "~"))
 

@@ -1,6 +1,4 @@
-"""Roles of evaluators: those that see only a part of the input, and those that continue training after the train
-set.
-"""
+"""Roles of evaluators: those that see only one text of a pair, and those that have a second training phase."""
 
 from collections.abc import Mapping
 
@@ -14,7 +12,7 @@ from aflite_assets.wording import counted
 
 
 def first_stages(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, OneStageSpec]:
-    """Return the settings with which every evaluator is trained on the train set."""
+    """Return the settings with which each evaluator is trained on the train set."""
     recipes = recipes_of(evaluators)
     return {
         name: recipes[name].settings if isinstance(settings, FineTunedSpec) else settings
@@ -28,13 +26,16 @@ def partial_inputs(evaluators: Mapping[str, EvaluatorSpec]) -> tuple[str, ...]:
 
 
 def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
-    """Return the evaluators that continue training on challenge sets, with their start and the sets in order."""
+    """Return the evaluators that are then fine-tuned on challenge sets.
+
+    The value for each evaluator contains the evaluator it starts from and the challenge sets in training order.
+    """
     recipes = recipes_of(evaluators).items()
     return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes if not recipe.forgettable}
 
 
 def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPhase]:
-    """Return the evaluators that continue training with rows of weak models, in their order."""
+    """Return the evaluators that have a second training phase on rows from weak models, in their order in the spec."""
     return {
         name: SecondPhase(
             recipe.start,
@@ -53,6 +54,6 @@ def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPh
 
 
 def is_apart(cell: Cell, phases: Mapping[str, SecondPhase]) -> bool:
-    """Return True if a cell appears only in the tables of forgettable rows or of properties."""
+    """Return True if a cell appears only in the tables about forgettable rows or about leaning on properties."""
     apart = is_forgettable_set(cell.train_set) or is_leaning_set(cell.train_set)
     return cell.evaluator in phases or apart

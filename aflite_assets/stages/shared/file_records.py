@@ -1,6 +1,7 @@
-"""Records of the source files that a result was made from, stored with the key so that a change can be named.
+"""Records of the source files that a result was made from, stored with the result's key.
 
-`content_hashes` determines the files of a key, and `refresh` reports later changes.
+With these records, a message can name the file that changed. `content_hashes` determines the files of a key, and
+`refresh` reports later changes.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from aflite_assets.results.file_hashes import HashedFile
 
 
 class FileRecord(TypedDict):
-    """The record of a file, or of all `files` of a folder."""
+    """The record of one file, or of a folder with `files` files."""
 
     files: NotRequired[int]
     bytes: int
@@ -20,21 +21,25 @@ class FileRecord(TypedDict):
 
 
 MOST_FILES = 1000
-"""Most files with records of their own; with more, a result has one record per folder."""
+"""Largest number of files that get records of their own; a result with more files has one record per folder."""
 
 OWN_RECORDS = ("source", "annotations", "challenge_sets")
-"""Fields whose content is one hash over many files, so that records of the files are stored with the key."""
+"""Fields with one content hash over many files; the records of the single files are stored with the key."""
 
 
 def file_records(files: Mapping[str, Sequence[HashedFile]]) -> dict[str, dict[str, FileRecord]]:
-    """Return, by field, the records of files: `bytes` and `sha256` by path; with over `MOST_FILES`, one record per
-    folder.
+    """Return the records of the source files by field and path: size (`bytes`) and `sha256`.
+
+    A field with more than `MOST_FILES` files has one record per folder.
     """
     return {field: records(files[field]) for field in OWN_RECORDS if files.get(field)}
 
 
 def records(files: Sequence[HashedFile], *, folded: bool | None = None) -> dict[str, FileRecord]:
-    """Return `bytes` and `sha256` by path, or by folder if `folded`, which is the default with over `MOST_FILES`."""
+    """Return the size (`bytes`) and `sha256` of each file by path, or of each folder if `folded`.
+
+    By default, files are folded into folders if there are more than `MOST_FILES` of them.
+    """
     if not (len(files) > MOST_FILES if folded is None else folded):
         return {str(file.path): {"bytes": file.mark.size, "sha256": file.sha256} for file in files}
     records: dict[str, FileRecord] = {}

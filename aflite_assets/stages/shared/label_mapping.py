@@ -1,4 +1,4 @@
-"""Map from the dataset's labels to the labels of a challenge set. `reports` applies it to predictions."""
+"""Mapping from the dataset's labels to the labels of a challenge set. `reports` applies it to predictions."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,10 +13,10 @@ _MOST_NAMED = 10
 
 
 def class_map(name: str, challenge: ChallengeSpec, examples: Examples, dataset_labels: tuple[str, ...]) -> np.ndarray:
-    """Return, for each class of the dataset, the class of the set `name` that it is mapped to, int64, -1 for none.
+    """Return, for each class of the dataset, the matching class of the challenge set `name` (int64, -1 for none).
 
     Raises:
-        DataError: as in `label_mapping`.
+        DataError: the labels cannot be mapped, for the reasons listed in `label_mapping`.
     """
     targets = label_mapping(name, challenge, examples, dataset_labels)
     numbers = {label: number for number, label in enumerate(examples.label_names)}
@@ -31,12 +31,13 @@ def label_mapping(
     *,
     complete: bool = True,
 ) -> dict[str, str | None]:
-    """Return, for each label of the dataset in order, the label of the set `name` that it is mapped to, None for none.
+    """Return, for each label of the dataset in order, the matching label of the challenge set `name`, or None.
 
-    The spec's `map` determines this. Without one, labels of the same name correspond, in whatever order, and labels of
-    the dataset that the set lacks are mapped to none (ImageNet-A has 200 of ImageNet's 1,000 classes). `complete=False`
-    means that only the first rows of the set or the dataset were read, so that labels may be missing: then nothing is
-    refused.
+    The spec's `map` determines the matching labels. Without `map`, labels with the same name match, in any order;
+    labels that the challenge set lacks are mapped to None (ImageNet-A has 200 of ImageNet's 1,000 classes).
+
+    `complete=False` means that only the first rows of the challenge set or the dataset were read, so labels may be
+    missing. In this case, missing labels raise no error.
 
     Raises:
         DataError: without `map`, the set has a label that the dataset lacks. With `map`, a label of the dataset is not
@@ -55,7 +56,7 @@ def label_mapping(
 
 
 def is_identity(mapping: np.ndarray, own: tuple[str, ...], dataset_labels: tuple[str, ...]) -> bool:
-    """Return True if a set has the dataset's classes by name and number, each mapped to itself."""
+    """Return True if a set has the dataset's classes with the same names and numbers, each mapped to itself."""
     return own == dataset_labels and bool(np.array_equal(mapping, np.arange(len(own))))
 
 

@@ -1,5 +1,6 @@
-"""Relations between the models of a spec: which share a make or an architecture, and which hold train rows back. No
-model is built.
+"""Relations between the models of a spec: models of one make or architecture, and models that hold back train rows.
+
+The functions use only the settings and build no model.
 """
 
 from collections.abc import Mapping
@@ -12,11 +13,11 @@ from aflite_assets.stages.shared.evaluator_roles import first_stages, partial_in
 def model_families(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> dict[str, str]:
-    """Return the make of every model, by "representations.<name>" and "evaluators.<name>"; models of one make have
-    equal texts.
+    """Return the make of every model: a text that is equal for models of one kind and one pretrained checkpoint.
 
-    A fine-tuned evaluator has the make of the evaluator it starts from. A representation of the given features has no
-    model; its make is the linear classifier on them, as for an evaluator of kind linear.
+    The keys are `representations.<name>` and `evaluators.<name>`. A fine-tuned evaluator has the make of the evaluator
+    it starts from. A representation that uses the given features has no model; its make is "linear", as for an
+    evaluator of kind `linear`.
     """
     return {name: _make(one) for name, one in _models(representations, evaluators).items()}
 
@@ -24,18 +25,19 @@ def model_families(
 def model_architectures(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> dict[str, str]:
-    """Return texts that are equal for models of one architecture, whatever their size and weights; otherwise as
-    `model_families`.
+    """Return the architecture of every model; models that differ only in size or weights have the same text.
 
-    The texts come from `ModelFamily.architecture`; a misleading name of a checkpoint is not detected.
+    The texts come from `ModelFamily.architecture`; a misleading name of a checkpoint is not detected. For models
+    without a `ModelFamily`, the text is the one from `model_families`.
     """
     models = _models(representations, evaluators)
     return {name: _make(one, architecture=True) for name, one in models.items()}
 
 
 def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float]:
-    """Return the share of the train rows, in (0, 1), that each evaluator uses for early stopping; evaluators that hold
-    none back are left out.
+    """Return the share of the train rows, in (0, 1), that each evaluator holds back for early stopping.
+
+    Evaluators that hold back no rows are left out.
     """
     stoppings = {name: getattr(stage, "early_stopping", None) for name, stage in first_stages(evaluators).items()}
     return {name: one.share for name, one in stoppings.items() if one is not None and one.split is None}
@@ -44,10 +46,10 @@ def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float
 def leaning_evaluator(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> str | None:
-    """Return the evaluator that is tested for leaning on properties: the first one of another make than all filters.
+    """Return the evaluator that is tested for leaning on properties, or None if no evaluator is suitable.
 
-    The evaluator sees whole inputs and trains once. If all such evaluators have a filter's make, it is the first of
-    them; None if there is none.
+    Suitable evaluators see whole inputs and are trained in one phase. The result is the first suitable evaluator whose
+    make (see `model_families`) differs from every filter's. If no make differs, it is the first suitable evaluator.
     """
     families, partial = model_families(representations, evaluators), partial_inputs(evaluators)
     filters = {make for name, make in families.items() if name.startswith("representations.")}

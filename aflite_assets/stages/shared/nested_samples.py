@@ -1,6 +1,7 @@
-"""Nested samples, train rows held back to compare them, and the trainings on each sample, which are reused.
+"""Nested samples of the train rows, held-back rows on which they are compared, and cached trainings on each sample.
 
-`warmup.size: auto` and `sample` choose a size by them, and decide which sizes are tried and how one is chosen.
+The settings `warmup.size: auto` and `sample` choose a size with nested samples. The stages of these settings decide
+which sizes are tried and how one is chosen.
 """
 
 import hashlib
@@ -24,8 +25,9 @@ from aflite_assets.stages.stage import StageContext
 
 @dataclass(frozen=True)
 class NestedSamples:
-    """Ids of train rows, int64 ascending: the held-back rows, and samples of the others, each contained in the next
-    one.
+    """Held-back train rows, and nested samples of the other train rows, as row ids (int64, ascending).
+
+    Each sample is contained in the next larger one.
     """
 
     held_back: np.ndarray
@@ -33,17 +35,17 @@ class NestedSamples:
 
     @property
     def sizes(self) -> CurveSizes:
-        """Number of rows in each sample."""
+        """Number of rows in each sample and number of held-back rows."""
         return CurveSizes(tuple(map(len, self.samples)), len(self.held_back))
 
     def spent(self, sample: np.ndarray) -> np.ndarray:
-        """Return a sample together with the held-back rows that were used to choose it."""
+        """Return the ids of a sample's rows and of the held-back rows that were used to choose the sample."""
         return np.union1d(self.held_back, sample)
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Predictions for the held-back rows: `predicted` (int64, one class number each), and `metrics` of the training."""
+    """A model's predictions for the held-back rows (`predicted`, int64 class numbers) and the training's `metrics`."""
 
     predicted: np.ndarray
     metrics: Mapping[str, float]
@@ -51,11 +53,11 @@ class Answers:
 
 @dataclass(frozen=True)
 class SampledModel:
-    """The training that is done on each sample of one curve.
+    """A model of which one copy is trained on each sample of a learning curve.
 
-    `name`: name of the curve. `point`: its suffix in names of nested runs, next to the number of rows. `place`: the
-    setting in the dataset's YAML file, for messages. `train(rows, asked, scratch part)` returns the predictions for the
-    rows `asked`.
+    `name`: name of the learning curve. `point`: suffix of the names of nested runs, after the number of rows. `place`:
+    the setting in the dataset's YAML file, for messages. `train(rows, asked, part)` trains on `rows` and returns
+    predictions for `asked`; `part` is a draft folder for its files.
     """
 
     name: str
@@ -68,10 +70,11 @@ class SampledModel:
 
 @dataclass(frozen=True)
 class CurvePoints:
-    """Trainings of models on samples of `train`, with predictions for its held-back rows; earlier trainings are reused.
+    """Cached trainings of models on samples of `train`, each tested on the held-back rows.
 
-    `inputs`: the versions of results that a point depends on besides its own fields. A point is not part of the result,
-    whose data version depends only on its rows: a change that changes no row must not invalidate later stages.
+    `inputs`: data versions of the results that a training depends on, besides its own settings. The trainings are
+    stored apart from the stage's result, so that a retraining that selects the same rows does not invalidate later
+    stages.
     """
 
     train: Examples
@@ -82,11 +85,10 @@ class CurvePoints:
     context: StageContext
 
     def point(self, model: SampledModel, sample: np.ndarray) -> PublishedResult:
-        """Return the point of one sample (row ids); its summary has `right`, the number of held-back rows predicted
-        right.
+        """Return the training on one sample (row ids); `summary["right"]` counts its right held-back predictions.
 
         Raises:
-            ModelError, DataError: the training failed; the message names the model's place and the size.
+            ModelError, DataError: the training failed; the message names the model's setting and the sample size.
         """
         key = ResultKey(self.draft.key.code_version, dict(model.fields), dict(self.inputs))
         store, asset, partition = self.draft.store, self.draft.asset, self.draft.partition
@@ -94,8 +96,8 @@ class CurvePoints:
         names = self.draft.provenance.setdefault("learning_curve", {})
         names[f"{model.name}.{len(sample)}{model.point}"] = made.result.key
         self.context.progress.log(
-            f"learning curve of {model.name}: {len(sample)} rows, {made.result.summary['right']} of "
-            f"{len(self.held_back)} held-back rows right"
+            f"learning curve of {model.name}: trained on {len(sample)} rows, predicted {made.result.summary['right']} "
+            f"of {len(self.held_back)} held-back rows correctly"
         )
         return made.result
 
@@ -117,15 +119,16 @@ class CurvePoints:
 
 
 def drawn(examples: Examples, size: int, *, seed: Sequence[int]) -> np.ndarray:
-    """Return positions of at most `size` random rows, int64 ascending, by label and in whole groups; there may be
-    fewer.
+    """Return the positions of at most `size` random rows (int64, ascending), stratified by label.
+
+    Groups are drawn as a whole, so there may be fewer rows than `size`.
     """
     rng = np.random.default_rng(seed)
     return stratified_sample(examples.labels, examples.groups, min(size, len(examples)), rng=rng)
 
 
 def rows_left(examples: Examples, places: np.ndarray) -> Examples:
-    """Return the examples except those at these positions."""
+    """Return the examples without those at these positions."""
     return rows_of(examples, np.delete(np.arange(len(examples)), places))
 
 
@@ -135,10 +138,10 @@ def rows_of(examples: Examples, places: np.ndarray) -> Examples:
 
 
 def has_two_classes(sample: Examples) -> bool:
-    """Return True if the rows have at least two classes, so that a classifier can learn from them."""
+    """Return True if the rows have at least two classes, which a classifier needs for training."""
     return len(np.unique(sample.labels)) > 1
 
 
 def digest(row_ids: np.ndarray) -> str:
-    """Return a hash of row ids, used in keys."""
+    """Return a hash of row ids for use in result keys."""
     return hashlib.sha256(np.ascontiguousarray(row_ids, np.int64).tobytes()).hexdigest()[:20]

@@ -1,4 +1,7 @@
-"""Readers of published results, used by later stages and by assets. Nothing heavy is imported, and nothing computed."""
+"""Readers of published results, for later stages and for assets.
+
+The readers import no heavy library and compute nothing.
+"""
 
 import functools
 import json
@@ -27,39 +30,42 @@ CHALLENGE_SETS_FILE = "sets.json"
 """The file that stores `ChallengeSets`."""
 
 FILTER_RUNS = "filter_runs.parquet"
-"""Table of the rows that each run of the filter kept, including the first; it exists only if there are several runs."""
+"""Table of the rows that each filter run kept, including the first run; missing if there was only one run."""
 
 LABEL_ERRORS = "label_errors.parquet"
-"""Table of a filtered set's rows with suspected labels; it exists only if the classifiers' probabilities were kept."""
+"""Table of a filtered set's rows with suspected label errors; missing if the class probabilities were not kept."""
 
 PREDICTED_INSTEAD = "predicted_instead.parquet"
-"""Table of the wrong labels predicted for a filtered set's rows; it exists only if predictions were counted by class.
-"""
+"""Table of the wrong labels predicted for a filtered set's rows; missing if predictions were not counted by class."""
 
 WORDS_RECORDED = ("distinct_words", "words_per_row")
-"""Columns of a filtered set's iterations about the words of the rows that entered; they exist only if rows are ranked
-by words.
+"""Columns of the iterations' table that count the words of the rows that entered an iteration.
+
+The columns exist only if the filter ranks rows by words.
 """
 
 FORGETTABLE_ROWS = "rows.parquet"
 """Table of the rows that each weak model forgot, with one line per model, seed and row."""
 
 FORGETTABLE_SETS_FILE = "sets.parquet"
-"""Table of the rows of `ForgettableSet`s; it and `FORGETTABLE_ROWS` exist only if a weak model was trained."""
+"""Table of the rows of each `ForgettableSet`.
+
+`FORGETTABLE_SETS_FILE` and `FORGETTABLE_ROWS` exist only if a weak model was trained.
+"""
 
 MINORITIES = "minorities.parquet"
-"""Table of overlap, negations and attributes for all rows and for every forgettable set."""
+"""Table of word overlap, negations and attributes, for all rows and for every forgettable set."""
 
 FINE_TUNE = "fine_tune"
-"""Folder, below a challenge set's folder, of the rows that evaluators may be trained on."""
+"""Folder, inside a challenge set's folder, with the rows for fine-tuning evaluators."""
 
 
 @dataclass(frozen=True)
 class FineTuneFacts:
-    """Facts about the rows of a challenge set that evaluators may be trained on.
+    """Facts about the rows of a challenge set that are available for fine-tuning evaluators.
 
-    `split`: the split of the set's source. `repeats_dropped`: number of rows dropped because a test set has their
-    input.
+    `split`: the split in the set's source. `repeats_dropped`: number of rows that were dropped because their input also
+    occurs in a test set.
     """
 
     split: str
@@ -72,11 +78,12 @@ class FineTuneFacts:
 
 @dataclass(frozen=True)
 class ChallengeFacts:
-    """Facts about a challenge set that its readers need.
+    """Facts about a published challenge set.
 
     `source_rows`: number of rows before unlabelled rows were dropped and a limit was applied. `dataset_classes`:
-    whether its classes are the dataset's, by name and number. `undecodable_images`: number of rows dropped for this
-    reason. `fine_tune`: facts about its rows for training; None if evaluators may not be trained on it.
+    whether the challenge set's classes have the names and numbers of the dataset's classes. `undecodable_images`:
+    number of rows dropped because their image could not be decoded. `fine_tune`: facts about the rows for fine-tuning,
+    or None if there are none.
     """
 
     rows: int
@@ -88,15 +95,15 @@ class ChallengeFacts:
     fine_tune: FineTuneFacts | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Return the facts as published; a set without rows to train on does not mention them."""
+        """Return the facts as they are published; `fine_tune` is left out if it is None."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ChallengeSets:
-    """The contents of `challenge_sets` apart from the rows.
+    """Names and facts of the published challenge sets, without their rows.
 
-    `missing`, by name: why an optional set was not available.
+    `missing`: the reason why each unavailable optional set is missing, by name.
     """
 
     sets: Mapping[str, ChallengeFacts]
@@ -104,7 +111,7 @@ class ChallengeSets:
 
     @property
     def mapped(self) -> frozenset[str]:
-        """The sets for which predictions must be mapped before they are compared with labels."""
+        """The sets for which predictions must be mapped to other classes before they are compared with labels."""
         return frozenset(name for name, facts in self.sets.items() if not facts.dataset_classes)
 
 
@@ -112,10 +119,14 @@ class ChallengeSets:
 class ControlSet:
     """One control: a train set that is compared with the filtered set of one representation.
 
-    `name` is random, random_matched, single_pass_model or single_pass_linear. `name` may also be random_<name> or
-    filtered_<name>, for the rows that the filter had left earlier, or sampled, for all rows of the sample that these
-    are drawn from. The last possible `name` is weighted: all train rows that any set is drawn from, with `weights`
-    (float32) to multiply each row's loss by. `seed` is None if the set is not drawn per seed; `row_ids` is int64.
+    `name` is one of these:
+
+    - `random`, `random_matched`, `single_pass_model` or `single_pass_linear`;
+    - `random_<name>` or `filtered_<name>`: rows left at an earlier size of the filter, and random rows of that size;
+    - `sampled`: all rows of the sample that the other sets are drawn from;
+    - `weighted`: all train rows that any set is drawn from, with a factor for each row's loss in `weights` (float32).
+
+    `seed` is None if the set does not depend on the evaluators' seed. `row_ids` is int64.
     """
 
     representation: str
@@ -128,10 +139,10 @@ class ControlSet:
 
 @dataclass(frozen=True)
 class ForgettableSet:
-    """Train rows that a weak model forgets, or other rows to compare them with.
+    """Train rows that a weak model forgets, or other train rows to compare them with.
 
-    `name` is one of `specs.recipes.set_name`. `seed` is the evaluators' seed for which random rows, or rows cut to the
-    size of another model's set, were drawn, else None. `row_ids` is int64.
+    `name` is one of `specs.recipes.set_name`. `row_ids` is int64. `seed` is the evaluators' seed with which the rows
+    were drawn, or None if no rows were drawn at random.
     """
 
     weak_model: str
@@ -142,8 +153,9 @@ class ForgettableSet:
 
 @dataclass(frozen=True)
 class TrainSample:
-    """The sample of the train rows that is filtered instead of all train rows, and the rows used to choose it: ids,
-    int64.
+    """A sample of the train rows that is filtered in place of all train rows, and the rows that were used to choose it.
+
+    The sample and the rows that chose it are row ids, int64.
     """
 
     rows: np.ndarray
@@ -152,17 +164,23 @@ class TrainSample:
 
 @functools.lru_cache(maxsize=1)
 def examples_of(raw: PublishedResult) -> Examples:
-    """Return the rows of a raw dataset; the last one is cached, for a process that does one training after another."""
+    """Return the rows of a raw dataset.
+
+    The last dataset stays in a cache, for processes that run several trainings one after another.
+    """
     return load_examples(raw.path)
 
 
 def category_column(name: str) -> str:
-    """Return the column of a challenge set's table with the categories of its source's column `name`."""
+    """Return the name of the column in a challenge set's table that stores the source's category column `name`."""
     return f"{_CATEGORY}{name}"
 
 
 def category_columns(examples: Examples) -> dict[str, np.ndarray]:
-    """Return a challenge set's category columns by the source's names: one text or None per row (object arrays)."""
+    """Return a challenge set's category columns by their names in the source.
+
+    Each is an object array with one text or None per row.
+    """
     return {
         column.removeprefix(_CATEGORY): np.array(examples.table[column].to_pylist(), dtype=object)
         for column in examples.table.column_names
@@ -177,7 +195,7 @@ def read_warmup_rows(result: PublishedResult) -> np.ndarray:
 
 
 def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
-    """Return the curves by which `warmup.size: auto` chose the warm-up rows; empty if a size was given."""
+    """Return the learning curves with which `warmup.size: auto` chose its size; empty if the size is a number."""
     recorded = result.summary.get("learning_curve", {"curves": ()})
     return tuple(
         LearningCurve(**{**curve, "rows": tuple(curve["rows"]), "right": tuple(curve["right"])})
@@ -186,7 +204,7 @@ def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
 
 
 def read_train_sample(result: PublishedResult) -> TrainSample | None:
-    """Return the sample, or None if the dataset's YAML file requests none and all train rows are filtered."""
+    """Return the train sample, or None if the dataset's YAML file has no `sample` and all train rows are filtered."""
     if result.summary.get("nothing_asked"):
         return None
     rows = pq.read_table(result.file("rows.parquet"))
@@ -195,7 +213,7 @@ def read_train_sample(result: PublishedResult) -> TrainSample | None:
 
 
 def read_sample_curve(result: PublishedResult) -> SampleCurve | None:
-    """Return the curve that chose the sample; None if the dataset's YAML file requests no sample."""
+    """Return the learning curve that chose the train sample, or None if the dataset's YAML file has no `sample`."""
     if result.summary.get("nothing_asked"):
         return None
     recorded = result.summary["sample_curve"]
@@ -204,8 +222,9 @@ def read_sample_curve(result: PublishedResult) -> SampleCurve | None:
 
 
 def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
-    """Return the rows that warm-up and filter may use: in train, the sample; in other splits, all. Without a sample,
-    return all rows.
+    """Return the rows available to warm-up and filter: the train sample and all rows of the other splits.
+
+    Without a sample, return all rows.
     """
     if sample is None:
         return raw
@@ -214,16 +233,16 @@ def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
 
 
 def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
-    """Return the examples with ids that are not in `row_ids`, in order."""
+    """Return the examples with ids that are not in `row_ids`, in the same order."""
     return Examples(examples.table.filter(pa.array(~np.isin(examples.row_ids, row_ids))), examples.label_names)
 
 
 def full_rows(
     raw: Examples, warmup: PublishedResult, *, include_warmup: bool, sample: TrainSample | None = None
 ) -> Examples:
-    """Return `full`, every split: all rows except the warm-up rows and those held back to choose `sample`.
+    """Return all rows of every split except the warm-up rows and those held back to choose `sample` (the set `full`).
 
-    With `include_warmup`, the warm-up rows are included (the paper's D).
+    With `include_warmup`, the warm-up rows are included, as in the paper's D.
     """
     rows = raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
     return rows if sample is None else without_rows(rows, sample.held_back)
@@ -241,7 +260,7 @@ def read_control_sets(result: PublishedResult) -> list[ControlSet]:
 
 
 def read_forgettable_sets(result: PublishedResult) -> list[ForgettableSet]:
-    """Return every set of every trained weak model; empty sets are left out."""
+    """Return the non-empty forgettable sets of every trained weak model."""
     if not (result.path / FORGETTABLE_SETS_FILE).is_file():
         return []
     table = pq.read_table(result.file(FORGETTABLE_SETS_FILE))
@@ -250,7 +269,7 @@ def read_forgettable_sets(result: PublishedResult) -> list[ForgettableSet]:
 
 
 def by_keys(table: pa.Table, *columns: str) -> Iterator[tuple[pa.StructScalar, pa.Table]]:
-    """Yield each combination of values of `columns` that occurs in a row, in order of appearance, with its rows."""
+    """Yield each combination of values in `columns` and the rows with these values, in order of first appearance."""
     for key in table.group_by(list(columns), use_threads=False).aggregate([]).to_struct_array():
         same = (_equal(table[name], value) for name, value in key.as_py().items())
         yield key, table.filter(functools.reduce(pc.and_, same))
@@ -261,7 +280,7 @@ def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
 
 
 def open_features(part: PublishedResult) -> np.ndarray:
-    """Return a representation's features, rows x width float32, memory-mapped; rows are as in `read_rows`.
+    """Return a representation's features as a memory-mapped float32 array; its rows are those of `read_rows`.
 
     Raises:
         StoreError: the file is damaged.
@@ -277,18 +296,24 @@ def open_features(part: PublishedResult) -> np.ndarray:
 
 
 def read_rows(part: PublishedResult) -> pa.Table:
-    """Return the embedded rows: row_id, split, label, group (if any), warmup_label_probability (null: no model)."""
+    """Return the embedded rows: row_id, split, label, group (if any) and warmup_label_probability.
+
+    `warmup_label_probability` is null if the representation has no model.
+    """
     return pq.read_table(part.file("rows.parquet"))
 
 
 def representation_of(filtered: PublishedResult, name: str) -> str:
-    """Return the representation of a filtered set, which is the set's name except for sets that compare rankings."""
+    """Return the representation of a filtered set.
+
+    The name of a filtered set is its representation, except for sets that compare rankings.
+    """
     representation: str = filtered.summary.get(name, {}).get("representation", name)
     return representation
 
 
 def kept_rows(part: PublishedResult, run: int) -> Mapping[str, np.ndarray]:
-    """Return the ids (int64, ascending) of the rows that one filter run kept, by split; run 0 is the published one."""
+    """Return the ids (int64, ascending) of the rows that a filter run kept, by split; run 0 is the published run."""
     if run:
         rows = pq.read_table(part.file(FILTER_RUNS), filters=[("filter_run", "=", run)])
     else:
@@ -298,33 +323,33 @@ def kept_rows(part: PublishedResult, run: int) -> Mapping[str, np.ndarray]:
 
 
 def first_scores(part: PublishedResult) -> pa.Table:
-    """Return the scores of a filtered set's first iteration: row_id, predictability."""
+    """Return the scores of a filtered set's first iteration: columns row_id and predictability."""
     return pq.read_table(part.file("scores/000.parquet"))
 
 
 def predicted_instead(part: PublishedResult) -> pa.Table | None:
-    """Return the wrong labels predicted most often for each row in the last iteration that scored it.
+    """Return the wrong labels predicted most often for each row in the last iteration that scored the row.
 
-    The columns are row_id, then label_1, share_1, label_2, share_2, label_3 and share_3. A share is of the row's
-    held-out predictions; label and share are null if there are no more labels. Return None if there were too many rows
-    and classes to count.
+    The columns are row_id, label_1, share_1, label_2, share_2, label_3 and share_3. `share` is a share of the row's
+    held-out predictions; label and share are null if fewer labels were predicted. Return None if rows and classes were
+    too many to count the predictions.
     """
     path = part.path / PREDICTED_INSTEAD
     return pq.read_table(path) if path.is_file() else None
 
 
 def label_errors(part: PublishedResult) -> pa.Table | None:
-    """Return the suspected label errors of a filtered set: `diagnostics.evidence.label_noise.SUSPECTS`, least likely
-    first.
+    """Return the suspected label errors of a filtered set, the row with the least likely label first.
 
-    Rows that are `quarantined` are in no other file of the set. Return None if no list could be made.
+    The columns are those of `diagnostics.evidence.label_noise.SUSPECTS`. Rows that are `quarantined` are in no other
+    file of the set. Return None if no table of suspects was published.
     """
     path = part.path / LABEL_ERRORS
     return pq.read_table(path) if path.is_file() else None
 
 
 def plausible_label_errors(part: PublishedResult, raw: Examples) -> pa.Table | None:
-    """Return `label_errors`; for multiple choice, only those of questions whose right answer may be another one."""
+    """Return `label_errors`, for multiple choice only for questions in which another answer may be the right one."""
     suspects = label_errors(part)
     if suspects is None or right_answers(raw) is None:
         return suspects
@@ -335,19 +360,19 @@ def plausible_label_errors(part: PublishedResult, raw: Examples) -> pa.Table | N
 
 
 def quarantined_rows(part: PublishedResult) -> np.ndarray:
-    """Return the ids of the rows that were quarantined before the filter's first iteration, int64."""
+    """Return the ids (int64) of the rows that were quarantined before the filter's first iteration."""
     suspects = label_errors(part)
     return np.empty(0, np.int64) if suspects is None else quarantined_ids(suspects)
 
 
 def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:
-    """Report every published iteration of one representation, in order."""
+    """Send every published iteration of one representation to `progress`, in order."""
     for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
         progress.on_iteration(IterationRow.of(representation, row))
 
 
 def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
-    """Return which challenge sets were published and which are missing."""
+    """Return the names and facts of the challenge sets that were published and that are missing."""
     published = json.loads(result.file(CHALLENGE_SETS_FILE).read_text(encoding="utf-8"))
     reasons = result.summary["missing"]
     sets = {}
@@ -358,16 +383,16 @@ def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
 
 
 def fine_tune_examples(challenges: PublishedResult, name: str) -> Examples:
-    """Return the rows of a challenge set that evaluators may be trained on, with the dataset's classes.
+    """Return the rows of a challenge set for fine-tuning evaluators, with the dataset's classes.
 
     Raises:
-        DataError: the set was published without such rows, or is missing.
+        DataError: the set is missing, or was published without such rows.
     """
     return load_examples(challenges.path / name / FINE_TUNE)
 
 
 def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examples]:
-    """Return every test set by name: the splits other than train unchanged, then the challenge sets."""
+    """Return every test set by name: first the splits other than train, unchanged, then the challenge sets."""
     splits = [split for split in dict.fromkeys(raw.table["split"].to_pylist()) if split != "train"]
     return {split: raw.in_split(split) for split in splits} | challenge_examples(challenges)
 

@@ -1,4 +1,4 @@
-"""Conversion of published results to the records that reports are made of."""
+"""Conversion of published results to the records from which reports are written."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from aflite_assets.results import PublishedResult
 
 
 def filtered_set(representation: str, part: PublishedResult, label_names: Sequence[str] = ()) -> FilteredSet:
-    """Return one representation's filtered set; `label_names` gives the class names for its warnings."""
+    """Return the filtered set of one representation; its warnings name classes as in `label_names`."""
     outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
     iterations, rows = (pq.read_table(part.file(name)) for name in ("iterations.parquet", "rows.parquet"))
     warnings, chance = outcome["warnings"], outcome["chance"]
@@ -42,28 +42,30 @@ def filtered_set(representation: str, part: PublishedResult, label_names: Sequen
 
 
 def score_files(part: PublishedResult) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the number of each iteration and its scores (row_id, predictability), read one at a time, if they are
-    stored.
+    """Yield the number of each iteration and its scores (columns row_id and predictability), one table at a time.
+
+    Yields nothing if no scores are stored.
     """
     for file in sorted((part.path / "scores").glob("*.parquet")):
         yield int(file.stem), pq.read_table(file)
 
 
 def score_bins(representation: str, part: PublishedResult) -> Iterator[ScoreBin]:
-    """Return the number of train rows by predictability in each iteration; nothing if no scores are stored."""
+    """Return the number of train rows per bin of predictability and iteration; empty if no scores are stored."""
     return count_scores(representation, score_files(part), pq.read_table(part.file("rows.parquet")))
 
 
 def _with_class_names(
     warnings: Sequence[str], iterations: pa.Table, rows: pa.Table, label_names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Rewrite the filter's sentences about class shares, which number the classes and advise comparisons that a report
-    always has.
+    """Rewrite the filter's warnings about class shares with class names in place of class numbers.
+
+    The advice to compare with `random_matched` is replaced too, because every report contains this comparison.
     """
     first, last = (iterations.slice(place, 1).to_pylist()[0] for place in (0, iterations.num_rows - 1))
     classes = np.unique(rows["label"].to_numpy())
     if len(first["rows_per_class"]) != len(classes):
-        return tuple(warnings)  # a class has no row in the pool
+        return tuple(warnings)  # one of the classes has no row in the pool
     before, after = (np.array(one["rows_per_class"]) / one["rows_in"] for one in (first, last))
     named = {
         move.sentence(): move.sentence(f"“{label_names[move.label]}”", "; random_matched has these shares, too.")
@@ -73,7 +75,7 @@ def _with_class_names(
 
 
 def trial_note(raw: PublishedResult) -> tuple[str, ...]:
-    """Return the note that every page about a limited dataset shows; empty if it has no limit."""
+    """Return the note that every report page about a dataset with a row limit shows; empty if there is no limit."""
     if not raw.summary["trial_run"]:
         return ()
     rows, labelled = raw.summary["rows"], raw.summary["labelled_rows"]
@@ -82,20 +84,21 @@ def trial_note(raw: PublishedResult) -> tuple[str, ...]:
 
 
 def row_notes(raw: PublishedResult) -> tuple[str, ...]:
-    """Return the notes about the dataset's rows that must be read first: a trial run, and rows left out."""
+    """Return the notes about the dataset's rows to show first: a trial run, and rows that were left out."""
     summary, notes = raw.summary, list(trial_note(raw))
     if unlabelled := [f"{rows:,} of {split}" for split, rows in summary["unlabelled_rows"].items() if rows]:
         notes.append(f"Rows without a label were dropped: {', '.join(unlabelled)}.")
     if broken := sum(images["rows"] for images in summary["undecodable_images"].values()):
         notes.append(f"Images that do not decode were left out: {broken:,}.")
     if "annotations_left_out" in summary:
-        notes.append("Single annotators' labels were left out, as their files are missing: there is no human row.")
+        notes.append("Human accuracy is not reported, because the files with labels by single annotators are missing.")
     return tuple(notes)
 
 
 def changed_rows_note(raw: PublishedResult) -> tuple[str, ...]:
-    """Return a note on the changes that settings made to the source's rows: copies dropped, features standardised;
-    empty by default.
+    """Return notes on the changes that settings made to the source's rows: dropped copies, standardised features.
+
+    The tuple is empty with default settings.
     """
     notes = []
     if dropped := raw.summary.get("duplicates", {}).get("dropped"):
@@ -111,22 +114,22 @@ def changed_rows_note(raw: PublishedResult) -> tuple[str, ...]:
 
 
 def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
-    """Yield notes on earlier sets that equal the filter's input, or that are missing, with the reason."""
+    """Yield a note for each earlier set that is missing (with the reason) or equals the filter's input."""
     for representation, facts in controls.summary.items():
         for name, fact in facts["earlier_sets"].items():
             shown = f"filtered_{name} ({representation})"
             if "reason" in fact:
                 yield f"{shown} is missing: {fact['reason']}."
             elif fact["iteration"] is None:
-                rows = f"all {fact['rows']['train']:,} train rows with which the filter began"
-                yield f"{shown} has {rows} and has no comparison set."
+                rows = f"the {fact['rows']['train']:,} train rows with which the filter began"
+                yield f"{shown} is equal to {rows}, so it has no comparison set."
 
 
 def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
-    """Return (representation, train set) of the earlier sets, and their controls, that equal the filter's whole input.
+    """Return the earlier sets and controls that equal the filter's whole input, as (representation, train set).
 
-    Comparing these with each other is meaningless, and every comparison makes the others less likely to be significant
-    (Holm).
+    Comparing such sets with each other is meaningless. Each additional comparison also makes significant results in the
+    other comparisons less likely, because of Holm's correction.
     """
     return frozenset(
         (representation, f"{kind}_{name}")
@@ -138,11 +141,11 @@ def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
 
 
 def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
-    """Raise a DataError if the dataset lacks the feature columns `chosen` for the scatter plot."""
+    """Raise a DataError if the dataset lacks one of the feature columns `chosen` for the scatter plot."""
     if raw.modality != "features":
         raise DataError(
-            f"`report.scatter_features` requires rows of features, but these rows are {raw.modality}; leave out this "
-            "setting"
+            f"`report.scatter_features` requires feature vectors, but the rows of this dataset are of type "
+            f"`{raw.modality}`; leave out this setting"
         )
     width = raw.features.shape[1]
     if max(chosen) >= width:
@@ -157,18 +160,21 @@ def _evidence_index(result: PublishedResult) -> Mapping[str, Any]:
 
 
 def read_by_representation(result: PublishedResult, kind: str) -> dict[str, pa.Table]:
-    """Return one kind of table of `bias_evidence` by representation: similarities, cues or nearest_kept."""
+    """Return the tables of one `kind` in `bias_evidence`, by representation.
+
+    `kind` is `similarities`, `cues` or `nearest_kept`.
+    """
     return {name: pq.read_table(result.file(file)) for name, file in _evidence_index(result)[kind].items()}
 
 
 def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassBlocks, ...]]:
-    """Return the similarities of `bias_evidence` by representation."""
+    """Return the class similarities in `bias_evidence`, by representation."""
     tables = read_by_representation(result, "similarities")
     return {name: class_similarities(name, table) for name, table in tables.items()}
 
 
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
-    """Return what filtering removed of the planted rows; empty if nothing was planted."""
+    """Return how many of the planted rows the filters removed; empty if no rows were planted."""
     planted = _evidence_index(result).get("planted", ())
     return tuple(PlantedRemoval(**{**removal, "values": tuple(removal["values"])}) for removal in planted)
 
@@ -176,10 +182,10 @@ def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
 def read_removal_cues(
     result: PublishedResult, named: Callable[[str], str] = str, challenges: Mapping[str, Examples] | None = None
 ) -> dict[str, tuple[Cue, ...]]:
-    """Return the cues of the removed rows, by representation, from `bias_evidence`.
+    """Return the cues of the removed rows in `bias_evidence`, by representation.
 
-    `named`: a function that returns the source's name of a column of the raw table. `challenges`: sets in which the
-    shown words are counted.
+    `named`: a function that returns a raw table column's name in the source. `challenges`: challenge sets in which the
+    displayed words are counted.
     """
     found = {}
     for name, table in read_by_representation(result, "cues").items():
@@ -189,7 +195,7 @@ def read_removal_cues(
 
 
 def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]) -> Iterator[Cue]:
-    """Yield the cues; a word that is shown gets its share of rows in each challenge set."""
+    """Yield the cues; each displayed word gets the share of rows that contain it in each challenge set."""
     from aflite_assets.diagnostics.evidence.cues import rows_with
 
     words: dict[str, list[str]] = {}
@@ -209,7 +215,7 @@ def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]
 
 
 def read_evidence(result: PublishedResult, named: Callable[[str], str] = str) -> tuple[EvidenceTable, ...]:
-    """Return the tables of `bias_evidence`, in their order; `named` is as in `read_removal_cues`."""
+    """Return the tables of `bias_evidence` in their published order; `named` is as in `read_removal_cues`."""
     tables = []
     for entry in _evidence_index(result)["tables"]:
         caption = _CUE_COLUMNS.sub(lambda found: named(found[0]), entry["caption"])
@@ -223,18 +229,23 @@ _CUE_COLUMNS = re.compile(
     rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b|(?<=rows\) of ){_COLUMN}\b"
     r"|(?<=s of )text\w*\b|(?<=length of )text\w*\b"
 )
-"""Pattern for the columns of cues in a caption: "text_pair alone", "number of words of text"."""
+"""Pattern for column names in the caption of a table of cues.
+
+Examples are "text_pair alone" and "number of words of text".
+"""
 
 _TEXT = re.compile(r"\b(?:text_pair|text)$|\b(?:text_pair|text)(?= less )|(?<= less )(?:text_pair|text)\b")
-"""Pattern for the columns in the name of a length: "number of words of text", "difference in words, text_pair less
-text".
+"""Pattern for column names in the name of a length.
+
+Examples are "number of words of text" and "difference in words, text_pair less text".
 """
 
 
 def own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
-    """Return the name of a cue or property with the source's names of columns; attributes already have them.
+    """Return the name of a cue or property, with column names as in the source.
 
-    `kind`, `name`: those of a `Cue` of `bias_evidence`, or of a `Candidate` of `leaning_sets`.
+    `kind` and `name` are those of a `Cue` of `bias_evidence` or of a `Candidate` of `leaning_sets`. Names of attributes
+    are already names in the source and are returned unchanged.
     """
     if kind == "attribute":
         return name
@@ -242,8 +253,9 @@ def own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
 
 
 def _own_columns(table: pa.Table, named: Callable[[str], str]) -> pa.Table:
-    """Return a table of statistics in which `column` (or, for cues other than attributes, `name`) holds the source's
-    names.
+    """Return a table of statistics with column names as in the source.
+
+    The names are in `column` or, for cues other than attributes, in `name`.
     """
     names = table.column_names
     if "column" in names:

@@ -1,4 +1,4 @@
-"""Conversion of shares to counts: the sizes of the filter and of the warm-up split for a given dataset."""
+"""Conversion of shares to numbers of rows: the sizes of the filter and of the warm-up split for a given dataset."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -16,8 +16,9 @@ from aflite_assets.specs.sample import SampleSpec
 from aflite_assets.specs.warmup import WarmupSpec
 
 LARGEST_SAMPLE = 0.16
-"""Largest sample as a share of the train rows; the papers spend 10 %. Each smaller sample of a learning curve has half
-the rows of the next.
+"""Largest sample of a learning curve, as a share of the train rows; the papers spend 10 % on warm-up.
+
+Each smaller sample has half as many rows as the next larger one.
 """
 
 MOST_SAMPLES = 5
@@ -25,40 +26,41 @@ LEAST_PER_CLASS = 8
 """Average number of rows per class in the smallest sample."""
 
 HELD_BACK, FEWEST_HELD_BACK, ENOUGH_HELD_BACK, MOST_HELD_BACK = 0.02, 100, 500, 2_000
-"""Share of the train rows held back, and the bounds of their number.
+"""Share of the train rows that is held back, and bounds of the number of held-back rows.
 
-With 500 rows, Wilson's interval around 80 % extends 3.5 points to each side; with 2,000 rows, 1.8.
+With 500 rows, Wilson's interval around an accuracy of 80 % extends 3.5 points to each side; with 2,000 rows, 1.8.
 """
 MOST_HELD_BACK_SHARE = 0.05
 MOST_HELD_BACK_BY_SAMPLE = 10_000
-"""Most held-back rows: as many as SNLI's test rows, by which Mishra and Sachdeva 2020 chose; 15,000 and 20,000 rows
-differ by 3 points there.
+"""Largest number of held-back rows for `sample`.
 
-With 10,000 rows, Wilson's interval around 80 % extends 0.8 points to each side.
+SNLI's test set, with which Mishra and Sachdeva (2020) chose their sample, has the same number of rows. Accuracies with
+their samples of 15,000 and 20,000 rows differ by 3 points. With 10,000 rows, Wilson's interval around 80 % extends 0.8
+points to each side.
 """
 
 
 @dataclass(frozen=True)
 class CurveSizes:
-    """Numbers of rows: of a learning curve's samples, ascending, and of the held-back rows that score them."""
+    """Numbers of rows for a learning curve: the samples' sizes (ascending) and the number of held-back rows."""
 
     samples: tuple[int, ...]
     held_back: int
 
     @property
     def most(self) -> int:
-        """The number of warm-up rows if the largest sample is chosen."""
+        """The number of rows spent if the largest sample is chosen, including the held-back rows."""
         return self.samples[-1] + self.held_back
 
 
 def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
-    """Return the sizes that `warmup.size: auto` tries, which double up to 16 % of the train rows, and the number of
-    rows that score them.
+    """Return the sample sizes that `warmup.size: auto` tries, and the number of held-back rows.
 
-    2 % of the train rows are held back, but at least 500 (if that is at most 5 % of them) and at most 2,000.
+    Sizes double from one sample to the next, up to 16 % of the train rows. 2 % of the train rows are held back: at most
+    2,000, and at least 500 if that is no more than 5 % of the train rows.
 
     Raises:
-        DataError: there are too few rows for two samples or for informative accuracies.
+        DataError: there are too few rows for two samples, or too few held-back rows for a useful accuracy.
     """
     samples = [round(LARGEST_SAMPLE * train_rows / 2**halved) for halved in reversed(range(MOST_SAMPLES))]
     enough = tuple(size for size in samples if size >= LEAST_PER_CLASS * classes)
@@ -73,11 +75,12 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
 
 
 def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
-    """Return the sizes that `sample` tries, as far as there are rows, and the number of rows that score them: 5 % of
-    the train rows, at most 10,000.
+    """Return the sample sizes that `sample` tries, and the number of held-back rows.
+
+    5 % of the train rows are held back, at most 10,000. Sizes above the number of remaining rows are left out.
 
     Raises:
-        DataError: there are too few rows for two samples or for informative accuracies.
+        DataError: there are too few rows for two samples, or too few held-back rows for a useful accuracy.
     """
     held_back = round(min(MOST_HELD_BACK_SHARE * train_rows, MOST_HELD_BACK_BY_SAMPLE))
     enough = tuple(size for size in sample.sizes if size <= train_rows - held_back)
@@ -96,13 +99,12 @@ def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
 
 
 def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int = 2) -> int:
-    """Return the number of train rows to spend on the encoders (with `auto`, the largest); none if no representation is
-    a model.
+    """Return the number of train rows to spend on training encoders; 0 if no representation needs an encoder.
 
-    `classes` matters only with `auto`.
+    With `warmup.size: auto`, it is the largest number that may be chosen. `classes` is used only in this case.
 
     Raises:
-        DataError: the size is impossible, or leaves no rows to filter.
+        DataError: the size is impossible, or leaves too few rows to filter.
     """
     if not needed:
         return 0
@@ -120,10 +122,10 @@ def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: i
 def sample_misfits(
     spec: DatasetSpec, samples: Iterable[int], rows: Mapping[str, int], *, classes: int
 ) -> dict[int, str]:
-    """Return the samples that are unsuitable for the sizes of warm-up or filter, with the reasons, in their order.
+    """Return the sample sizes that are too small for the warm-up or the filter, with the reason for each.
 
-    `rows`: number of rows by split of the whole dataset; rows of pooled splits enter the pool in addition to the
-    sample. With `warmup.size: auto`, every possible number of warm-up rows must leave enough rows, as in a run.
+    `rows`: number of rows per split in the whole dataset. The rows of pooled splits enter the pool in addition to the
+    sample. With `warmup.size: auto`, enough rows must be left for every number of warm-up rows that may be chosen.
     """
     pooled = sum(count for split, count in rows.items() if split != "train" and _enters(spec.filter, split) == "pooled")
     needed = any(not isinstance(encoder, UntrainedSpec) for encoder in spec.representations.values())
@@ -140,7 +142,10 @@ def sample_misfits(
 
 
 def _may_be_spent(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int) -> list[int]:
-    """Return the possible numbers of warm-up rows: one, or with `auto` one for each sample of its curve."""
+    """Return the possible numbers of warm-up rows.
+
+    With `warmup.size: auto`, there is one number for each sample size; otherwise there is only one number.
+    """
     if needed and warmup.size == "auto":
         curve = curve_sizes(train_rows, classes=classes)
         return [size + curve.held_back for size in curve.samples]
@@ -148,12 +153,12 @@ def _may_be_spent(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes:
 
 
 def in_pool(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:
-    """Return which rows the filter trains on, bool: the train rows and those of pooled splits."""
+    """Return a bool per row: True if the filter trains on the row (train rows and rows of pooled splits)."""
     return np.isin(splits, [split for split in set(splits) if _enters(spec, split) == "pooled"])
 
 
 def only_scored(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:
-    """Return which rows the filter scores without training on them, bool."""
+    """Return a bool per row: True if the filter scores the row but never trains on it."""
     return np.isin(splits, [split for split in set(splits) if _enters(spec, split) == "scored"])
 
 
@@ -163,15 +168,15 @@ def _enters(spec: FilterSpec, split: str) -> EvaluationRows:
 
 _AS_GIVEN = frozenset(FilterSpec.model_fields) & {field.name for field in fields(FilterSettings)}
 _AS_GIVEN -= {"target_size", "train_size", "slice_size", "stop_at_chance"}
-"""Settings that the algorithm has under the names of a dataset's file, with the same values."""
+"""Settings with the same name and value in `FilterSpec` (the dataset's YAML file) and in the algorithm's settings."""
 
 
 def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows: int | None = None) -> FilterSettings:
-    """Return the algorithm's settings for a pool of `pool_rows` rows, of which `train_rows` are train rows (by default
-    all).
+    """Return the algorithm's settings for a pool with `pool_rows` rows, of which `train_rows` are train rows.
 
-    The target is in train rows; the other sizes refer to the whole pool. `train_size` defaults to the number of warm-up
-    rows (ICML 2020, section 2), or to a tenth of the pool without warm-up rows.
+    By default, all rows are train rows. `target_size` counts train rows; the other sizes count all rows of the pool.
+    `train_size` defaults to the number of warm-up rows (ICML 2020, section 2) or, without warm-up rows, to a tenth of
+    the pool.
 
     Raises:
         DataError: a size is impossible in the pool, or the sizes contradict each other (t < n, k <= n).

@@ -1,4 +1,4 @@
-"""Places of a dataset's rows in its source (split, row, file and line), and the source's facts for data checks."""
+"""Places of a dataset's rows in its source (split, row, file and line), and facts about the source for data checks."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -23,17 +23,20 @@ _LONGEST_PLACE, _LONGEST_NAME = 120, 80
 
 
 class RowPlaces:
-    """A function that names the places of rows; it reads the source's files on the first call.
+    """A callable that returns the place of each row; it reads the source's files on its first call.
 
-    `source_rows`: number of the source's rows by split, in the source's order. `content`: the source's fingerprint at
-    the time; files that changed since are not read.
+    `source_rows`: number of the source's rows per split, in the source's order. `content`: the source's content hash
+    when the dataset was read; files that have changed since then are not read.
     """
 
     def __init__(self, source: SourceSpec, source_rows: Mapping[str, int], content: Mapping[str, object]) -> None:
         self._source, self._source_rows, self._content = source, source_rows, content
 
     def __call__(self, row_ids: Sequence[int]) -> list[str]:
-        """Name each row, such as "train.csv, line 9", or by its split and row number (from 0) if there are no lines."""
+        """Return the place of each row, such as "train.csv, line 9".
+
+        If the source has no lines, the place is the split and the row number, counted from 0.
+        """
         places = places_of(np.asarray(row_ids, np.int64), self._source_rows, self._in_files)
         return [truncate(one_line(brief_place(place)), _LONGEST_PLACE) for place in places.to_pylist()]
 
@@ -43,13 +46,13 @@ class RowPlaces:
 
 
 def source_of(raw_result: PublishedResult) -> SourceSpec:
-    """Return the source that a published raw dataset was made from."""
+    """Return the source from which a published raw dataset was read."""
     source: SourceSpec = TypeAdapter(SourceSpec).validate_python(raw_result.manifest["made_from"]["fields"]["source"])
     return source
 
 
 def source_facts(raw_result: PublishedResult) -> SourceFacts:
-    """Return the facts about its source that the checks of a published raw dataset state."""
+    """Return the facts about the source of a published raw dataset that messages of the data checks contain."""
     fields, summary = raw_result.manifest["made_from"]["fields"], raw_result.summary
     return facts_of(
         RowPlaces(source_of(raw_result), summary["source_rows"], fields["contents"]["source"]),
@@ -68,7 +71,10 @@ def facts_of(
     drop_between_splits: bool,
     drawn_splits: frozenset[str],
 ) -> SourceFacts:
-    """Return the facts about a source that checks state; its own names are made printable and shortened."""
+    """Return the facts about a source for the messages of data checks.
+
+    Column names are made printable and shortened.
+    """
     features = columns.features if isinstance(columns.features, tuple) else None
     texts = {"text": columns.text, "text_pair": columns.text_pair}
     return SourceFacts(
@@ -83,7 +89,10 @@ def facts_of(
 
 
 def _allowed_copies(columns: ColumnsSpec) -> frozenset[int | str]:
-    """Return the columns of `allow_label_copies` in the form of the checks: features by number, texts by position."""
+    """Return the columns in `allow_label_copies` as the checks name them.
+
+    A feature column is named by its number, a text column by `text` or `text_pair`.
+    """
     names: dict[int | str | None, int | str] = {columns.text: "text", columns.text_pair: "text_pair"}
     if isinstance(columns.features, tuple):
         names |= {name: number for number, name in enumerate(columns.features)}
@@ -95,9 +104,10 @@ def _printed(text: str) -> str:
 
 
 def places_in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[str, pa.Table]:
-    """Return, by split, the places in the files, in the order of the source's rows; empty if they are unknown now.
+    """Return the places of the source's rows in its files, by split and in the source's order.
 
-    The columns are those of `data.formats.row_places.places_in_files`.
+    The columns are those of `data.formats.row_places.places_in_files`. The result is empty if the source has no files,
+    or if the files are missing or have changed.
     """
     from aflite_assets.data.loading import content_fingerprint, source_places
 
@@ -110,9 +120,9 @@ def places_in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[s
 
 
 def places_of(row_ids: np.ndarray, source_rows: Mapping[str, int], in_files: Mapping[str, pa.Table]) -> pa.Table:
-    """Return the places of these rows (int64), with the columns `SOURCE_PLACES`.
+    """Return the places of the rows with these ids (int64), with the columns `SOURCE_PLACES`.
 
-    A row id counts the source's rows over all its splits, in their order.
+    A row id is the row's position in the source, counted over all splits in the source's order.
     """
     ends = np.cumsum(list(source_rows.values()))
     starts = np.r_[0, ends]
@@ -135,7 +145,7 @@ def places_of(row_ids: np.ndarray, source_rows: Mapping[str, int], in_files: Map
 
 
 def _short_names(paths: list[str]) -> dict[str, str]:
-    """Return each path relative to the folder that contains all of them."""
+    """Return each path relative to the deepest folder that contains all the paths."""
     folders = [str(Path(path).parent) for path in paths]
     if not folders:
         return {}

@@ -1,4 +1,4 @@
-"""The train sets that evaluators are compared on: full, filtered, the filter at earlier sizes, and controls."""
+"""The train sets on which evaluators are compared: full, filtered, the filter's earlier sets, and controls."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from aflite_assets.algorithm.vocabulary import RowWords
 
 _NEVER = np.iinfo(np.int64).max
-"""Number for kept rows in place of the iteration that removed them."""
+"""Number that stands in for the iteration of removal in rows that were kept."""
 
 
 @dataclass(frozen=True)
 class TrainSet:
-    """One train set: full (representation None), filtered, or a control; `row_ids` is int64, ascending.
+    """One train set: `full` (with `representation` None), `filtered`, or a control.
 
-    `weights`: float32, the factor of each row's loss; None for 1.
+    `row_ids`: int64, ascending. `weights`: a factor for each row's loss (float32), or None if every factor is 1.
     """
 
     name: str
@@ -39,10 +39,10 @@ class TrainSet:
 
 @dataclass(frozen=True)
 class EarlierSet:
-    """The rows left when the filter had reached a certain number of train rows.
+    """The rows that were left when the filter reached a certain number of train rows.
 
-    `row_ids`: int64 ascending, by split: train, and the other splits that were filtered. `iteration`: the iteration
-    that passed the number; None if the filter began with no more rows. `cutoff`: lowest score of the rows that the
+    `row_ids`: int64, ascending, by split (train and the other splits that were filtered). `iteration`: the iteration
+    that reached the number, or None if the filter began with no more rows. `cutoff`: lowest score of the rows that the
     iteration removed.
     """
 
@@ -53,7 +53,7 @@ class EarlierSet:
 
 @dataclass(frozen=True)
 class FilterRun:
-    """The settings of a filtered set's run: `policies` says how each split other than train was treated."""
+    """The settings of one filter run; `policies` contains the treatment of each split other than train."""
 
     settings: FilterSettings
     policies: Mapping[str, str]
@@ -61,40 +61,40 @@ class FilterRun:
 
     @classmethod
     def of(cls, part: PublishedResult) -> "FilterRun":
-        """Read the settings from the published result."""
+        """Read the settings of a filter run from its published result."""
         outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
         policies = outcome["settings"].pop("evaluation_rows")
         return cls(FilterSettings(**outcome["settings"]), policies, outcome["seed"])
 
     @property
     def by_vocabulary(self) -> bool:
-        """Whether the run ranked rows by vocabulary."""
+        """True if the run ranked rows by vocabulary."""
         return self.settings.ranking == "vocabulary"
 
     @property
     def filtered_splits(self) -> list[str]:
-        """Train, and the other splits that were filtered."""
+        """Names of the splits that were filtered: train, and others with a policy other than `kept`."""
         return ["train", *(split for split, policy in self.policies.items() if policy != "kept")]
 
     def splits_treated(self, policy: str) -> list[str]:
-        """Return the splits other than train that were treated in this way."""
+        """Return the splits other than train that have this policy."""
         return [split for split, treated in self.policies.items() if treated == policy]
 
 
 def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords | None" = None) -> EarlierSet | None:
-    """Return the rows that the filter would have kept with a target of `size` train rows: exactly that many.
+    """Return the rows that the filter would have kept with a target of exactly `size` train rows.
 
-    The slice of the iteration that passed `size` is cut to it, with the same random draws, as the filter cuts its last
-    slice. If whole groups are removed, a group whose removal would go below `size` stays. Return None if the filter
-    never had so few rows left, and all rows if it began with no more.
+    The iteration that reached `size` removes fewer rows, chosen with the same random draws as in a run with this
+    target. If whole groups are removed, a group stays if its removal would leave fewer than `size` rows. Return None if
+    the filter kept more rows than `size`, and all rows if it began with no more than `size`.
 
-    `rows`: the rows of a filtered set in published order, with row_id, split, removed_in_iteration, predictability and
-    held_out_count. Some settings need a further column: group if whole groups are removed, label if classes share a
-    slice, and last_label_probability if label probabilities rank rows. `words`: the words of these rows, needed if the
-    filter ranked them by vocabulary.
+    `rows`: the published rows of the filtered set, with the columns row_id, split, removed_in_iteration, predictability
+    and held_out_count. Some settings need another column: group to remove whole groups, label to balance removal by
+    class, or last_label_probability to rank rows by it. `words`: the words of these rows, needed if the filter ranked
+    them by vocabulary.
 
     Raises:
-        InvalidInputError: words are needed but not given, or given but not needed.
+        InvalidInputError: `words` is missing but needed, or given but not needed.
     """
     if run.by_vocabulary != (words is not None):
         raise InvalidInputError(
@@ -138,9 +138,9 @@ def _sliced_again(
     run: FilterRun,
     words: "RowWords | None",
 ) -> tuple[np.ndarray, float | None]:
-    """Return which rows an iteration removes if only `room` train rows may go, bool, and its cut-off.
+    """Return which rows an iteration removes (bool) if at most `room` train rows may be removed, and its cut-off.
 
-    Rows that stayed in that iteration get no score, so that the new slice is a part of the old one.
+    Rows that stayed in the iteration get no score, so that only rows of the original slice can be removed.
     """
     from aflite_assets.algorithm import selection as select  # loads torch
 
@@ -176,12 +176,12 @@ def _sliced_again(
 
 
 def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
-    """Return the counts with which the `removed` rows were removed, and zeros for the others."""
+    """Return the prediction counts of the `removed` rows in their last iteration, and zeros for the other rows."""
     from aflite_assets.algorithm.tally import Tally
 
     held_out = np.where(removed, rows["held_out_count"].to_numpy(), 0)
     predictions = held_out * (2 if run.settings.classifier == "both" else 1)
-    # Rounding takes back what float32 lost, so that ties are ties.
+    # Rounding removes the error of float32, so that equal scores are equal again.
     correct = np.rint(predictions * pc.fill_null(rows["predictability"], 0.0).to_numpy()).astype(np.int64)
     probability = None
     if run.settings.uses_label_probability:
@@ -190,23 +190,24 @@ def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
 
 
 def filter_runs(seeds: Sequence[int], n_runs: int) -> dict[int, int]:
-    """Return the filter run on which each of the evaluators' seeds trains; seeds take the runs in rotation."""
+    """Return the filter run whose filtered set is used with each of the evaluators' seeds.
+
+    Seeds are assigned to the runs in rotation.
+    """
     return {seed: position % n_runs for position, seed in enumerate(seeds)}
 
 
 def why_not_earlier(rows: pa.Table, size: int) -> str:
-    """Return why a filtered set has no earlier set of `size` rows."""
+    """Return the reason why a filtered set has no earlier set with `size` rows, as text for a message."""
     kept = pc.sum(pc.and_(pc.equal(rows["split"], "train"), pc.is_null(rows["removed_in_iteration"]))).as_py()
     return (
-        f"the filter ended with {kept:,} train rows, so it never had {size:,} left; name a larger number, or "
-        "lower filter.target_size or filter.threshold"
+        f"the filter ended with {kept:,} train rows, so it never had {size:,} left; choose a larger number, or "
+        "lower `filter.target_size` or `filter.threshold`"
     )
 
 
 def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[TrainSet]:
-    """Return the sets of rows that weak models forget as train sets, each with as many random rows, for one of the
-    evaluators' seeds.
-    """
+    """Return the rows that weak models forget, and as many random rows, as train sets for one evaluator seed."""
     names = {"forgettable": "forgettable", "random": "random_forgettable"}
     return [
         TrainSet(f"{names[each.name]}_{each.weak_model}", None, each.row_ids)
@@ -216,7 +217,7 @@ def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[Tr
 
 
 def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
-    """Return the train sets that test whether models lean on a property, by training, from 0."""
+    """Return the train sets that test whether models lean on a property, by number of the training (from 0)."""
     table = pq.read_table(result.file("train_sets.parquet"))
     found: dict[int, list[TrainSet]] = {}
     for key, rows in by_keys(table, "candidate", "name", "training"):
@@ -228,13 +229,13 @@ def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
 def train_sets(
     full: np.ndarray, filtered: PublishedResult, controls: Sequence[ControlSet], seed: int, *, filter_run: int = 0
 ) -> list[TrainSet]:
-    """Return every train set of one seed: full, then each representation's filtered set and its controls.
+    """Return every train set for one seed: `full`, then each representation's filtered set and its controls.
 
-    If a filter removed no train row, its filtered set and controls equal full, so only sampled and weighted are
-    returned for it.
+    If a filter removed no train row, its filtered set and most of its controls equal `full` and are left out. Only its
+    controls `sampled` and `weighted` are returned.
 
-    `full`: ids of the train rows (`published.full_rows`), int64 ascending, which contain all other sets; if a sample is
-    filtered, the other sets are subsets of sampled.
+    `full`: ids of the train rows (`published.full_rows`), int64 ascending; all other sets are subsets of it. If a
+    sample is filtered, the other sets are subsets of `sampled`.
     """
     sets = [TrainSet("full", None, full)]
     for name, part in filtered.parts.items():

@@ -1,5 +1,6 @@
-"""Choice of where models are trained: in this process, in a worker process per GPU or core, or on a cluster. Jobs
-define the trainings.
+"""Choice of where models are trained: in this process, in a worker process per GPU or core, or on a cluster.
+
+Stages define the trainings as jobs.
 """
 
 import os
@@ -34,21 +35,21 @@ _Answer = TypeVar("_Answer")
 _Given = TypeVar("_Given", covariant=True)
 
 FAILURES = (AfliteError, RuntimeError, ValueError, MemoryError)
-"""Errors that a failed training raises; `LocalWorkers.train` raises no others."""
+"""Errors that a failed training raises; `LocalWorkers.train` raises no other types."""
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 WORTH = 20.0
-"""Seconds of work of one core above which workers are started; each takes about four seconds to load its libraries."""
+"""Seconds of remaining single-core work above which workers are started; a worker takes about four seconds to start."""
 
 _INTERRUPTED = "the run was interrupted while this model was trained or waited for its turn"
 
 WORKER_MEMORY = 2**30
-"""Bytes that must be free for each worker process on a core: libraries, a small model and its rows."""
+"""Free bytes needed for each single-core worker process: libraries, a small model and its rows."""
 
 
 def visible_gpus(device: DeviceSettings) -> list[str]:
-    """Return the value of `CUDA_VISIBLE_DEVICES` for each GPU that trainings may use; empty on the CPU."""
+    """Return a value of `CUDA_VISIBLE_DEVICES` for each GPU that trainings may use; empty if they run on the CPU."""
     if device.resolve().type != "cuda":
         return []
     import torch
@@ -58,43 +59,47 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
 
 
 def log_training(run: TrackedRun, metrics: Mapping[str, float], scratch: Path) -> None:
-    """Log a training's metrics and, as `epoch/<name>`, the values of each epoch in `scratch`; the first epoch is step
-    1.
+    """Log a training's metrics, and the metrics of each epoch (stored in `scratch`) as `epoch/<name>` from step 1.
 
     Raises:
-        TrackingError: the tracker does not respond.
+        TrackingError: the tracking server does not respond.
     """
     run.log_metrics(metrics)
     run.log_series({f"epoch/{name}": values for name, values in read_epochs(scratch).items()}, first_step=1)
 
 
 class Job(Protocol[_Given]):
-    """One training that a worker process can do, with everything it needs in a form that can be sent."""
+    """One training with all its inputs, which can be pickled and sent to a worker process."""
 
     @property
     def settings(self) -> OneStageSpec:
-        """Settings of the model."""
+        """Settings of the model to train."""
         ...
 
     @property
     def target(self) -> Path:
-        """The folder for the training's files, empty until it is run."""
+        """The folder for the training's files, which is empty before `run`."""
         ...
 
     def run(self, log: Callable[[str], None]) -> _Given:
-        """Train in this process."""
+        """Train the model in the current process."""
         ...
 
 
 class LocalWorkers:
-    """Workers that train models on this machine, several at a time if that helps; as a context manager, they end their
-    processes.
+    """Worker processes that train models on this machine, several at a time if that is faster.
 
-    `gpus`: each gets one worker process, which sees only this GPU and has its share of the step's threads. `cores`:
-    without a GPU, the number of workers of one thread each, for models that would use one thread anyway. Workers start
-    once the remaining work is long enough to be worth it; from then on, a larger model has a process with all threads,
-    while no other works. With fewer than two GPUs or cores, and before workers start, models are trained in this
-    process. If a worker dies, its job fails (ModelError) and the worker is replaced.
+    Use an instance as a context manager, which ends the processes. If a worker process dies, its job fails with a
+    ModelError and the worker is replaced.
+
+    `gpus`: GPUs of this machine. With at least two GPUs, each one gets a worker process that sees only this GPU and
+    uses its share of the step's threads.
+
+    `cores`: without a GPU, the number of worker processes of one thread each. These workers train models that use one
+    thread anyway. The workers start as soon as the remaining work is long enough. A model that uses all threads is
+    trained in a process of its own while the workers wait.
+
+    With fewer than two GPUs or cores, and before workers start, models are trained in this process.
     """
 
     def __init__(self, gpus: Sequence[str], *, cores: int = 1) -> None:
@@ -107,7 +112,7 @@ class LocalWorkers:
             self._all = []
         self._on_cores = not gpus
         self._begun = len(gpus) > 1
-        self._seconds = 0.0  # of the last job that a worker could have done and this process did
+        self._seconds = 0.0  # duration of the last job in this process that could have run in a worker
         self._large, self._alone = _Worker("for large models", {}), Lock()
         self._free: SimpleQueue[_Worker] = SimpleQueue()
         for worker in self._all:
@@ -122,13 +127,12 @@ class LocalWorkers:
         self._close(interrupt=error is not None)
 
     def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        """Return the result of one job, such as the metrics of a cell; this waits for a free worker.
+        """Wait for a free worker, run one job in it and return the result, such as the metrics of a cell.
 
         Raises:
             ModelError: the worker process died.
-            AfliteError, RuntimeError, ValueError, MemoryError: any error of these types from training. Other errors (a
-                full disk, a bug in a library) become a RuntimeError with their type and text; their traceback goes to
-                `log`.
+            AfliteError, RuntimeError, ValueError, MemoryError: training raised this error. Other errors, such as a full
+                disk, become a RuntimeError with their type and text, and their traceback is sent to `log`.
         """
         shared = not self._on_cores or trains_in_one_thread(job.settings)
         if not self._begun:
@@ -145,10 +149,10 @@ class LocalWorkers:
             self._free.put(worker)
 
     def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
-        """Call `function`, which calls `train`, for every item, in as many threads as there are workers; yield results
-        in order.
+        """Call `function` for every item and return the results in order.
 
-        An interruption ends the processes, so that nobody waits for running trainings.
+        `function` calls `train`. There are as many threads as workers. If the call is interrupted, the worker processes
+        are ended at once.
         """
         left = deque(items)
         answers = []
@@ -165,12 +169,15 @@ class LocalWorkers:
                 raise
 
     def _worth_it(self, left: int) -> bool:
-        """Return True if workers are running, or if the remaining work is long enough to start them now."""
+        """Return True if workers are running already, or if the remaining work is long enough to start them now."""
         self._begun = self._begun or (bool(self._all) and self._seconds * left > WORTH)
         return self._begun
 
     def _train_alone(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        """Train once no worker has a job, because the model's threads would compete with theirs for the cores."""
+        """Wait until no worker has a job, then train one model with all threads.
+
+        At the same time as other jobs, the model's threads would compete with theirs for the cores.
+        """
         with self._alone:
             waiting = [self._free.get() for _ in self._all]
             try:
@@ -185,13 +192,13 @@ class LocalWorkers:
 
 
 class ClusterWorkers:
-    """Workers of a cluster that train models and write into the same folders as this process would."""
+    """Workers on a cluster, which train models and write the results into the shared folders."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
 
     def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        """See `LocalWorkers.train`.
+        """Run one job on the cluster, as `LocalWorkers.train` does on this machine.
 
         Raises:
             WorkerLostError: every worker that received the job was lost.
@@ -201,22 +208,22 @@ class ClusterWorkers:
         return answer
 
     def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
-        """See `LocalWorkers.map`."""
+        """Call `function` for every item and return the results in order."""
         with ThreadPoolExecutor(self._workers.count) as threads:
             return list(threads.map(function, items))
 
 
 def workers_with_memory(most: int) -> int:
-    """Return the number of worker processes, at most the given number, for which memory suffices beside this process;
-    at least 1.
-    """
+    """Return the number of worker processes (1 to `most`) for which the free memory is sufficient."""
     free = available_memory()
     return most if free is None else max(1, min(most, free // WORKER_MEMORY))
 
 
 @contextmanager
 def open_workers(cluster: Cluster, device: DeviceSettings, *, log: Log) -> Iterator[LocalWorkers | ClusterWorkers]:
-    """Open the workers that train models in the block: on the cluster's nodes, else on this machine."""
+    """Open the workers that train models within a `with` block: on the cluster, or on this machine without a
+    cluster.
+    """
     if not cluster.spreads:
         with LocalWorkers(visible_gpus(device), cores=workers_with_memory(processes_at_once())) as here:
             yield here
@@ -231,8 +238,9 @@ def _trainings() -> Work:
 
 
 def _train_anew(job: Job[_Answer], _: object, log: Log) -> _Answer:
-    """Train in a folder that a lost worker may have begun to fill; checkpoints, which are in another folder, are
-    used.
+    """Train in an emptied folder, because a lost worker may have left files in it.
+
+    Checkpoints are in another folder, so the training resumes from them.
     """
     for left in job.target.iterdir():
         shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -240,7 +248,7 @@ def _train_anew(job: Job[_Answer], _: object, log: Log) -> _Answer:
 
 
 class _Worker:
-    """One process, which is started when it is first needed and again after it died. `place`: its name in messages."""
+    """One worker process, which is started on first use and again after it died; `place` is its name in messages."""
 
     def __init__(self, place: str, environment: Mapping[str, str]) -> None:
         self._place, self._environment = place, environment
@@ -266,7 +274,7 @@ class _Worker:
                 "(-9 means that the system ran out of memory); lower `batch_size`, or materialise again"
             ) from error
         except BaseException:
-            # An interrupted conversation cannot be taken up again: what the worker says next is about this job.
+            # After an interruption the connection is unusable: the next message would still belong to this job.
             self.stop(interrupt=True)
             raise
         kind, value = message
@@ -276,8 +284,9 @@ class _Worker:
         return answer
 
     def stop(self, *, interrupt: bool = False) -> None:
-        """End the process, if there is one; `interrupt`: end it in the middle of a job. The next job starts a new
-        process.
+        """End the process if there is one; `interrupt` ends it even during a job.
+
+        The next job starts a new process.
         """
         with self._changing:
             child, self._child = self._child, None
@@ -285,14 +294,14 @@ class _Worker:
             child.end(interrupt=interrupt)
 
     def close(self, *, interrupt: bool) -> None:
-        """End the process for good: a thread that still waits for its turn will not start another one."""
+        """End the process for good, so that a thread that still waits for the worker cannot start a new process."""
         with self._changing:
             self._closed = True
         self.stop(interrupt=interrupt)
 
 
 def serve(connection: Connection) -> None:
-    """Train the jobs that arrive until no more arrive; runs in a process of its own."""
+    """Run the jobs from `connection` until it is closed; this is the main function of a worker process."""
     _keep_to(threads_per_step())
     place = f"on GPU {os.environ[_VISIBLE]}" if os.environ.get(_VISIBLE) else "in a worker process"
     while True:
@@ -303,15 +312,16 @@ def serve(connection: Connection) -> None:
         try:
             answer = _train(job, lambda line: connection.send(("log", line)))
         except FAILURES as error:
-            sent = as_sent(error, what=place, remedy="lower batch_size, or materialise again")
+            sent = as_sent(error, what=place, remedy="lower `batch_size`, or materialise again")
             connection.send(("error", sent))
         else:
             connection.send(("done", answer))
 
 
 def _keep_to(threads: int) -> None:
-    """Limit the threads of torch, which may have been loaded before this process knew its share of the step's
-    processors.
+    """Set torch's number of threads.
+
+    Torch may have been imported before the process got its share of the processors.
     """
     import torch
 
@@ -319,7 +329,7 @@ def _keep_to(threads: int) -> None:
 
 
 def _train(job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-    """Run a job and catch its failure, so that it does not end a run with other jobs."""
+    """Run a job and convert unexpected errors to a RuntimeError, so that one failed job does not end the whole run."""
     try:
         return job.run(log)
     except FAILURES:

@@ -1,4 +1,4 @@
-"""Findings that speak against a weak model or its rows, with advice."""
+"""Checks of the weak models and of the rows that they forget, with advice."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -8,22 +8,23 @@ from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import StageChecks
 
 MOST_SHARE, LEAST_SHARE = 0.6, 0.01
-"""Bounds of the share of forgettable rows; outside of these, they are hardly a selection."""
+"""Bounds of the share of forgettable rows; outside these bounds, the rows are hardly a selection."""
 
 CHECKS: Mapping[str, str] = {
-    "weak_models_trained": "Every model that defines forgettable rows was trained.",
-    "weak_models_learnt": "Each of these models is better than the largest class of a test split, by the whole "
-    "interval.",
-    "forgettable_rows_are_a_choice": "Of the rows, 1 to 60 % are forgettable.",
-    "balancing_keeps_half": "Cutting every class to the size of the smallest keeps at least half of the forgettable "
-    "rows.",
+    "weak_models_trained": "Every weak model, which defines the forgettable rows, was trained.",
+    "weak_models_learnt": "On at least one split, each weak model is significantly more accurate than the share of the "
+    "largest class.",
+    "forgettable_rows_are_a_choice": "Between 1 and 60 % of the train rows are forgettable.",
+    "balancing_keeps_half": "At least half of the forgettable rows are left after every class is cut to the size of "
+    "the smallest.",
 }
-"""The checks by name, with the question of each; none blocks."""
+"""The checks' names and what each of them verifies; no check blocks a run."""
 
 
 def check_weak_models(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield the outcomes of the checks of `forgettable_sets`; nothing if the dataset's YAML file names no weak
-    model.
+    """Yield the outcomes of the checks of `forgettable_sets`.
+
+    Yields nothing if the dataset's YAML file names no weak model.
     """
     summary = result.summary
     if summary.get("nothing_asked"):
@@ -36,8 +37,9 @@ def check_weak_models(result: PublishedResult, *_: object) -> Iterator[CheckOutc
 
 
 def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return, by check of `CHECKS`, a sentence on what is wrong with which weak model. `failed`: why some weak models
-    were not trained.
+    """Return, for each check in `CHECKS`, one sentence about each weak model that fails the check.
+
+    `failed`: the reason why each weak model without a training failed.
     """
     judged: Mapping[str, Callable[[WeakModelFacts], str | None]] = {
         "weak_models_learnt": _learnt_nothing,
@@ -52,8 +54,10 @@ def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) ->
 
 
 def _learnt_nothing(facts: WeakModelFacts) -> str | None:
-    """Return a sentence if the model is not better than the largest class of any split, by the whole interval or,
-    without intervals, by the numbers.
+    """Return a sentence if the model is not more accurate than always predicting the largest class of a split.
+
+    The model passes if its whole interval is above the largest class on any split. Without intervals, the accuracies
+    themselves are compared.
     """
     if facts.margins:
         return _at_chance(facts)
@@ -61,8 +65,8 @@ def _learnt_nothing(facts: WeakModelFacts) -> str | None:
     if accuracy > facts.largest_class:
         return None
     return (
-        f"{accuracy:.1%} on {where}, and the largest class makes up {facts.largest_class:.1%}: its forgettable rows "
-        "are meaningless; train it longer, or at another rate"
+        f"accuracy {accuracy:.1%} on {where}, and the largest class makes up {facts.largest_class:.1%}: its "
+        "forgettable rows are meaningless; train it longer, or at another rate"
     )
 
 
@@ -70,9 +74,9 @@ def _at_chance(facts: WeakModelFacts) -> str | None:
     split, margin = max(facts.margins.items(), key=lambda item: item[1]["low"])
     if margin["low"] > 0:
         return None
-    where = "worse than it" if margin["high"] < 0 else "at chance"
+    where = "worse than the largest class" if margin["high"] < 0 else "at chance"
     return (
-        f"{facts.accuracy[split]:.1%} on {split}, whose largest class makes up {margin['largest_class']:.1%}, "
+        f"accuracy {facts.accuracy[split]:.1%} on {split}, largest class {margin['largest_class']:.1%}; "
         f"difference {margin['low']:.1f} to {margin['high']:.1f} points: {where}, so its forgettable rows are "
         "meaningless; train it longer, or at another rate"
     )
@@ -90,8 +94,8 @@ def _unbalanced(facts: WeakModelFacts) -> str | None:
         return None
     fewest = min(facts.by_class, key=lambda name: facts.by_class[name]["forgettable"])
     return (
-        f"balancing takes {facts.taken} of {facts.forgettable} forgettable rows, because {fewest} has only "
-        f"{facts.by_class[fewest]['forgettable']}; set balance: false to take all"
+        f"balancing keeps {facts.taken} of {facts.forgettable} forgettable rows, because class {fewest} has only "
+        f"{facts.by_class[fewest]['forgettable']}; set `balance: false` to keep all"
     )
 
 

@@ -1,1 +1,1 @@
-"""Stages of the group `warmup`: the rows spent on encoders, and the encoders."""
+"""Stages of the group `warmup`: the rows used to train the encoders, and the trained encoders."""

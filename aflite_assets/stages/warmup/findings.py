@@ -1,4 +1,4 @@
-"""Findings about the warm-up's results: truncated texts, and encoders that learnt nothing."""
+"""Findings about the results of the warm-up: truncated texts, and encoders that learnt nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,60 +12,71 @@ from aflite_assets.stages.stage import StageChecks
 from aflite_assets.text import percent
 
 LARGEST_CUT_SHARE = 0.01
-"""Share of the rows that may have more tokens than a model reads before this is reported."""
+"""Largest share of truncated rows that passes the check without advice."""
 
 
 def cut_texts(lengths: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return advice for each text model that reads too few tokens; `lengths` are as `warmup_split` publishes them."""
+    """Return advice for each text model that truncates too many texts.
+
+    `lengths`: token counts by model, as `warmup_split` publishes them.
+    """
     return [
-        f"{name}: set max_length to {-(-facts['fits_99'] // 8) * 8} (99 % of the rows fit in {facts['fits_99']} "
-        f"tokens, the longest has {facts['longest']}), or to the checkpoint's limit if it is lower"
+        f"{name}: set `max_length` to {-(-facts['fits_99'] // 8) * 8}, or to the checkpoint's limit if it is lower "
+        f"(99 % of the rows have at most {facts['fits_99']} tokens, and the longest has {facts['longest']})"
         for name, facts in lengths.items()
         if facts.get("share", 0) > LARGEST_CUT_SHARE
     ]
 
 
 SPLIT_ASKS = {
-    "texts_fit_encoders": "At most 1 % of the rows have more tokens than the text model reads.",
-    "learning_curves_flatten": "The learning curve of every encoder rises, then flattens.",
+    "texts_fit_encoders": "Each text model truncates at most 1 % of the rows.",
+    "learning_curves_flatten": "The learning curve of every encoder rises and then flattens.",
 }
 ENCODER_ASKS = {
-    "better_than_largest_class": "Each encoder is better than the largest class on its warm-up rows, by the whole "
-    "interval. The encoder was trained on these rows, so passing does not prove that it learnt the task.",
+    "better_than_largest_class": "On its warm-up rows, each encoder is significantly more accurate than always "
+    "predicting the largest class. The encoder was trained on these rows, so passing does not prove that it learnt the "
+    "task.",
 }
-"""The question of each check; none blocks."""
+"""The statement that each check tests, by the check's name; a failed check does not stop a run."""
 
 
 @dataclass(frozen=True)
 class EncoderFit:
-    """Accuracy, in [0, 1], of a trained encoder on the `rows` that it was trained on, at their presentation."""
+    """Accuracy, in [0, 1], of a trained encoder on the `rows` that it was trained on.
+
+    The accuracy counts the predictions that the encoder made during training.
+    """
 
     accuracy: float
     rows: int
 
     @property
     def interval(self) -> Interval:
-        """Wilson's interval over the rows; rows of a group count as independent."""
+        """Wilson interval of the accuracy; rows of the same group count as independent."""
         return wilson_interval(self.accuracy, self.rows)
 
 
 @dataclass(frozen=True)
 class EncoderFits:
-    """Each trained encoder on its own warm-up rows, and the share, in [0, 1], of their largest class."""
+    """Accuracies of the trained encoders on their own warm-up rows.
+
+    `largest_class`: share, in [0, 1], of the largest class of these rows.
+    """
 
     largest_class: float
     encoders: Mapping[str, EncoderFit]
 
     @property
     def no_better(self) -> tuple[str, ...]:
-        """The encoders that are not significantly better than the largest class on their rows, by the interval's low
-        end.
+        """Encoders that are not significantly better than always predicting the largest class.
+
+        The lower end of such an encoder's interval is at most the share of the largest class.
         """
         return tuple(name for name, fit in self.encoders.items() if fit.interval.low <= self.largest_class)
 
 
 def encoder_fits(models: Mapping[str, Mapping[str, Any]], rows_per_class: Mapping[str, int]) -> EncoderFits:
-    """Collect the fits from the summary of `warmup_models` and the classes of `warmup_split`."""
+    """Collect the accuracies from the summary of `warmup_models` and the class counts of `warmup_split`."""
     largest_class = max(rows_per_class.values(), default=0) / max(sum(rows_per_class.values()), 1)
     trained = {name: facts for name, facts in models.items() if facts["trained"]}
     return EncoderFits(
@@ -75,7 +86,7 @@ def encoder_fits(models: Mapping[str, Mapping[str, Any]], rows_per_class: Mappin
 
 
 def check_split(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether texts fit and whether learning curves flatten; only checks that apply."""
+    """Yield the outcomes of two checks, if they apply: texts are not truncated, and learning curves flatten."""
     lengths, curve = result.summary["text_lengths"], result.summary.get("learning_curve")
     name = "texts_fit_encoders"
     if lengths:
@@ -89,29 +100,30 @@ def check_split(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
 
 
 def length_line(facts: Mapping[str, Any]) -> str:
-    """Return a sentence on how many rows have more tokens than one model reads, or why this was not measured."""
+    """Return a phrase about the number of rows that one model truncates, or the reason why this was not measured."""
     if "not_measured" in facts:
         return f"not measured: {facts['not_measured']}"
     rows, of_rows = facts["rows"], facts["of_rows"]
     looked_at = f"{rows}" if rows == of_rows else f"a sample of {rows} of {of_rows}"
     return (
         f"{facts['over']} of {looked_at} rows ({facts['share']:.2%}) have more than {facts['max_length']} tokens and "
-        f"are cut; 99 % have at most {facts['fits_99']}, the longest has {facts['longest']}"
+        f"are truncated; 99 % have at most {facts['fits_99']} tokens, and the longest has {facts['longest']}"
     )
 
 
 def check_encoders(
     result: PublishedResult, inputs: Mapping[str, PublishedResult], *_: object
 ) -> Iterator[CheckOutcome]:
-    """Yield whether each trained encoder learnt anything from its warm-up rows."""
+    """Yield one outcome per trained encoder: whether the encoder learnt anything from its warm-up rows."""
     fits = encoder_fits(result.summary, inputs["warmup_split"].summary["rows_per_class"])
     numbers = {"largest_class": fits.largest_class}
     for (name, asks), (subject, fit) in product(ENCODER_ASKS.items(), fits.encoders.items()):
         learnt, interval = subject not in fits.no_better, fit.interval
         found = (
-            f"{percent(fit.accuracy)} % of its {fit.rows:,} warm-up rows, 95 % [{percent(interval.low)}, "
-            f"{percent(interval.high)}]; the largest class makes up {percent(fits.largest_class)} %"
-            f"{'' if learnt else '. Its filtering shows little: train it longer, or on more rows'}"
+            f"it predicts {percent(fit.accuracy)} % of its {fit.rows:,} warm-up rows correctly, 95 % interval "
+            f"[{percent(interval.low)}, {percent(interval.high)}]; the largest class has "
+            f"{percent(fits.largest_class)} % of the rows"
+            f"{'' if learnt else '. Filtering with it shows little: train the encoder longer, or on more rows'}"
         )
         yield CheckOutcome("warm-up", name, asks, learnt, found, subject=subject, numbers=numbers)
 

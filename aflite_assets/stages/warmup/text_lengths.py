@@ -1,4 +1,4 @@
-"""Numbers of tokens that texts have for a model's tokenizer, before truncation."""
+"""Token counts of texts by a model's tokenizer, without truncation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +14,10 @@ MOST_ROWS = 20_000
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Numbers of tokens in `rows` rows (all, or a sample), including special tokens, compared with a model's
-    `max_length`.
+    """Token counts, including special tokens, of `rows` rows (all rows or a sample), compared with `max_length`.
 
-    `over` rows (a `share` of them) have more tokens. The longest row has `longest` tokens, and 99 % of the rows have at
-    most `fits_99`.
+    `over` rows (the share `share`) have more than `max_length` tokens. The longest row has `longest` tokens, and 99 %
+    of the rows have at most `fits_99` tokens.
     """
 
     rows: int
@@ -32,10 +31,10 @@ class TextLengths:
 def measure_text_lengths(
     models: Mapping[str, TextModelSpec], examples: Examples, *, seed: int, most_rows: int = MOST_ROWS
 ) -> dict[str, TextLengths]:
-    """Return the lengths for each of the models, on at most `most_rows` rows drawn from `seed`; each tokenizer runs
-    once.
+    """Return the text lengths for each model; each tokenizer runs once.
 
-    `check_model` must have accepted the checkpoints.
+    If there are more than `most_rows` rows, a random sample of this size is measured, drawn from `seed`. Before this
+    call, `check_model` must have accepted the checkpoints.
     """
     rows = np.arange(len(examples))
     if len(rows) > most_rows:
@@ -52,9 +51,9 @@ def measure_text_lengths(
 
 
 def token_counts(settings: TextModelSpec, examples: Examples) -> np.ndarray:
-    """Return the number of tokens per row, by the model's tokenizer on the columns it reads, without truncation; int64.
+    """Return the number of tokens per row (int64), by the model's tokenizer on the columns that the model reads.
 
-    `check_model` must have accepted the checkpoint.
+    Texts are not truncated. Before this call, `check_model` must have accepted the checkpoint.
     """
     from aflite_assets.models.global_state import quiet_libraries
     from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE, text_columns
@@ -66,7 +65,7 @@ def token_counts(settings: TextModelSpec, examples: Examples) -> np.ndarray:
     counts: list[int] = []
     for start in range(0, len(examples), TOKENIZED_AT_ONCE):
         texts = [column[start : start + TOKENIZED_AT_ONCE] for column in columns]
-        # verbose=False: that a text is longer than the model reads is what is asked here, not worth a log line.
+        # `verbose=False` suppresses the tokenizer's warning about long texts, because their lengths are measured here.
         encoded = tokenizer(*texts, truncation=False, return_attention_mask=False, verbose=False)
         counts += [len(row) for row in encoded["input_ids"]]
     return np.array(counts, np.int64)

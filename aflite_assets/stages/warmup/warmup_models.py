@@ -1,4 +1,4 @@
-"""The stage of `warmup_models`: one trained encoder per representation that needs one."""
+"""The stage `warmup_models`: trains an encoder for each representation that needs one."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,7 @@ from aflite_assets.stages.warmup.findings import ENCODER_CHECKS
 
 
 class WarmupModelsSettings(StageSettings):
-    """Settings of a dataset's file that `warmup_models` reads."""
+    """Settings of a dataset's YAML file that the stage `warmup_models` reads."""
 
     representations: dict[Name, EncoderSpec]
     seed: int
@@ -24,7 +24,7 @@ class WarmupModelsSettings(StageSettings):
 
 @dataclass(frozen=True)
 class WarmupModelsInputs(StageInputs):
-    """The results that `warmup_models` reads."""
+    """Results of other stages that the stage `warmup_models` reads."""
 
     raw_dataset: PublishedResult
     warmup_split: PublishedResult
@@ -33,7 +33,7 @@ class WarmupModelsInputs(StageInputs):
 def run(
     settings: WarmupModelsSettings, inputs: WarmupModelsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Train each representation's encoder on the warm-up rows; a representation of given features has none."""
+    """Train each representation's encoder on the warm-up rows; representations of given features have no encoder."""
     rows = load_examples(inputs.raw_dataset.path).select(read_warmup_rows(inputs.warmup_split))
     versions = {name: result.data_version for name, result in inputs.results.items()}
     summary: dict[str, object] = {}
@@ -65,7 +65,7 @@ def _train(
     seed: int,
     context: StageContext,
 ) -> dict[str, float]:
-    from aflite_assets.models.encoders import train_encoder  # takes seconds; given features have nothing to train
+    from aflite_assets.models.encoders import train_encoder  # takes seconds, and is not needed if nothing is trained
 
     context.progress.log(f"training encoder {name} on {len(rows)} warm-up rows")
     with context.tracker.child(name) as run:

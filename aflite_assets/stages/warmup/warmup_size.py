@@ -1,8 +1,8 @@
-"""`warmup: {size: auto}`: samples of growing size, with an encoder trained on each, and the size at which the learning
-curve flattens.
+"""Choice of the warm-up size for `warmup: {size: auto}`.
 
-`sizes` lists the sizes to try, `analysis.inputs.learning_curve` finds where a curve flattens, and `nested_samples`
-defines a point.
+An encoder is trained on samples of growing size, and the size at which the learning curve flattens is chosen. `sizes`
+lists the sizes to try. `analysis.inputs.learning_curve` finds the size at which a curve flattens, and `nested_samples`
+computes a curve's points.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,7 +39,10 @@ from aflite_assets.stages.stage import StageContext
 
 @dataclass(frozen=True)
 class CurveTraining:
-    """The inputs of every point of the curves; `samples` are drawn from `train`, whose rows are a part of `raw`."""
+    """Inputs of every point of the learning curves.
+
+    `train`: the train rows, which are part of `raw`. `samples`: the samples drawn from `train`.
+    """
 
     representations: Mapping[str, EncoderSpec]
     seed: int
@@ -50,10 +53,10 @@ class CurveTraining:
     context: StageContext
 
     def curves(self) -> tuple[LearningCurve, ...]:
-        """Return one curve per trained representation; points made earlier are reused.
+        """Return one learning curve per trained representation; points from earlier runs are reused.
 
         Raises:
-            ModelError, DataError: a training failed; the message names representation and size.
+            ModelError, DataError: a training run failed; the message names the representation and the size.
         """
         trained = {name: one for name, one in self.representations.items() if not isinstance(one, UntrainedSpec)}
         with open_workers(self.context.cluster, self.context.device, log=self.context.progress.log) as workers:
@@ -108,9 +111,10 @@ class CurveTraining:
 
 @dataclass(frozen=True)
 class PointJob:
-    """Everything that a process needs to train an encoder on one sample and predict the held-back rows.
+    """The data that a process needs to train an encoder on one sample and predict the held-back rows.
 
-    `train_rows`, `asked`: int64 ids of rows of `raw` to train on and to predict. The model is not kept.
+    `train_rows`: ids (int64) of the rows of `raw` to train on. `asked`: ids (int64) of the rows of `raw` to predict.
+    The trained model is not saved.
     """
 
     settings: NeuralModelSpec
@@ -123,12 +127,12 @@ class PointJob:
     scratch: Path
 
     def run(self, log: Callable[[str], None]) -> Answers:
-        """Train the encoder and predict the rows.
+        """Train the encoder and predict the held-back rows.
 
         Raises:
             AfliteError: any error of the model.
         """
-        from aflite_assets.models.encoders import score_encoder  # takes seconds, and most splits train nothing
+        from aflite_assets.models.encoders import score_encoder  # takes seconds, and is rarely needed
 
         raw = examples_of(self.raw)
         score = score_encoder(
@@ -144,17 +148,16 @@ class PointJob:
 
 
 def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
-    """Draw held-back rows and nested samples of the rest, by label and in whole groups; sizes are those of
-    `sizes.curve_sizes`.
+    """Draw held-back rows, and nested samples of the other rows, by label and in whole groups.
 
-    Groups may make a sample smaller than its size. A sample that is not larger than the previous one, or that has one
-    class, is left out.
+    The sizes are those of `sizes.curve_sizes`. Whole groups may make a sample smaller than its size. A sample is left
+    out if it has only one class, or if it is no larger than the previous sample.
 
     Raises:
-        DataError: too few rows for a curve, or groups too large to be drawn.
+        DataError: there are too few rows for a curve, or groups are too large to be drawn.
     """
     sizes = curve_sizes(len(train), classes=len(train.label_names))
-    # [seed, 0] draws a warm-up split of a given size; a third number that is 0 would be the same stream.
+    # The seed [seed, 0] draws a warm-up of a given size, and [seed, 0, 0] would give the same random numbers.
     held_back = drawn(train, sizes.held_back, seed=[seed, 0, 1])
     if len(held_back) < sizes.held_back / 2:
         raise DataError(
@@ -182,8 +185,9 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
 
 
 def curve_facts(curves: tuple[LearningCurve, ...], chosen: int) -> dict[str, object]:
-    """Return the facts about the curves for the summary of `warmup_split`; `published.read_learning_curves` reads
-    them.
+    """Return the facts about the learning curves for the summary of `warmup_split`.
+
+    `published.read_learning_curves` reads these facts.
     """
     return {
         "sample_rows": chosen,

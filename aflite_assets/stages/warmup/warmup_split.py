@@ -1,5 +1,6 @@
-"""The stage of `warmup_split`: the train rows spent on the encoders, drawn once the whole plan is known to be
-possible.
+"""The stage `warmup_split`: draws the train rows used to train the encoders.
+
+Before the draw, all models and sizes in the dataset's YAML file are checked.
 """
 
 from collections.abc import Mapping
@@ -43,17 +44,17 @@ from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, 
 _UNMEASURED: dict[type, str] = {
     SmallTransformerSpec: "its tokenizer is built during training",
     **dict.fromkeys(
-        (EsimSpec, SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec), "its max_length counts words of each text"
+        (EsimSpec, SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec), "its `max_length` counts the words of each text"
     ),
 }
 
 
 @dataclass(frozen=True)
 class WarmupDraw:
-    """The warm-up rows (`row_ids` and class numbers `labels`, int64) and the requested number.
+    """The warm-up rows (`row_ids` and class numbers `labels`, int64), and the requested number of rows (`asked`).
 
-    `samples` (only for `warmup.size: auto`): the samples among which learning curves choose; the rows are then the most
-    that may be spent.
+    `samples` is set only for `warmup.size: auto`: the samples of which learning curves choose one. Until then, the
+    warm-up rows are those of the largest sample.
     """
 
     row_ids: np.ndarray
@@ -63,7 +64,7 @@ class WarmupDraw:
 
 
 class WarmupSplitSettings(StageSettings):
-    """Settings of a dataset's file that `warmup_split` reads."""
+    """Settings of a dataset's YAML file that the stage `warmup_split` reads."""
 
     warmup: WarmupSpec
     representations: dict[Name, EncoderSpec]
@@ -75,7 +76,7 @@ class WarmupSplitSettings(StageSettings):
 
 @dataclass(frozen=True)
 class WarmupSplitInputs(StageInputs):
-    """The results that `warmup_split` reads."""
+    """Results of other stages that the stage `warmup_split` reads."""
 
     raw_dataset: PublishedResult
     train_sample: PublishedResult
@@ -84,10 +85,10 @@ class WarmupSplitInputs(StageInputs):
 def run(
     settings: WarmupSplitSettings, inputs: WarmupSplitInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Draw the warm-up rows (whole groups, stratified) after checking every model and size against the data.
+    """Check every model and size against the data, and draw the warm-up rows (whole groups, stratified by label).
 
-    With `warmup.size: auto`, encoders are trained on samples of growing size, and their learning curves choose one. If
-    the dataset's YAML file requests a sample of the train rows, only the sample's rows are used.
+    With `warmup.size: auto`, encoders are trained on samples of growing size, and their learning curves choose one
+    sample. If the dataset's YAML file requests a sample of the train rows, only rows of this sample are drawn.
     """
     raw = load_examples(inputs.raw_dataset.path)
     sample = read_train_sample(inputs.train_sample)
@@ -115,15 +116,18 @@ def run(
         "share": len(drawn.row_ids) / train_rows,
         "rows_per_class": dict(zip(raw.label_names, counts, strict=True)),
         "reason": None if needs_warmup(settings) else "no representation is a trained model",
-        # Not in a published file: the data version, by which encoders and filtered sets are found again, must not
-        # change with an evaluator's max_length.
+        # The text lengths are in no published file, because the data version must not change with an evaluator's
+        # `max_length`: encoders and filtered sets are reused by this data version.
         "text_lengths": text_lengths(settings, raw),
         **facts,
     }
 
 
 def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw, dict[str, object]]:
-    """Return the rows that the curves choose, and the facts about the curves for the summary, which are in no file."""
+    """Return the rows that the learning curves choose, and the facts about the curves for the summary.
+
+    The facts about the curves are in no published file, so they do not affect the data version.
+    """
     curves = training.curves()
     chosen = chosen_rows(curves)
     row_ids = samples.spent(samples.samples[samples.sizes.samples.index(chosen)])
@@ -135,10 +139,10 @@ def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw
 
 
 def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
-    """Check every model and size against the data and draw the warm-up rows; none if no encoder is trained.
+    """Check every model and size against the data, and draw the warm-up rows.
 
-    With `warmup.size: auto`, nothing is trained here: every size that may be chosen is checked, and the largest is
-    drawn, by class.
+    No rows are drawn if no encoder is trained. With `warmup.size: auto`, nothing is trained here: every size that may
+    be chosen is checked, and the largest sample is returned.
 
     Raises:
         ModelError: a model does not fit the data or is not available.
@@ -164,16 +168,16 @@ def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: NestedSamp
             _check_plan(settings, raw, spent, needed=True)
         except DataError as error:
             raise DataError(
-                f"`warmup.size` is `auto`, which may use {len(spent)} warm-up rows; in this case, {error}"
+                f"`warmup.size` is `auto`, so {len(spent)} warm-up rows may be used; in this case, {error}"
             ) from error
     return WarmupDraw(spent, raw.select(spent).labels, len(spent), samples)
 
 
 def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
-    """Check that every representation, evaluator and other encoder reads this kind of data and is available.
+    """Check that every representation and evaluator, and the distance encoder, fit the data and are available.
 
     Raises:
-        ModelError: one of them does not read it or is not available.
+        ModelError: a model cannot read this kind of data or is not available.
     """
     models = _named_models(settings)
     if settings.distance_encoder is not None:
@@ -186,20 +190,21 @@ def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
 
 
 def _named_models(settings: WarmupSplitSettings) -> dict[str, EncoderSpec | EvaluatorSpec]:
-    """Yield every representation and evaluator with its place in the dataset's YAML file."""
+    """Return every representation and evaluator by its place in the dataset's YAML file."""
     representations = {f"representations.{name}": model for name, model in settings.representations.items()}
     return {**representations, **{f"evaluators.{name}": model for name, model in settings.evaluators.items()}}
 
 
 def needs_warmup(settings: WarmupSplitSettings) -> bool:
-    """Return True if a representation is a model to be trained."""
+    """Return True if at least one representation is a model to be trained."""
     return any(not isinstance(encoder, UntrainedSpec) for encoder in settings.representations.values())
 
 
 def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict[str, object]]:
-    """Return the texts' token counts compared with every text model's max_length, by the model's place in the spec.
+    """Return the token counts of the texts for every text model, by the model's place in the dataset's YAML file.
 
-    For models that make their tokenizer during training, return the reason why nothing was measured.
+    The counts are compared with the model's `max_length`. For models that build their tokenizer during training, the
+    reason why nothing was measured is returned.
     """
     models = _named_models(settings)
     lengths: dict[str, dict[str, object]] = {
@@ -211,8 +216,10 @@ def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict
 
 
 def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
-    """Refuse a plan that would fail later: a warm-up or a pool of one class, sizes that are impossible in the pool, or
-    large groups.
+    """Refuse a plan that would fail later.
+
+    A plan fails if the warm-up rows or the remaining rows have only one class, if the filter's sizes are impossible, or
+    if groups are too large.
     """
     drawn = raw.select(warmup)
     if needed and len(np.unique(drawn.labels)) < 2:
@@ -264,10 +271,10 @@ def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
 
 
 def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse a sample that is unsuitable for the warm-up's or the filter's sizes, as soon as it is chosen.
+    """Refuse a sample that does not fit the sizes of the warm-up or the filter, as soon as the sample is chosen.
 
     Raises:
-        DataError: names the sample, why it is unsuitable, and the smallest larger sample that is suitable.
+        DataError: the message names the sample, why it is unsuitable, and the next larger sample that is suitable.
     """
     chosen = results["train_sample"].summary.get("rows")
     if spec.sample is None or chosen is None:
@@ -278,8 +285,8 @@ def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResul
         larger = next((size for size in spec.sample.sizes if size > chosen and size not in problems), None)
         instead = "" if larger is None else f", or set `sample.start` to {larger}"
         raise DataError(
-            f"`train_sample` chose a sample of {chosen} rows, which does not fit other sizes in the YAML file: "
-            f"{problems[chosen].rstrip('.')}{instead}"
+            f"`train_sample` chose a sample of {chosen} rows, which does not fit other sizes in the dataset's YAML "
+            f"file: {problems[chosen].rstrip('.')}{instead}"
         )
 
 

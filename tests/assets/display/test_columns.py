@@ -123,7 +123,7 @@ def test_lineage_is_in_dagsters_words(store: ResultStore) -> None:
         }
     )
     described = {each.name: each.description for each in metadata["dagster/column_schema"].columns}
-    assert described["row_id"] == "position in the source before anything is dropped; from raw_dataset.row_id"
+    assert described["row_id"] == "the row's position in the source, before any row is dropped; from raw_dataset.row_id"
     assert "dagster/column_lineage" not in column_metadata(store.current("raw_dataset", "pairs"), store)
 
 

@@ -79,7 +79,7 @@ def test_of_the_grid(tmp_path: Path) -> None:
         ],
     )
     assert grid_numbers(result) == {
-        "accuracy.of": "linear on test, mean of the seeds done",
+        "accuracy.of": "linear on test, mean of the finished seeds",
         "accuracy.full": pytest.approx(0.7),
         "accuracy.filtered": 0.5,
         "accuracy.filtered.esim": 0.25,
@@ -141,7 +141,8 @@ def test_of_a_report_with_deciding_comparisons(tmp_path: Path) -> None:
     assert report_numbers(result) == {
         "difference": 12.5, "difference_low": 7.0, "difference_high": 18.0, "accuracy.full": 0.5,
         "accuracy.filtered": 0.4, "accuracy.random_matched": 0.3,
-        "accuracy.of": "linear on hard: the surest deciding comparison", "accuracy.filtered.esim": 0.7,
+        "accuracy.of": "linear on hard: the most significant comparison that decides the verdict",
+        "accuracy.filtered.esim": 0.7,
     }  # fmt: skip
 
 
@@ -157,7 +158,7 @@ def test_of_a_report_without_one(tmp_path: Path) -> None:
     )
     assert report_numbers(result) == {
         "accuracy.full": 0.9,
-        "accuracy.of": "linear on test: the first comparison, none decides",
+        "accuracy.of": "linear on test: the first comparison, because no comparison decides the verdict",
     }
 
 

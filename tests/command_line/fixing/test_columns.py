@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from aflite_assets.specs.registry import load_spec
 from benchmarks.detection_kinds import draw_texts
@@ -75,3 +76,40 @@ def test_artefacts_that_were_not_to_be_mended_are_named_and_end_with_1(run: Run,
     assert content["headline"][-1].endswith(" %. Mend the artefacts too.")
     code, out, _ = run("fix", path, "--cue", 1, "--cue", 2, "--to", tmp_path / "both", "--json")
     assert (code, json.loads(out)["headline"][-1]) == (0, "No cue is left in the copy.")
+
+
+@pytest.fixture(scope="module")
+def codes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Patients with a code; D7 is of class late, D1 and a missing code are of class paid."""
+    rng = np.random.default_rng(2)
+    late = rng.random(2_000) < 0.4
+    drawn = np.where(late, rng.choice(4, 2_000, p=[0.5, 0.15, 0.3, 0.05]), rng.choice(4, 2_000, p=[0.1, 0.4, 0.3, 0.2]))
+    rows = [
+        {"code": ("D7", "D1", "D2", "")[code], "amount": int(amount), "label": "late" if own else "paid"}
+        for code, amount, own in zip(drawn, rng.integers(1, 9_000, 2_000), late, strict=True)
+    ]
+    return write_rows(tmp_path_factory.mktemp("codes") / "codes.csv", rows)
+
+
+def _numbers(content: dict[str, Any]) -> dict[str, int]:
+    return {cue["name"]: cue["cue"] + 1 for cue in content["cues"] if cue["cue"] is not None}
+
+
+@pytest.mark.parametrize("by", ["drop", "rebalance", "weights"])
+def test_all_cues_of_a_column_are_mended_with_one_of_them(by: str, codes: Path, run: Run, tmp_path: Path) -> None:
+    numbers = _numbers(json.loads(run("scan", codes, "--label", "label", "--json")[1]))
+    others = sorted(number for name, number in numbers.items() if name.startswith("code") and name != "code = 'D1'")
+    chosen = numbers["code = 'D1'"]
+    code, out, _ = run(
+        "fix", codes, "--label", "label", "--cue", chosen, "--by", by, "--to", tmp_path / "new", "--json"
+    )
+    content = json.loads(out)
+    assert len(others) == 2
+    assert (code, content["mended"]) == (0, True)
+    assert content["headline"][0].endswith(
+        f"All cues of “code” were mended together: cues {others[0]} and {others[1]} are gone too."
+    )
+    assert {name for name, cue in _numbers(content).items() if cue in (chosen, *others)} == numbers.keys()
+    assert all(cue["is_chosen"] for cue in content["cues"] if cue["cue"] is not None)
+    if by == "drop":
+        assert content["changes"] == ["The column 'code' is left out."]

@@ -202,7 +202,7 @@ def test_scatter_columns_that_are_not_there_are_refused(
 def test_scatter_columns_are_for_features(images: dict[str, Any]) -> None:
     spec = parse_spec({**images, "report": {"scatter_features": [0, 1]}})
     data = preview_data(spec)
-    with pytest.raises(DataError, match=r"requires rows of features, but these rows are image; leave out this setting"):
+    with pytest.raises(DataError, match=r"but the rows of this dataset are of type `image`; leave out this setting"):
         preview_plan(spec, data, preview_challenges(spec, data))
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from aflite_assets.command_line.main import main
 from aflite_assets.command_line.scanning.bare_files import Roles, read_bare
@@ -171,6 +173,74 @@ def test_answers_that_one_text_joins_are_not_taken_for_one_answer(tmp_path: Path
     assert "has no column 'label'" in err
 
 
+def _passages(count: int, *, cut: float) -> list[dict[str, Any]]:
+    """Questions with four passages; the right one has the question's words, of the wrong ones a share is cut off."""
+    rng, rows = np.random.default_rng(0), []
+    for number in range(count):
+        passages = [f"{' '.join(rng.choice(WORDS, 7))}. {' '.join(rng.choice(WORDS, 8))}." for _ in range(4)]
+        right = number % 4
+        shown = [text[:-4] if place != right and rng.random() < cut else text for place, text in enumerate(passages)]
+        asked = f"where is {' '.join(passages[right].split()[:4])}"
+        rows.append({"question": asked, "passages": shown, "correct": right})
+    return rows
+
+
+def test_columns_of_lists_with_unknown_names_are_guessed_in_a_file_that_can_be_scanned(
+    tmp_path: Path, scan: Scan
+) -> None:
+    file = _jsonl(tmp_path / "passages.jsonl", _passages(200, cut=0))
+    code, _, err = scan(file)
+    assert code == 2
+    assert "The columns 'question', 'passages', 'correct' look like questions with lists of answers." in err
+    yaml_lines = err[err.index("source:") : err.index("If these are no questions")]
+    (tmp_path / "my_questions.yaml").write_text(yaml_lines)
+    code, out, err = scan(tmp_path / "my_questions.yaml")
+    assert (code, err) == (0, "")  # overlap may be the task
+    assert "Overlap with the question: " in out.splitlines()[0]
+    assert "Scanned: train of my_questions, 640 of 800 rows. Compared: test (160)." in out
+    assert "By overlap with the question, which may belong to the task:" in out
+    assert "Judge whether overlap with the question belongs to the task: it finds " in out
+
+
+def test_passages_that_are_cut_off_are_shown_and_no_full_stop_hides_it(tmp_path: Path, scan: Scan) -> None:
+    rows = [{"question": one["question"], "choices": one["passages"], "answer": one["correct"]} for one in
+            _passages(300, cut=0.4)]  # fmt: skip
+    file = _jsonl(tmp_path / "p.jsonl", rows)
+    code, out, _ = scan(file, "--filter-file", str(tmp_path / "new.yaml"), "--html", str(tmp_path / "p.html"))
+    assert code == 1
+    assert re.search(r"\d+ texts may be cut off in the middle of a sentence, such as “.* w\d+ \w+”, .*: repair", out)
+    assert out.index("Artefacts, which are no part of any task") < out.index("ends with a letter or digit (choices)  ")
+    assert "Found 1 artefact that tells the label (“ends with a letter or digit (choices)” for" in out.splitlines()[0]
+    assert f"if they are whole: aflite fix {file} --cue 2 --by normalise --to NEW_FOLDER" in out
+    assert "may be cut off in the middle" in (tmp_path / "p.html").read_text()
+    assert "Right answers found by overlap with the question" in (tmp_path / "p.html").read_text()
+    spec = load_spec(tmp_path / "new.yaml")
+    assert spec.representations["surface"].inputs == ("text_pair",)  # type: ignore[union-attr]
+    assert spec.challenge_sets["balanced"].balanced_by == ("length",)
+
+
+def test_check_warns_about_few_chosen_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _jsonl(tmp_path / "p.jsonl", _pairs(200, longer=0.8))
+    source = {"format": "preference", "table": {"format": "jsonl", "splits": {"train": "p.jsonl"}}}
+    own = {**source, "table": {"format": "jsonl", "splits": {"test": "p.jsonl"}}}
+    content = {
+        "source": source,
+        "holdout": {"test": 0.3},
+        "representations": {"surface": {"kind": "surface"}},
+        "filter": {"evaluation_rows": "kept"},
+        "evaluators": {"linear": {"kind": "linear"}},
+        "challenge_sets": {"balanced": {"source": own, "balanced_by": ["length"]}},
+    }
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
+    assert main(["check", "--no-timing", str(tmp_path / "mine.yaml")]) == 0
+    out = capsys.readouterr().out
+    found = re.search(r"challenge set balanced: (\d+) rows, the answers of (\d+) questions", out)
+    assert found is not None
+    assert int(found[1]) == 2 * int(found[2]) < 120
+    assert f"warning: challenge_sets.balanced has only {found[2]} questions, so the 95 % interval of an" in out
+    assert " points; provide more questions" in out
+
+
 def test_options_with_letters_in_a_struct_are_read(tmp_path: Path) -> None:
     choices = {"text": ["a", "b", "c"], "label": ["A", "B", "C"]}
     pq.write_table(
@@ -291,7 +361,7 @@ def test_the_published_surface_signal_of_truthful_answers_is_recovered(example_d
     surface = rules["all surface properties together"]
     assert code == 1
     assert surface["auc"] > 0.716  # Namjoo and Phillips (2026), all pairs
-    assert surface["found"] == pytest.approx(0.78, abs=0.02)
+    assert surface["found"] == pytest.approx(0.76, abs=0.02)
     named = {name for name, one in rules.items() if one["named"] and one["nature"] == "candidate"}
     assert named == {"the most negations", "the longest answer"}
 

@@ -165,7 +165,7 @@ def test_a_dataset_is_scanned_by_its_yaml_and_compared_with_its_test_split(scan:
     assert cue["name"] == "ellipsis sign (…) (review)"
     assert [(one["name"], one["state"], one["rows"]) for one in cue["elsewhere"]] == [("test", "gone", 400)]
     _, printed, _ = scan(path)
-    assert "Scanned: train of reviews. Compared: test." in printed
+    assert "Scanned: train of reviews, 900 of 1,300 rows. Compared: test (400)." in printed
     assert re.search(r"it tells nothing on “test”: (49|50|51) % \[4\d %, 5\d %\]", printed), printed
 
 

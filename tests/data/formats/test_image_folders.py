@@ -163,7 +163,7 @@ def test_label_file_in_another_encoding_is_named_and_read_where_it_is_set(flat_f
     place = _flat(flat_folder, "")
     Path(place.labels).write_bytes(lines.encode("cp1252"))
     message = (
-        r"labels\.txt' cannot be read as text: line 1 is not valid UTF-8 .*; the file fits cp1252, .* set encoding: "
+        r"labels\.txt' cannot be read as text: line 1 is not valid UTF-8 .*; the file fits cp1252, .* set `encoding: "
         r"cp1252"
     )
     with pytest.raises(DataError, match=message):

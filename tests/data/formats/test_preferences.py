@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -165,6 +166,18 @@ def test_pairs_of_one_prompt_or_one_long_answer_are_one_group_of_several_questio
     assert examples.questions is not None
     assert examples.questions.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     assert examples.groups.tolist() == [0] * 6 + [1] * 2
+
+
+@pytest.mark.parametrize(("sharing", "groups"), [(10, 91), (11, 100)])
+def test_an_answer_that_many_questions_share_joins_none_of_them(tmp_path: Path, sharing: int, groups: int) -> None:
+    refusal = "I am sorry, I cannot help you."
+    rows = [
+        {"prompt": f"p {number}", "chosen": f"c {number}", "rejected": refusal if number < sharing else f"r {number}"}
+        for number in range(100)
+    ]
+    examples = _raw(_jsonl(tmp_path, rows)).examples
+    assert examples.groups is not None
+    assert len(np.unique(examples.groups)) == groups
 
 
 def test_pairs_without_a_prompt_are_groups_of_their_own(tmp_path: Path) -> None:

@@ -65,11 +65,11 @@ def test_tsv_is_tab_separated_and_unquoted_unless_said_otherwise(tmp_path: Path)
             b"text;label\na;0\n",
             "with a comma as the delimiter, the file has a single column 'text;label', but a semicolon",
         ),
-        ("csv", b"text\tlabel\na\t0\n", "but a tab seems to be the delimiter; try format: tsv, or set"),
+        ("csv", b"text\tlabel\na\t0\n", "but a tab seems to be the delimiter; try `format: tsv`, or set"),
         (
             "csv",
             b"label\ttext\n0\ta, b\n1\tc\n",
-            'a tab seems to be the delimiter; try format: tsv, or set delimiter: "\\t"',
+            'a tab seems to be the delimiter; try `format: tsv`, or set `delimiter: "\\t"`',
         ),
         (
             "tsv",
@@ -218,14 +218,14 @@ def test_mark_of_the_byte_order_is_no_part_of_the_first_name(tmp_path: Path) -> 
             "utf-8",
             "line 2 is not valid UTF-8 (byte 0xe9 at 19); the file fits cp1252, in which it reads '1,caf\u00e9 au "
             "lait,a'; "
-            "if that is right set encoding: cp1252, or save the file as UTF-8",
+            "if this text is right, set `encoding: cp1252`, or save the file as UTF-8",
         ),
         (
             ACCENTED.encode("utf-16"),
             "utf-8",
             "csv: line 1 is not valid UTF-8 (byte 0xff at 0); the file fits utf-16, in which it reads "
             "'id,text,label'; if "
-            "that is right set encoding: utf-16, or",
+            "this text is right, set `encoding: utf-16`, or",
         ),
         (
             ACCENTED.encode("utf-32"),
@@ -280,7 +280,7 @@ def test_mark_of_the_byte_order_is_no_part_of_the_first_name(tmp_path: Path) -> 
         (
             bytes(range(256)) * 9,
             "utf-8",
-            "no other encoding that was tried fits; the file may be damaged or not a text",
+            "no tested encoding fits; the file may be damaged or not a text",
         ),
         (
             b"a,b\n1,2,\xe9\n",
@@ -293,7 +293,7 @@ def test_mark_of_the_byte_order_is_no_part_of_the_first_name(tmp_path: Path) -> 
             "utf-8",
             "it is a zip archive, like the files of Excel (.xlsx), not a text; save the sheet",
         ),
-        (b"PAR1\0\0\xff", "utf-8", "it is a Parquet file, not a text; set format: parquet"),
+        (b"PAR1\0\0\xff", "utf-8", "it is a Parquet file, not a text; set `format: parquet`"),
     ],
 )
 def test_file_in_another_encoding_is_named_with_the_one_that_fits(
@@ -403,7 +403,7 @@ def test_names_that_are_not_one_for_each_column_are_refused(tmp_path: Path, name
 
 def test_tabs_in_a_headerless_csv_are_named(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match=r"a single column 'ham.*', but a tab seems to be the delimiter; try format: tsv"
+        DataError, match=r"a single column 'ham.*', but a tab seems to be the delimiter; try `format: tsv`"
     ):
         _read(tmp_path / "a.csv", b"ham\tsee you\nspam\twin, now\n", "csv", header=False, names=["a", "b"])
 
@@ -418,5 +418,5 @@ def test_a_file_that_ends_within_a_row_may_not_be_whole(tmp_path: Path) -> None:
     said = "line 3: 1 values where there are 2 columns: 'sec'; the file ends within this row, so its writing may have"
     with pytest.raises(DataError, match=said):
         _read(tmp_path / "a.csv", b"a,b\nfirst,1\nsec", "csv")
-    with pytest.raises(DataError, match="columns: 'sec'; correct the row, or set delimiter and quoted to match"):
+    with pytest.raises(DataError, match="columns: 'sec'; correct the row, or set `delimiter` and `quoted` to match"):
         _read(tmp_path / "a.csv", b"a,b\nfirst,1\nsec\n", "csv")

@@ -67,8 +67,8 @@ def test_offline_mode_is_named_and_counts_as_out_of_reach() -> None:
     error.__cause__ = OfflineModeIsEnabled("offline")
     assert unreachable(error)
     message = str(translate_error(PLACE, error, doing="reading"))
-    assert message.startswith("dataset 'me/data': HF_HUB_OFFLINE is set and revision 'main' is not in the cache ")
-    assert message.endswith("; unset HF_HUB_OFFLINE if there is a network")
+    assert message.startswith("dataset 'me/data': `HF_HUB_OFFLINE` is set and revision 'main' is not in the cache ")
+    assert message.endswith("; unset this variable if there is a network")
     assert not unreachable(ValueError("x"))
 
 

@@ -30,7 +30,7 @@ def test_without_a_network_what_was_not_loaded_is_refused_quickly(hub: "Hub", wi
     hub.publish("me/newest", {"train.csv": "n\n1\n"})
     hub.worker.load(_source("me/newest", None, newest=True))
     message = without_hub.refusal("load", error="MissingDataError", source=_source("me/newest", None, newest=True))
-    assert re.search(f"cannot be reached .*, or set revision: {ONE} .* and newest: false", message)
+    assert re.search(f"cannot be reached .*, or set `revision: {ONE}` .* and `newest: false`", message)
 
 
 SCRIPT = "import datasets\nraise SystemExit('this code must not run')\n"
@@ -39,7 +39,7 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         {"train.csv": "n\n"},
         {"revision": "v9"},
-        r"the hub knows no revision 'v9'; set revision to a commit, tag or branch of http://.*/commits/main",
+        r"the hub knows no revision 'v9'; set `revision` to a commit, tag or branch of http://.*/commits/main",
     ),
     ({"train.csv": "n\n"}, {"revision": "d" * 40}, "the hub knows no revision 'dddd"),
     (
@@ -70,7 +70,7 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
         {"refused.py": SCRIPT},
         {},
         r"the dataset needs a script \(refused.py\), but code from the hub is never run; name its "
-        r"data files as source.splits, or set revision: refs/convert/parquet, where the hub stores a "
+        r"data files in `source.splits`. Or set `revision: refs/convert/parquet`, where the hub stores a "
         r"copy as Parquet",
     ),
     ({"train.parquet": b"PAR1 no"}, {}, r"reading 'train' at commit aaaa.* failed \(ArrowInvalid: "),
@@ -112,7 +112,7 @@ def test_unknown_ids_and_missing_configurations_are_named(hub: "Hub") -> None:
     message = hub.worker.refusal("load", source=_source("me/nobody"))
     assert re.search(
         r"dataset 'me/nobody': it is private or not on the hub; correct the id, .* `hf auth login`, set "
-        r"HF_TOKEN, or set source\.token: \$\{secret:HF_TOKEN\}",
+        r"`HF_TOKEN`, or set `source\.token: \$\{secret:HF_TOKEN\}`",
         message,
     )
     card = hub.card.split("dataset_info:")[0].replace("  default: true\n", "") + "---\n"

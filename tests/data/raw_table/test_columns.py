@@ -294,12 +294,12 @@ def test_column_missing_from_a_file_whose_first_line_may_be_a_row_says_so() -> N
     table = with_files(pa.table({"ham": ["spam"], "see you": ["win"]}), source, [("a.csv", 1)])
     message = (
         "the columns are ['ham', 'see you']); correct the spec, or if the first line is a row instead of a header, set "
-        "header: false"
+        "`header: false`"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         require_columns("train", table, ColumnsSpec(text="text"))
     tabbed = with_files(pa.table({"a\tb": ["x"], "c": ["y"]}), source, [("a.csv", 1)])
-    with pytest.raises(DataError, match="the columns seem to be separated by tabs, so try format: tsv"):
+    with pytest.raises(DataError, match="the columns seem to be separated by tabs, so try `format: tsv`"):
         require_columns("train", tabbed, ColumnsSpec(text="text"))
 
 
@@ -307,7 +307,7 @@ def test_lists_of_numbers_named_as_text_are_refused_with_where_they_belong() -> 
     table = pa.table({"text": [[1.0, 2.0]], "label": ["a"]})
     with pytest.raises(
         DataError,
-        match=r"` needs texts or numbers; convert the column in the source, or name another column.*\(lists "
-        r"of numbers are named as columns.features\)",
+        match=r"` needs texts or numbers; convert the column in the source, or name another column \(columns "
+        r"with lists of numbers belong in `columns.features`\)",
     ):
         input_columns("train", table, ColumnsSpec(text="text"))

@@ -28,7 +28,7 @@ def test_many_labels_beside_few_texts_are_suspected(rows: int, labels: int, text
 @pytest.mark.parametrize("names", [("spam", "ham"), {"bad": "spam", "good": ("ham", "eggs")}])
 def test_labels_that_are_refused_are_found_in_the_texts_column(build: Build, names: object) -> None:
     hint = (
-        r"rows\) is not one of the classes in `labels`.*; columns.text and columns.label seem to be "
+        r"rows\) is not one of the classes in `labels`.*; `columns.text` and `columns.label` seem to be "
         r"swapped: 'label' has 2 distinct values and 'text' has texts; swap the two names"
     )
     with pytest.raises(DataError, match=hint):
@@ -40,8 +40,8 @@ def test_more_texts_than_classes_can_be_are_found_too(build: Build) -> None:
     with pytest.raises(
         DataError,
         match=r"so it seems to contain ids, texts or measurements instead of classes; set `columns.label` "
-        r"to another column, or list these values in `labels` if each is a class.*; columns.text "
-        r"and columns.label seem to be",
+        r"to another column, or list these values in `labels` if each is a class.*; `columns.text` "
+        r"and `columns.label` seem to be",
     ):
         build({"train": many}, COLUMNS)
 

@@ -71,7 +71,7 @@ def test_same_id_may_stand_in_two_splits(build: Build) -> None:
         (
             {"train": {"text": ["a", "b"], "label": ["yes", "yes"]}},
             "split 'train' has only the class 'yes' in 2 rows, and filtering needs at least two classes; add rows of "
-            "another class, or correct columns.label, which is 'label'",
+            "another class, or correct `columns.label`, which is 'label'",
         ),
         (
             {"train": {"text": ["a", "b"], "label": ["yes", "-"]}},

@@ -55,7 +55,7 @@ def test_constant_columns(data: Data) -> None:
     outcome = input_checks.no_constant_features(of_features(data, [[0, 1, 5], [0, 2, 5]]))
     assert not outcome.passed
     assert outcome.numbers == {"columns": 3, "constant": 2, "all_zero": 1, "first_constant": "0, 2"}
-    assert "they carry no information" in outcome.what_to_do
+    assert "they contain no information" in outcome.what_to_do
     outcome = input_checks.no_constant_features(of_features(data, [[0, 1], [1, 2]]))
     assert (outcome.passed, outcome.numbers) == (True, {"columns": 2, "constant": 0, "all_zero": 0})
 
@@ -86,7 +86,7 @@ def test_columns_on_scales_far_apart(large: float, passed: bool, data: Data) -> 
         "largest_deviation": pytest.approx(large),
         "largest_column": 1,
     }
-    assert ("set standardise: true" in outcome.what_to_do) != passed
+    assert ("set `standardise: true`" in outcome.what_to_do) != passed
 
 
 def test_columns_without_a_scale(data: Data) -> None:
@@ -108,7 +108,7 @@ def test_empty_texts(data: Data) -> None:
         "text_pair.test.empty": 1,
         "text_pair.test.row_ids": "102",
     }
-    assert "fill these texts" in outcome.what_to_do
+    assert "add the missing texts" in outcome.what_to_do
     assert input_checks.no_empty_texts(data(["train"], [0], text=["a"])).numbers == {"empty": 0}
 
 
@@ -138,7 +138,7 @@ def test_premises_without_groups_fail_with_the_reason_in_numbers(data: Data) -> 
         "text.majority_share": pytest.approx(1 / 3),
         "text.accuracy_sample_rows": 300,
     }
-    assert outcome.what_to_do.startswith("set columns.group to the column that columns.text names, so that")
+    assert outcome.what_to_do.startswith("set `columns.group` to the column in `columns.text`, so that")
 
 
 def test_groups_that_hold_the_shared_texts_pass(data: Data) -> None:
@@ -151,7 +151,7 @@ def test_groups_that_group_nothing_fail(data: Data) -> None:
     outcome = input_checks.repeated_texts_grouped(premises(data, group=list(range(300))))
     assert not outcome.passed
     assert outcome.numbers["text.share_across_groups"] == 1.0
-    assert "to the list of columns.group, so that rows that share either are one group" in outcome.what_to_do
+    assert "to the list in `columns.group`, so that rows that share either value are one group" in outcome.what_to_do
 
 
 def test_a_second_column_that_leaks_fails_though_the_first_is_grouped(data: Data) -> None:
@@ -166,7 +166,7 @@ def test_a_second_column_that_leaks_fails_though_the_first_is_grouped(data: Data
     assert not outcome.passed
     assert float(outcome.numbers["text_pair.accuracy_rows_held_out"]) < 0.3
     assert float(outcome.numbers["text_pair.accuracy_texts_held_out"]) > 0.4
-    assert "add the column that columns.text_pair names to the list of columns.group" in outcome.what_to_do
+    assert "add the column in `columns.text_pair` to the list in `columns.group`" in outcome.what_to_do
     by_block = data(["train"] * rows, labels, group=[row // 4 for row in range(rows)], **columns)
     assert input_checks.repeated_texts_grouped(by_block).passed
     assert len(set(claims)) == len(set(evidence)) == 2 * blocks
@@ -208,7 +208,7 @@ def test_exchanged_columns_are_suspected(data: Data) -> None:
     outcome = input_checks.labels_are_not_texts(rows)
     assert outcome.numbers == {"rows": 40, "distinct_labels": 40, "text.distinct": 2}
     assert not outcome.passed
-    assert outcome.what_to_do.startswith("columns.text and columns.label seem to be swapped: swap the two names")
+    assert outcome.what_to_do.startswith("swap the column names in `columns.text` and `columns.label`")
     right = data(["train"] * 40, [0, 1] * 20, text=list(names))
     assert input_checks.labels_are_not_texts(right).passed
     of_features = data(["train"] * 2, [0, 1], features=[[1.0], [2.0]])

@@ -90,17 +90,15 @@ def test_copies_are_named_with_both_remedies(data: Data) -> None:
     )
     outcome = no_label_copies(replace(context, source=SourceFacts(feature_names=("age", "outcome"))))
     assert not outcome.passed
-    assert outcome.found == (
-        "one to one with the label: column 'outcome' in all 20 train rows and in 10 of 10 other rows"
-    )
+    assert outcome.found == "copies of the label: column 'outcome' in all 20 train rows and in 10 of 10 other rows"
     assert outcome.what_to_do == (
-        "leave it out of the input: a model that reads it reads the answer, and filtering finds nothing else. If it is "
-        "no copy, and known before the label is, set columns: {allow_label_copies: ['outcome']}"
+        "leave the column out of the input, because it gives the label away and filtering would find nothing else. If "
+        "its values are known before the label, set `columns: {allow_label_copies: ['outcome']}`"
     )
     assert outcome.numbers == {"train_rows": 20, "copies": 1, "allowed": 0, "columns": "'outcome'"}
     nameless = no_label_copies(context)
-    assert nameless.found.startswith("one to one with the label: column 1 (from 0) in all 20 train rows")
-    assert nameless.what_to_do.endswith("set columns: {allow_label_copies: [1]}")
+    assert nameless.found.startswith("copies of the label: column 1 (from 0) in all 20 train rows")
+    assert nameless.what_to_do.endswith("set `columns: {allow_label_copies: [1]}`")
 
 
 def test_copies_that_the_file_allows_pass(data: Data) -> None:
@@ -110,7 +108,7 @@ def test_copies_that_the_file_allows_pass(data: Data) -> None:
     assert (one.passed, one.numbers["columns"], one.numbers["allowed"]) == (False, "1", 1)
     both = no_label_copies(replace(context, source=SourceFacts(allowed_label_copies=frozenset({0, 1}))))
     assert both.passed
-    assert both.found == "0, 1, which columns.allow_label_copies names"
+    assert both.found == "0, 1, allowed by `columns.allow_label_copies`"
 
 
 def test_texts_that_are_the_label_are_copies(data: Data) -> None:
@@ -120,8 +118,8 @@ def test_texts_that_are_the_label_are_copies(data: Data) -> None:
     source = SourceFacts(column_names={"text": "premise", "text_pair": "answer"})
     context = replace(data(["train"] * 15, labels, NAMES, text=hypotheses, text_pair=texts), source=source)
     outcome = no_label_copies(context)
-    assert outcome.found == "one to one with the label: texts of 'answer' in all 15 train rows"
-    assert outcome.what_to_do.endswith("set columns: {allow_label_copies: ['answer']}")
+    assert outcome.found == "copies of the label: texts of 'answer' in all 15 train rows"
+    assert outcome.what_to_do.endswith("set `columns: {allow_label_copies: ['answer']}`")
     allowed = replace(source, allowed_label_copies=frozenset({"text_pair"}))
     assert no_label_copies(replace(context, source=allowed)).passed
 

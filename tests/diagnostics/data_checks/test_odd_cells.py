@@ -22,9 +22,9 @@ def test_nul_bytes_are_named_with_their_rows(data: Data) -> None:
     outcome = no_nul_or_huge_cells(replace(context, source=source))
     assert not outcome.passed
     assert outcome.found == (
-        "2 cells of 'words' hold a NUL byte: a.csv, lines 3, 4. 1 cell of 'genre' holds a NUL byte: a.csv, line 4"
+        "2 cells of 'words' contain a NUL byte: a.csv, lines 3, 4. 1 cell of 'genre' contains a NUL byte: a.csv, line 4"
     )
-    assert outcome.what_to_do == "remove these bytes in the source; they come from damage or from another encoding"
+    assert outcome.what_to_do == "remove the NUL bytes in the source; the file is damaged or has another encoding"
     assert outcome.numbers == {
         "nul": 3, "huge": 0, "text.nul_row_ids": "101, 102", "attribute.genre.nul_row_ids": "102",
     }  # fmt: skip
@@ -35,11 +35,11 @@ def test_cells_of_two_megabytes_are_named_with_their_size(data: Data) -> None:
     context = data(["train"] * 3, [0, 1, 0], text=["x"] * 3, text_pair=texts)
     assert huge_cells(context.examples) == (OddCells("text_pair", 2, (101, 102), 3_000_000),)
     outcome = no_nul_or_huge_cells(context)
-    assert outcome.found == "2 cells of 'text_pair' have 2 MB or more (at most 3.0 MB): row ids 101, 102"
-    assert outcome.what_to_do.startswith("look at these rows: in a csv, a quote that is never closed makes one cell of")
+    assert outcome.found == "2 cells of 'text_pair' have 2 MB or more (the largest: 3.0 MB): row ids 101, 102"
+    assert outcome.what_to_do.startswith("check these rows: in a csv file, an unclosed quote joins many rows")
     assert outcome.numbers["huge"] == 2
 
 
 def test_plain_cells_pass(data: Data) -> None:
     outcome = no_nul_or_huge_cells(data(["train", "test"], [0, 1], text=["a", ""]))
-    assert (outcome.passed, outcome.numbers, outcome.found) == (True, {"nul": 0, "huge": 0}, "no cell of text does")
+    assert (outcome.passed, outcome.numbers, outcome.found) == (True, {"nul": 0, "huge": 0}, "no such text was found")

@@ -24,7 +24,7 @@ def test_ids_that_repeat_are_counted(data: Data) -> None:
     table = fine.examples.table.set_column(0, "row_id", pa.array([1, 2, 1]))
     outcome = row_checks.row_ids_unique(CheckContext(Examples(table, ("no", "yes"))))
     assert (outcome.passed, outcome.numbers) == (False, {"rows": 3, "ids": 2})
-    assert "materialise raw_dataset again" in outcome.what_to_do
+    assert "materialise `raw_dataset` again" in outcome.what_to_do
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_rows_dropped_for_want_of_a_label(make_examples: Callable[..., Examples]
     examples = make_examples(["train"], [0], text=["a"])
     outcome = row_checks.all_rows_labelled(CheckContext(examples, {"train": 5, "test": 0}))
     assert (outcome.passed, outcome.numbers) == (False, {"dropped": 5, "train.dropped": 5, "test.dropped": 0})
-    assert "label these rows" in outcome.what_to_do
+    assert "add labels to these rows" in outcome.what_to_do
     assert outcome.found == "5 rows dropped: 5 of train"
     assert row_checks.all_rows_labelled(CheckContext(examples, {"train": 0})).passed
 
@@ -90,8 +90,8 @@ def test_rows_of_train_in_a_test_split(data: Data) -> None:
     }
     assert outcome.found == "1 row (33.3 %) outside train, 1 of test: row id 102"
     assert outcome.what_to_do == (
-        "set between_splits: drop, which drops their train rows; or remove them from the test split, or read its "
-        "accuracy with them in mind"
+        "set `between_splits: drop`, which drops the repeated rows from train; or remove the repeats from the test "
+        "split, or expect its accuracy to be too high"
     )
     outcome = row_checks.no_repeats_across_splits(data(["train", "test"], [0, 1], text=["a", "b"]))
     assert (outcome.passed, outcome.numbers) == (True, {"rows": 0, "share": 0.0, "test.rows": 0})
@@ -100,15 +100,15 @@ def test_rows_of_train_in_a_test_split(data: Data) -> None:
 @pytest.mark.parametrize(
     ("settings", "advice"),
     [
-        ({"drop_between_splits": True}, "remove them from the test split"),
-        ({"drawn_splits": frozenset({"dev"})}, "set between_splits: drop"),
+        ({"drop_between_splits": True}, "remove the repeats from the test split"),
+        ({"drawn_splits": frozenset({"dev"})}, "set `between_splits: drop`"),
         (
             {"drop_between_splits": True, "drawn_splits": frozenset({"test"})},
-            "set drop_duplicates: true ('test' is drawn from train by holdout, and took one of two copies); or remove",
+            "set `drop_duplicates: true` (`holdout` draws 'test' from train, so one of two copies was drawn); or",
         ),
         (
             {"drop_duplicates": True, "drawn_splits": frozenset({"test"})},
-            "correct their labels in the source: 'test' is drawn from train by holdout, and drop_duplicates keeps",
+            "correct the labels of the copies in the source: `holdout` draws 'test' from train, and `drop_duplicates`",
         ),
     ],
 )
@@ -123,8 +123,10 @@ def test_groups_and_copies_are_not_advised_what_is_set(data: Data) -> None:
     given = data(["train"] * 3 + ["test"], [0, 0, 1, 0], text=["a", "a", "b", "c"], group=[1, 2, 3, 1])
     done = replace(given, source=SourceFacts(drop_duplicates=True, drop_between_splits=True))
     assert row_checks.no_groups_across_splits(given).found == "1 group with 1 of train, 1 of test"
-    assert row_checks.no_groups_across_splits(done).what_to_do.startswith("draw the test split from train with holdout")
-    assert row_checks.few_repeats_in_train(done).what_to_do.startswith("name a column that they share")
+    assert row_checks.no_groups_across_splits(done).what_to_do.startswith(
+        "draw the test split from train with `holdout`"
+    )
+    assert row_checks.few_repeats_in_train(done).what_to_do.startswith("set `columns.group` to a column")
 
 
 def test_groups_of_train_in_another_split(data: Data) -> None:
@@ -132,7 +134,7 @@ def test_groups_of_train_in_another_split(data: Data) -> None:
     outcome = row_checks.no_groups_across_splits(data(splits, [0, 1, 0, 0, 1], text=texts(5), group=[1, 1, 2, 1, 3]))
     assert not outcome.passed
     assert outcome.numbers == {"groups": 1, "train_rows": 2, "test.rows": 1, "dev.rows": 0}
-    assert outcome.what_to_do.startswith("set between_splits: drop, which drops the train rows of these groups")
+    assert outcome.what_to_do.startswith("set `between_splits: drop`, which drops the train rows of these groups")
     assert row_checks.no_groups_across_splits(
         data(splits, [0, 1, 0, 0, 1], text=texts(5), group=[1, 1, 2, 3, 3])
     ).passed
@@ -147,7 +149,7 @@ def test_repeats_in_train_over_one_percent(data: Data, rows: int, passed: bool) 
     )
     assert outcome.passed == passed
     assert outcome.numbers == {"rows": 2, "share": 2 / rows, "largest_share": 0.01, "row_ids": "100, 101"}
-    assert ("drop_duplicates: true, which keeps one of each" in outcome.what_to_do) != passed
+    assert ("`drop_duplicates: true`, which keeps one of several copies" in outcome.what_to_do) != passed
     assert outcome.found == f"2 rows ({100 * 2 / rows:.1f} %) of train: row ids 100, 101"
 
 
@@ -182,7 +184,7 @@ def test_a_class_over_three_times_another(data: Data, yes: int, passed: bool) ->
         "train.largest": f"'yes' {yes / (yes + 1):.4f}",
         "train.smallest": f"'no' {1 / (yes + 1):.4f}",
     }
-    assert ("a model reaches without reading its input" in outcome.what_to_do) != passed
+    assert ("a model reaches without any input" in outcome.what_to_do) != passed
     shares = f"'yes' {100 * yes / (yes + 1):.1f} %, 'no' {100 / (yes + 1):.1f} %"
     assert outcome.found == f"largest and smallest class of train: {shares}"
 
@@ -194,7 +196,7 @@ def test_a_class_absent_from_a_test_split_is_named(data: Data) -> None:
     assert not outcome.passed
     assert outcome.numbers["test.absent"] == r"'no', 'x\n'"
     assert outcome.numbers["test.ratio"] == 1.0
-    assert outcome.what_to_do == r"test has no rows of 'no', 'x\n': add some, or leave the class out"
+    assert outcome.what_to_do == r"test has no rows of 'no', 'x\n': add rows, or remove the class"
 
 
 @pytest.mark.parametrize(("yes", "passed"), [(11, True), (12, False)])
@@ -214,7 +216,10 @@ def test_a_test_split_of_one_row_or_no_train_rows(data: Data) -> None:
     outcome = row_checks.class_shares_alike(data(["train", "train", "test"], [0, 1, 1], text=texts(3)))
     assert (outcome.passed, outcome.numbers["test.points"]) == (False, -50.0)
     outcome = row_checks.class_shares_alike(data(["test"], [1], text=["a"]))
-    assert (outcome.outcome, outcome.found) == ("skipped", "not applicable: train and other splits only")
+    assert (outcome.outcome, outcome.found) == (
+        "skipped",
+        "not applicable: only for datasets with train and another split",
+    )
 
 
 def annotated(data: Data, labels: list[int], annotators: list[list[int]]) -> CheckContext:
@@ -247,7 +252,7 @@ def test_one_outvoted_row_in_a_hundred_passes(rows: int, passed: bool, data: Dat
 
 def test_without_annotators_there_is_nothing_to_agree_on(data: Data) -> None:
     outcome = row_checks.annotators_agree(data(["train"], [0], text=["a"]))
-    assert outcome.found == "not applicable: rows with annotators' labels only"
+    assert outcome.found == "not applicable: only for rows with annotators' labels"
     assert outcome.passed
     assert row_checks.annotators_agree(annotated(data, [0], [[]])).passed
 

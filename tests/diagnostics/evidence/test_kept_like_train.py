@@ -47,8 +47,9 @@ def test_rows_of_one_law_are_alike_and_others_are_not() -> None:
     )
     assert alarms <= 3  # 0.54 expected
     (sentence,) = unlike_train(kept_shares(rows_with(half, np.array([0.4, 0.4])), splits=("test",)))
-    assert sentence.startswith("Of the test rows 4") or sentence.startswith("Of the test rows 3")
-    assert "by chance they would differ by at most 4." in sentence
+    assert sentence.startswith(("The filter kept 3", "The filter kept 4"))
+    assert " % of the test rows, but " in sentence
+    assert "by chance the shares would differ by at most 4." in sentence
 
 
 def test_a_class_that_leaves_faster_is_named_where_the_whole_is_alike() -> None:
@@ -56,7 +57,7 @@ def test_a_class_that_leaves_faster_is_named_where_the_whole_is_alike() -> None:
     assert shares[0].alike
     (sentence,) = unlike_train(shares)
     assert "rows of class " in sentence
-    assert "pool the split (filter.evaluation_rows)" in sentence
+    assert "pool the split (`filter.evaluation_rows`)" in sentence
 
 
 def test_groups_that_share_a_fate_vary_more() -> None:

@@ -60,7 +60,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("offline")
 def test_an_unreachable_hub_id_is_named() -> None:
-    with pytest.raises(ModelError, match=r"model 'no-such/model': HF_HUB_OFFLINE is set and revision 'main' is not"):
+    with pytest.raises(ModelError, match=r"model 'no-such/model': `HF_HUB_OFFLINE` is set and revision 'main' is not"):
         _check("no-such/model")
 
 

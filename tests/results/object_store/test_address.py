@@ -51,11 +51,11 @@ def test_what_is_no_address_is_named(text: str, message: str) -> None:
 
 
 def test_passwords_are_refused_and_not_repeated() -> None:
-    with pytest.raises(InvalidInputError, match="AFLITE_STORE has a user; write s3://bucket/prefix") as refused:
+    with pytest.raises(InvalidInputError, match="AFLITE_STORE contains a user; write s3://bucket/prefix") as refused:
         parse_address("s3://me:hunter2@results/x", named="AFLITE_STORE")
     assert "hunter2" not in str(refused.value)
     for query in ("s3://results/x?secret=hunter2", "s3://results/x#hunter2", "http://h/?secret=hunter2"):
-        with pytest.raises(InvalidInputError, match="AFLITE_STORE has a query or a fragment; write s3://") as refused:
+        with pytest.raises(InvalidInputError, match="AFLITE_STORE contains a query or a fragment; write") as refused:
             parse_address(query, named="AFLITE_STORE")
         assert "hunter2" not in str(refused.value)
     with pytest.raises(InvalidInputError, match="endpoint_url of the result store contains a user") as refused:

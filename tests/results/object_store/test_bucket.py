@@ -206,7 +206,7 @@ def test_answers_that_mean_later_another_region_or_nothing_known(here: ResultSto
     assert (type(answer("SlowDown", 503)), answer("SlowDown", 503).may_pass) == (StoreUnreachableError, True)
     assert "another region: set AWS_REGION" in str(answer("PermanentRedirect", 301))
     assert type(answer("NotImplemented", 501)) is UnsupportedStoreError
-    assert str(answer("Strange", 418)).endswith("answers Strange (418: words); S3 does not answer this")
+    assert str(answer("Strange", 418)).endswith("answers Strange (418: words); S3 never gives this answer")
 
 
 def test_a_stream_that_breaks_off_is_read_again(here: ResultStore, tmp_path: Path) -> None:
@@ -264,9 +264,9 @@ def test_content_that_contradicts_the_servers_checksum_is_lost(here: ResultStore
     [
         (
             "http://me:hunter2@127.0.0.1:9",
-            r"\(endpoint_url of the profile\) has a user; give the plain start of an add",
+            r"\(endpoint_url of the profile\) contains a user; give only scheme, host and",
         ),
-        ("http://me:hunter2@a b", r"\(endpoint_url of the profile\) cannot be one; give the plain start of an address"),
+        ("http://me:hunter2@a b", r"\(endpoint_url of the profile\) is not valid; give only scheme, host and port"),
     ],
 )
 def test_a_password_in_a_profiles_server_is_refused_and_not_shown(

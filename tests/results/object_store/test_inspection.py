@@ -64,7 +64,7 @@ def test_a_lost_file_withdraws_its_result(here: ResultStore, names: Names) -> No
     bucket(here).delete([rows])
     found = Problem(
         "damaged result",
-        f"{here.place}/filtered_sets/digits/{damaged.key}: rows.txt is gone",
+        f"{here.place}/filtered_sets/digits/{damaged.key}: rows.txt is missing",
         "run `aflite doctor --fix`, then materialise filtered_sets of digits again",
     )
     assert list(examine_store(here)) == [found]

@@ -58,7 +58,7 @@ def test_files_that_the_bucket_lost_are_named_and_the_result_is_made_again(
         there.current("embeddings", "digits").part("cell").file("rows.txt")
     with pytest.raises(
         StoreError,
-        match=r"filtered_sets of 'digits' was not computed: embeddings of 'digits', which it reads, is damaged "
+        match=r"filtered_sets of 'digits' was not computed: its input embeddings of 'digits' is damaged "
         r"\(part cell: .*\) and was set aside; materialise embeddings again, or the whole dataset",
     ):
         there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
@@ -68,7 +68,9 @@ def test_files_that_the_bucket_lost_are_named_and_the_result_is_made_again(
     there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
 
 
-@pytest.mark.parametrize(("left", "lost"), [(None, "rows.txt is gone"), (b"p", "rows.txt has 1 bytes instead of 11")])
+@pytest.mark.parametrize(
+    ("left", "lost"), [(None, "rows.txt is missing"), (b"p", "rows.txt has 1 bytes instead of 11")]
+)
 def test_a_part_whose_files_the_bucket_lost_is_made_again(
     here: ResultStore, there: ResultStore, names: Names, left: bytes | None, lost: str
 ) -> None:
@@ -87,7 +89,7 @@ def test_a_part_whose_files_the_bucket_lost_is_made_again(
     ]
 
 
-@pytest.mark.parametrize(("left", "lost"), [(None, "rows.txt is gone"), (b"o", "rows.txt has 1 bytes instead of 3")])
+@pytest.mark.parametrize(("left", "lost"), [(None, "rows.txt is missing"), (b"o", "rows.txt has 1 bytes instead of 3")])
 def test_a_result_whose_files_the_bucket_lost_is_made_again_by_its_stage(
     here: ResultStore, there: ResultStore, left: bytes | None, lost: str
 ) -> None:

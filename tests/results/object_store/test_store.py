@@ -364,7 +364,8 @@ def test_files_that_arrive_short_are_not_published(here: ResultStore, monkeypatc
 
     monkeypatch.setattr(type(bucket(here)), "upload", short)
     with pytest.raises(
-        StoreError, match=r"not published: some files did not arrive whole \(rows\.txt has 1 bytes instead of 3\); try"
+        StoreError,
+        match=r"not published: some files were not uploaded completely \(rows\.txt has 1 bytes instead of 3\); try",
     ):
         make(here)
     assert here.find("embeddings", "digits", key()) is None

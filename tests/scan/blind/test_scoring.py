@@ -92,6 +92,44 @@ def test_four_answers_have_a_chance_of_a_quarter() -> None:
     assert "(chance 25 %)" in blind_sentence(scores)
 
 
+def _with_overlap(rows: ScanRows) -> ScanRows:
+    """The same answers; each question has the first four words of its right answer."""
+    answers, labels = rows.texts["answer"], rows.labels.tolist()
+    asked = dict.fromkeys(range(len(labels)), "")
+    for question, text, label in zip(rows.groups.tolist(), answers, labels, strict=True):  # type: ignore[union-attr]
+        if label == 0:
+            asked[question] = f"what is {' '.join((text or '').split()[:4])}"
+    return replace(rows, texts={"question": [asked[one] for one in rows.groups.tolist()], "answer": answers})  # type: ignore[union-attr]
+
+
+def test_overlap_with_the_question_is_reported_apart_and_is_no_rule_of_the_answers_alone() -> None:
+    rows = _with_overlap(_questions(300, answers=4, longer=0.25))
+    result = scan_rows(rows, settings=ScanSettings(), seed=0)
+    scores = result.blind
+    assert scores is not None
+    assert scores.named == ()
+    assert scores.overlap is not None
+    assert (scores.overlap.name, scores.overlap.is_artefact) == ("the most words of the question", False)
+    assert not _rule(scores, "all surface properties together").is_named
+    assert (result.verdict, result.tells_without_question) == ("candidates", False)
+    told = headline(result)
+    assert told.startswith("Without the question no rule or model is shown to find 5 points more right answers than")
+    assert f"Overlap with the question: {100 * scores.overlap.found:.0f} % by picking the most words of the" in told
+    assert "It may belong to the task, for example if the right passage is to be found." in told
+    assert "No artefact and no candidate found among " in told
+    assert " properties of single answers, except " in told
+    assert "Nothing found" not in told
+
+
+def test_a_cue_of_the_answers_stands_beside_overlap() -> None:
+    rows = _with_overlap(_questions(300, answers=4, longer=0.6))
+    scores = _scores(rows)
+    assert scores.named_overall[0].name in ("the longest answer", "all surface properties together")
+    assert all(not one.reads_question for one in (*scores.named, *scores.sure))
+    told = blind_sentence(scores)
+    assert told.index("picking the longest answer") < told.index("Overlap with the question: ")
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_without_a_cue_no_rule_is_named(seed: int) -> None:
     scores = _scores(_questions(400, seed=seed, answers=3, longer=1 / 3))

@@ -45,9 +45,9 @@ HANS = {"entailment": "entailment", "neutral": "non-entailment", "contradiction"
 @pytest.mark.parametrize(
     ("given", "names", "message"),
     [
-        (HANS, ("entailment", "non-entailment"), r"'far': 2 rows to fine-tune on have the label 'non-entailment', and "
-         r"'neutral' and 'contradiction' both count as it.* leave fine_tune out \(the set is then tested on alone\)"),
-        (None, ("entailment", "maybe"), "have the label 'maybe', and no label of the dataset counts as it"),
+        (HANS, ("entailment", "non-entailment"), r"'far': 2 rows to fine-tune on have the label 'non-entailment', but "
+         r"the labels 'neutral' and 'contradiction' of the dataset are mapped to it.* or leave out `fine_tune`"),
+        (None, ("entailment", "maybe"), "have the label 'maybe', but no label of the dataset is mapped to it"),
     ],
 )  # fmt: skip
 def test_a_label_without_one_class_is_refused(given: Any, names: tuple[str, ...], message: str) -> None:

@@ -186,7 +186,7 @@ def test_annotations_that_need_not_be_there_are_left_out_and_read_when_they_are(
     assert reason in said
     assert "annotator_labels" not in load_examples(without.path).table.column_names
     assert row_notes(without) == (
-        "Single annotators' labels were left out, as their files are missing: there is no human row.",
+        "Human accuracy is not reported, because the files with labels by single annotators are missing.",
     )
 
     file.write_text("key,said\nmaybe,inner\n")
@@ -224,10 +224,12 @@ def test_copies_and_shared_rows_are_dropped_told_and_part_of_the_key(
     assert not found["trial_run"]
     assert found["duplicates"] == {"dropped": {"train": 1}, "same_input_other_label": {"train": 2}}
     assert found["between_splits"] == {"shared_group": 0, "shared_input": 1}
-    assert lines[0] == "drop_duplicates: 1 rows of train dropped because an earlier row has the same input and label"
-    assert lines[1].startswith("drop_duplicates: 2 rows of train kept although the same input also occurs with another")
+    assert lines[0] == "`drop_duplicates` dropped 1 row of train because an earlier row has the same input and label"
+    assert lines[1].startswith(
+        "`drop_duplicates` kept 2 rows of train although the same input also occurs with another"
+    )
     assert lines[2].startswith(
-        "between_splits: 1 train rows dropped, 0 because another split has their group and 1 because another split"
+        "`between_splits` dropped 1 train row: 0 because another split has their group, and 1 because another split"
     )
     assert "duplicates" not in summary(run_stage("raw_dataset", plain, store=store).result)
 
@@ -245,8 +247,8 @@ def test_features_are_standardised_in_all_splits_and_challenge_sets(
     result = run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append, lambda report: None)).result
     assert summary(result)["standardised"] == {"columns": 3, "constant": [2]}
     assert lines[0] == (
-        "standardise: 3 feature columns scaled to mean 0 and deviation 1 over the train rows; these columns are "
-        "constant in train and become 0: 2 (from 0)"
+        "`standardise` scaled 3 feature columns to mean 0 and standard deviation 1 in train; these columns are "
+        "constant in train and become 0: 2 (counted from 0)"
     )
     rows = load_examples(result.path)
     expected = (test - train.mean(axis=0)) / np.where(train.std(axis=0) > 0, train.std(axis=0), 1)

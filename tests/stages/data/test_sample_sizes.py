@@ -62,7 +62,7 @@ def test_a_chosen_sample_that_does_not_fit_is_refused_by_its_name(
     larger = next(size for size in range(100, 601, 100) if 0.8 * size >= chosen)
     left = round(0.8 * chosen)
     message = (
-        rf"`train_sample` chose a sample of {chosen} rows, which does not fit other sizes in the YAML file: "
+        rf"`train_sample` chose a sample of {chosen} rows, which does not fit other sizes in the dataset's YAML file: "
         rf"`filter\.target_size` is {chosen}, but there are only {left} train rows to filter; set it to at most "
         rf"{left}, or to a share such as 0\.5, or set `sample\.start` to {larger}"
     )

@@ -208,7 +208,7 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
     assert not few_over.passed
     assert few_over.said.startswith("At chance: good (52.0 %; the largest class gets 50.0 %, difference 95 % [\u2212")
     assert few_over.said.endswith(
-        "Read its accuracy on odd by gold label, and draw conclusions from another evaluator or set"
+        "See its accuracy on odd by gold label, and draw conclusions from another evaluator or test set"
     )
     few = outcome(2 / 3, n_rows=24)
     assert few.outcome == "skipped"
@@ -243,7 +243,7 @@ def test_the_check_says_by_how_much(planted_cells: Any) -> None:
     assert good.said.startswith("80.0 % of test; the largest class gets 60.0 %, difference 95 % [")
     flat = failed["better_than_largest_class (flat)"]
     assert not flat.passed
-    assert flat.said.endswith("Draw no conclusion from it: train it longer, on more seeds or on more rows")
+    assert flat.said.endswith("Draw no conclusion from this evaluator: train it longer, on more seeds or more rows")
     assert "better_than_largest_class (good)" not in failed
     left = [one.title for one in check_learning(cells, [test_set], left_out=["flat"])]
     assert left == ["better_than_largest_class (good)"]
@@ -277,7 +277,7 @@ def test_cells_that_were_not_trained_are_named_with_the_reason(planted_cells: An
     assert check_answers([failed, left], [test_set]).outcome == "skipped"
     one_class = check_answers(cells[2:], [test_set])
     assert not one_class.passed
-    assert one_class.found == "these learnt little, so draw no conclusion from them: flat trained on full"
+    assert one_class.found == "these models learnt little, so draw no conclusion from them: flat trained on full"
 
 
 @pytest.fixture

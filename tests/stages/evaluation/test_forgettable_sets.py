@@ -382,7 +382,7 @@ def test_a_weak_model_that_fails_fails_its_second_phases_alone(made: Made, monke
     cells = pq.read_table(results["evaluator_models"].file("cells.parquet")).to_pylist()
     failed = {cell["name"]: cell["reason"] for cell in cells if cell["status"] == "failed"}
     assert set(failed) == {f"{name}.full.{seed}" for name in ("net_bow", "net_random") for seed in (0, 1)}
-    assert set(failed.values()) == {"forgettables.bow failed: RuntimeError: it diverged"}
+    assert set(failed.values()) == {"`forgettables.bow` failed: RuntimeError: it diverged"}
 
 
 def test_without_forgettables_the_result_is_empty(tmp_path: Path) -> None:

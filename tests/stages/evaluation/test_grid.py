@@ -98,7 +98,8 @@ def test_earlier_sizes_and_their_random_controls_are_trained_on(
     assert "never had 3 left" in earlier["tiny"]["reason"]
     assert not any("tiny" in name for name in cells)
     assert any("filtered_tiny (given)" in note and "never had 3 left" in note for note in report["notes"])
-    said = "filtered_whole (given) has all 400 train rows with which the filter began and has no comparison set."
+    began = "the 400 train rows with which the filter began"
+    said = f"filtered_whole (given) is equal to {began}, so it has no comparison set."
     assert said in report["notes"]
     assert "linear.filtered_whole.given.0" in cells
     assert not {row["train_set"] for row in rows} & {"filtered_whole", "random_whole"}

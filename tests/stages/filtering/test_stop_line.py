@@ -30,9 +30,10 @@ def test_the_reason_the_settings_and_the_rows_that_would_be_next_are_logged(targ
     line = stop_line("small", result, given, chance=0.5)
     reached = int((result.predictability[result.kept_rows] >= np.float32(0.9)).sum())
     assert line.startswith(f"filtering small stopped {why}")
-    assert f"Kept: {len(result.kept_rows)} train rows of 200, target_size {target}." in line
-    assert f"reach the threshold 0.9 in the last pass, and would be next: {reached}, of which" in line
-    assert line.endswith("a slice takes at most 10. The mean predictability of shuffled labels is 0.500")
+    assert f"It kept {len(result.kept_rows)} of 200 train rows (`target_size` {target})." in line
+    assert f"In the last pass, {reached} of the kept rows reach the `threshold` 0.9; an" in line
+    assert "an iteration removes at most 10 rows (`slice_size`)" in line
+    assert line.endswith("The mean predictability with shuffled labels is 0.500")
     assert (reached > 100) == (target == 190)
 
 
@@ -42,7 +43,7 @@ def test_groups_that_leave_together_reach_the_threshold_by_their_mean() -> None:
     result = filter_dataset(given.features, given.labels, settings=settings, seed=0, groups=given.groups)
     scores = result.predictability.copy()
     scores[result.kept_rows] = np.where(result.kept_rows % 2, 1.0, 0.7)  # every group has 0.85
-    assert "would be next: 0, of which" in stop_line("small", replace(result, predictability=scores), given, chance=0.5)
+    assert "pass, 0 of the kept" in stop_line("small", replace(result, predictability=scores), given, chance=0.5)
     scores[result.kept_rows] = np.where(result.kept_rows % 2, 1.0, 0.8)
     line = stop_line("small", replace(result, predictability=scores), given, chance=0.5)
-    assert f"would be next: {len(result.kept_rows)}, of which" in line
+    assert f"In the last pass, {len(result.kept_rows)} of the kept rows reach" in line

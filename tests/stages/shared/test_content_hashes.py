@@ -126,7 +126,9 @@ def test_pinned_checkpoints_need_no_network(circles_content: dict[str, Any]) -> 
 
 
 def test_unpinned_checkpoints_that_nobody_knows_are_refused() -> None:
-    with pytest.raises(ModelError, match="model 'me/never-seen': HF_HUB_OFFLINE is set and revision 'main' is not in"):
+    with pytest.raises(
+        ModelError, match="model 'me/never-seen': `HF_HUB_OFFLINE` is set and revision 'main' is not in"
+    ):
         checkpoint_content(_text("me/never-seen"))
 
 

@@ -56,7 +56,7 @@ def test_a_damaged_state_of_a_filter_is_named(tmp_path: Path, name: str) -> None
 def test_a_shard_of_other_rows_is_named(tmp_path: Path, arrays: Any) -> None:
     path = tmp_path / f"{0:012d}-{3:012d}.npz"
     np.savez(path, **arrays)
-    said = re.escape(f"{path} holds no encoded rows (") + ".*delete it, and its rows are encoded again"
+    said = re.escape(f"{path} holds no encoded rows (") + ".*delete the file, and its rows will be encoded again"
     with pytest.raises(StoreError, match=said):
         spread_encoding._joined(tmp_path, 3, tmp_path / "features.npy")
     path.write_bytes(b"PK\x03\x04")

@@ -20,14 +20,14 @@ FACTS: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("changes", "check", "message"),
     [
-        ({"accuracy": {"test": 0.5}}, "weak_models_learnt", "50.0% on test, and the largest class makes up 50.0%: "
-        "its forgettable rows are meaningless; train it longer, or at another rate"),
+        ({"accuracy": {"test": 0.5}}, "weak_models_learnt", "accuracy 50.0% on test, and the largest class makes up "
+        "50.0%: its forgettable rows are meaningless; train it longer, or at another rate"),
         ({"forgettable": 601, "taken": 601}, "forgettable_rows_are_a_choice", "601 of 1000 rows (60.1%) are "
          "forgettable; train it longer, or with a larger model"),
         ({"forgettable": 9, "taken": 9}, "forgettable_rows_are_a_choice", "9 of 1000 rows (0.9%) are forgettable; "
          "train it for fewer epochs"),
-        ({"taken": 99}, "balancing_keeps_half", "balancing takes 99 of 200 forgettable rows, because no has only 50; "
-         "set balance: false to take all"),
+        ({"taken": 99}, "balancing_keeps_half", "balancing keeps 99 of 200 forgettable rows, because class no has "
+         "only 50; set `balance: false` to keep all"),
     ],
 )  # fmt: skip
 def test_findings_say_what_is_wrong_and_what_to_do(changes: dict[str, Any], check: str, message: str) -> None:

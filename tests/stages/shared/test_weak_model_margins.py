@@ -24,7 +24,7 @@ def _said(margins: Margins, **changes: Any) -> dict[str, str]:
     [
         (
             {"test": {"largest_class": 0.79, "low": -0.4, "high": 2.4}},
-            "80.0% on test, whose largest class makes up 79.0%, difference -0.4 to 2.4 points: at chance, so its "
+            "accuracy 80.0% on test, largest class 79.0%; difference -0.4 to 2.4 points: at chance, so its "
             "forgettable rows are meaningless; train it longer, or at another rate",
         ),
         (
@@ -32,8 +32,8 @@ def _said(margins: Margins, **changes: Any) -> dict[str, str]:
                 "test": {"largest_class": 0.9, "low": -12.0, "high": -8.0},
                 "fresh": {"largest_class": 0.8, "low": -13.0, "high": -7.0},
             },
-            "80.0% on test, whose largest class makes up 90.0%, difference -12.0 to -8.0 points: worse than it, so "
-            "its forgettable rows are meaningless; train it longer, or at another rate",
+            "accuracy 80.0% on test, largest class 90.0%; difference -12.0 to -8.0 points: worse than the "
+            "largest class, so its forgettable rows are meaningless; train it longer, or at another rate",
         ),
     ],
 )
@@ -49,4 +49,6 @@ def test_one_split_on_which_it_is_surely_better_is_enough() -> None:
 
 def test_results_without_margins_are_judged_by_the_numbers() -> None:
     assert _said({}) == {}
-    assert _said({}, accuracy={"test": 0.5})["bow"].startswith("50.0% on test, and the largest class makes up 50.0%")
+    assert _said({}, accuracy={"test": 0.5})["bow"].startswith(
+        "accuracy 50.0% on test, and the largest class makes up 50.0%"
+    )

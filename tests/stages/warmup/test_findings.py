@@ -52,10 +52,13 @@ def test_the_report_says_the_interval_and_that_the_rows_were_trained_on() -> Non
     failed, passed = outcome(0.505), outcome(0.9)
     assert (failed.title, failed.passed, passed.passed) == ("better_than_largest_class (bert)", False, True)
     assert failed.said == (
-        "50.5 % of its 200 warm-up rows, 95 % [43.6, 57.4]; the largest class makes up 50.0 %. Its filtering shows "
-        "little: train it longer, or on more rows"
+        "it predicts 50.5 % of its 200 warm-up rows correctly, 95 % interval [43.6, 57.4]; the largest class has 50.0 "
+        "% of the rows. Filtering with it shows little: train the encoder longer, or on more rows"
     )
-    assert passed.said == "90.0 % of its 200 warm-up rows, 95 % [85.1, 93.4]; the largest class makes up 50.0 %"
+    assert passed.said == (
+        "it predicts 90.0 % of its 200 warm-up rows correctly, 95 % interval [85.1, 93.4]; the largest class has 50.0 "
+        "% of the rows"
+    )
     assert failed.asks == passed.asks
     assert failed.asks.endswith(
         "The encoder was trained on these rows, so passing does not prove that it learnt the task."
@@ -79,15 +82,15 @@ def test_over_one_percent_of_cut_rows_is_reported_with_the_length_to_set(over: i
     (found,) = check_split(published(text_lengths=models))
     assert (found.title, found.passed, found.found) == ("texts_fit_encoders", passed, "")
     assert found.numbers == {
-        "representations.bert": f"{over} of 200 rows ({over / 2:.2f}%) have more than 64 tokens and are cut; 99 % have "
-        "at most 121, the longest has 300",
-        "evaluators.bert": "0 of a sample of 200 of 999 rows (0.00%) have more than 64 tokens and are cut; 99 % have "
-        "at most 121, the longest has 300",
+        "representations.bert": f"{over} of 200 rows ({over / 2:.2f}%) have more than 64 tokens and are truncated; "
+        "99 % have at most 121 tokens, and the longest has 300",
+        "evaluators.bert": "0 of a sample of 200 of 999 rows (0.00%) have more than 64 tokens and are truncated; "
+        "99 % have at most 121 tokens, and the longest has 300",
         "evaluators.small": "not measured: its tokenizer is built during training",
     }
     advice = (
-        "representations.bert: set max_length to 128 (99 % of the rows fit in 121 tokens, the longest has 300), or "
-        "to the checkpoint's limit if it is lower"
+        "representations.bert: set `max_length` to 128, or to the checkpoint's limit if it is lower (99 % of the rows "
+        "have at most 121 tokens, and the longest has 300)"
     )
     assert found.said == ("" if passed else advice)
 

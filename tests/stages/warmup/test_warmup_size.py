@@ -242,7 +242,7 @@ def test_sizes_that_would_fail_are_refused_before_anything_is_trained(
     monkeypatch.setattr(train, "train_classifier", lambda *args, **options: pytest.fail("trained"))
     spec = _spec(filter={"target_size": 400})
     message = (
-        r"`warmup\.size` is `auto`, which may use 420 warm-up rows; in this case, `filter\.train_size` is 420, "
+        r"`warmup\.size` is `auto`, so 420 warm-up rows may be used; in this case, `filter\.train_size` is 420, "
         r"but `target_size` corresponds to 415 rows of the pool"
     )
     with pytest.raises(DataError, match=message):

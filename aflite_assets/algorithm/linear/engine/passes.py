@@ -112,11 +112,35 @@ class SummedPasses:
         return sums[0].sum(dim=0, keepdim=True), sums[1].sum(dim=0, keepdim=True)
 
 
-class TorchPasses:
-    """Passes with torch, one training set after the other. `counted`: the ascending slots (positions in the pool) for
-    which predictions are counted.
+@dataclass(frozen=True)
+class _GatheredRows:
+    """Copies of the rows of training sets of equal size: `features`, sets x rows x width, and `codes`, sets x rows.
 
-    `resident`: the whole pool as a tensor on the device, if it fits.
+    Small jobs spend most of their time in calls of torch, and one product over all sets needs few calls.
+    """
+
+    features: torch.Tensor
+    codes: torch.Tensor
+    seen: torch.Tensor
+
+    def gradients(
+        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor, loss: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the gradients as `GradientPasses.gradients` does."""
+        features, codes, seen = self.features, self.codes, self.seen
+        if len(numbers) < len(features):
+            features, codes, seen = features[numbers], codes[numbers], seen[numbers]
+        scores = torch.baddbmm(intercepts[:, None], features, weights.mT)
+        residuals = losses.residuals(scores, codes, seen, loss)
+        return residuals.mT @ features, residuals.sum(dim=1)
+
+
+class TorchPasses:
+    """Passes with torch. `counted`: the ascending slots (positions in the pool) for which predictions are counted.
+
+    On the CPU, the rows of small training sets of equal size are copied once, so that one product serves all sets
+    (`_GatheredRows`). Otherwise, one training set follows another. `resident`: the whole pool as a tensor on the
+    device, if the pool fits.
     """
 
     def __init__(
@@ -135,6 +159,7 @@ class TorchPasses:
         self._slots = torch.from_numpy(sets.slots).to(device)
         self._codes = torch.from_numpy(sets.codes).to(device)
         self._seen = torch.from_numpy(sets.seen).to(device)
+        self._gathered: _GatheredRows | None = None
 
     @property
     def threads(self) -> None:
@@ -144,6 +169,10 @@ class TorchPasses:
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Implement the method of `GradientPasses`."""
+        if self._gathered is None and self._can_gather(weights):
+            self._gathered = self._gather(weights)
+        if self._gathered is not None:
+            return self._gathered.gradients(weights, intercepts, numbers, self._loss)
         sums, intercept_sums = torch.zeros_like(weights), torch.zeros_like(intercepts)
         row_bytes = 2 * weights.shape[2] * weights.element_size() + 4 * intercepts.shape[1] * weights.element_size()
         most = max(1, self._memory_limit // 8 // row_bytes)
@@ -170,6 +199,23 @@ class TorchPasses:
                 on_device = torch.from_numpy(slots).to(self._device)
                 scores = self._class_scores(features.index_select(0, on_device - first), weights, intercepts)
                 self._add(scores, slots, self._codes[on_device], counts)
+
+    def _can_gather(self, weights: torch.Tensor) -> bool:
+        sizes = self._sets.sizes
+        if self._device.type != "cpu" or len(sizes) < 2 or sizes.min() != sizes.max():
+            return False
+        _, outputs, width = weights.shape
+        needed = int(sizes.sum()) * (width + 4 * outputs) * weights.element_size()
+        # twice, because the rows of the sets that are still being fitted are copied again
+        return 2 * needed <= self._memory_limit // 8
+
+    def _gather(self, like: torch.Tensor) -> _GatheredRows:
+        gathered = like.new_empty(len(self._slots), like.shape[2])
+        for first, features in self._blocks():
+            inside = (self._slots >= first) & (self._slots < first + len(features))
+            gathered[inside] = features.index_select(0, self._slots[inside] - first)
+        shape = len(self._sets), int(self._sets.sizes[0])
+        return _GatheredRows(gathered.reshape(*shape, -1), self._codes[self._slots].reshape(shape), self._seen)
 
     def _add(self, scores: torch.Tensor, slots: np.ndarray, codes: torch.Tensor, counts: Counts) -> None:
         held_out = self._held_out(slots)

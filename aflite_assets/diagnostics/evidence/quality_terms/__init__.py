@@ -1,3 +1,3 @@
-"""Terms of the Data Quality Index: numbering of words and word sequences, formulas of the terms, and comparison of sets
-of the same size. No models are used.
+"""Terms of the Data Quality Index: numbering of words and word sequences, formulas, and comparison of
+equal-sized sets.
 """

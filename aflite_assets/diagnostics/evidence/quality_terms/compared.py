@@ -1,4 +1,4 @@
-"""Quality terms of a whole set of rows, of its kept rows, and of random sets with as many rows as were kept."""
+"""Quality terms of a whole set of rows, of its kept rows, and of random sets of the kept rows' size."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,12 +22,10 @@ from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 DRAWS = 10
-"""Number of random sets that a term is compared with."""
+"""Number of random sets with which a term is compared."""
 
 RARE = {"words": 0.01, "bigrams": 0.01, "trigrams": 0.002, "sentences": None}
-"""Share of all occurrences up to which an item counts as rare in T2 of c2; None: only an item that occurs once is
-rare.
-"""
+"""Largest share of all occurrences of a rare item, in term t2 of c2; None: only items that occur once are rare."""
 
 _SCHEMA = pa.schema(
     {
@@ -46,13 +44,14 @@ _SCHEMA = pa.schema(
 )
 
 _Key = tuple[str, str, str | None, str, str]
-"""A term's component, items, label, name and formula."""
+"""Component, items, label, name and formula of a term."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The items of all rows. Words are also counted by label: `pairs` numbers each pair of a word and a label, and
-    stores the word and the label of each pair.
+    """The items (words, word sequences, sentences) of all rows.
+
+    Words are also counted by label: `pairs` numbers each pair of a word and a label, and stores both.
     """
 
     items: TextItems
@@ -64,10 +63,10 @@ class _Counted:
 
 
 def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int = DRAWS) -> pa.Table:
-    """Compute the terms of all rows, of `draws` random sets as large as the kept set, and of the kept set.
+    """Compute the terms of all rows, of the kept rows, and of `draws` random sets of the kept rows' size.
 
     Only sets of the same size can be compared, because most terms fall or rise with the size of the set, whatever the
-    rows are. The column `before` is computed on all rows, from which the other sets were drawn.
+    rows are. The column `before` is computed from all rows, from which the other sets were drawn.
 
     Args:
         examples: rows with texts, usually the train rows that entered a filter.
@@ -78,13 +77,14 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
     Returns:
         A table with one row per term. The columns are `component` (vocabulary, c1, c2, c5, c6), `items` (words,
         bigrams, trigrams, sentences, lengths), `label_name` (null: all rows), `term`, `before`, `random_mean`,
-        `random_least`, `random_most`, `kept`, `beside_random` and `formula`. The numbers are float64, and NaN if a term
-        is undefined (see `terms`) on the set or, for `random_*`, on any random set. `beside_random` compares the kept
-        set with the random sets: "over all", "under all" or "among them", or null if a number is missing. Terms of
-        length differences exist only for pairs of texts, and terms within a label only for labels that occur.
+        `random_least`, `random_most`, `kept`, `beside_random` and `formula`. The numbers are float64. A number is NaN
+        if the term is undefined (see `terms`) on the set or, for `random_*`, on any random set. `beside_random`
+        compares the kept set with the random sets: "over all", "under all" or "among them", or null if a number is
+        missing. Terms of length differences exist only for pairs of texts, and terms within a label only for labels
+        that occur.
 
     Raises:
-        InvalidInputError: the rows have no texts, `kept` holds other rows, or `draws` is under 1.
+        InvalidInputError: the rows have no texts, `kept` contains other rows, or `draws` is less than 1.
     """
     columns = [examples.table[name] for name in ("text", "text_pair") if name in examples.table.column_names]
     chosen = np.isin(examples.row_ids, kept)

@@ -1,4 +1,4 @@
-"""Numbers for the words, word pairs, word triples and whole sentences of texts, with the rows in which each occurs."""
+"""Numbering of the words, word pairs, word triples and sentences of texts, and the rows in which they occur."""
 
 from array import array
 from collections import defaultdict
@@ -30,12 +30,12 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class TextItems:
-    """The items of the texts of some rows.
+    """The items (words, word sequences, sentences) of the texts of some rows.
 
     Every text counts as one sentence, so a pair of texts has two. `sentences` has one occurrence per sentence, and
-    `lengths` (int64, in the same order) the number of words of each sentence. `differences`: by how many words a row's
-    two texts differ in length, float64 of shape (`size`,); NaN if the row does not have two texts. `size`: number of
-    rows.
+    `lengths` (int64, in the same order) contains the number of words of each sentence. `differences`: difference in
+    words between a row's two texts, float64 of shape (`size`,); NaN if the row does not have two texts. `size`: number
+    of rows.
     """
 
     size: int
@@ -91,8 +91,9 @@ def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
 
 
 def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
-    """Return the number of each word in order, the count of words per text (-1 for no text), the number of each
-    sentence, and the counts of distinct words and of distinct sentences.
+    """Return the numbers of the words and of the sentences, in order, and how many distinct ones there are.
+
+    Also return the number of words of each text, which is -1 for a missing text.
     """
     vocabulary: defaultdict[str, int] = defaultdict()
     known: defaultdict[str, int] = defaultdict()
@@ -120,9 +121,9 @@ def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, n
 def _longer(
     shorter: np.ndarray, words: np.ndarray, left: np.ndarray, length: int, vocabulary: int, word_rows: np.ndarray
 ) -> tuple[Items, np.ndarray]:
-    """Return sequences of `length` words, and for each position the number of the sequence that begins there.
+    """Return the sequences of `length` words, and for each position the number of the sequence that begins there.
 
-    `shorter`: the same for sequences with one word less; `left`: number of words in the text from each position on.
+    `shorter`: the result for sequences with one word less. `left`: number of words in the text from each position on.
     """
     starts = np.flatnonzero(left >= length)
     keys = shorter[starts].astype(np.int64) * vocabulary + words[starts + length - 1]

@@ -1,59 +1,55 @@
-"""Terms of the Data Quality Index (DQI). The terms are not combined into one index, because no combination of them is
-defined well enough.
+"""Terms of the Data Quality Index (DQI).
 
-Mishra et al. 2020 (arXiv 2005.00816) name seven components, c1 to c7. The formulas are from the authors' public
-notebooks, because the paper "Do We Need to Create Big Datasets to Learn a Task?" (Mishra and Sachdeva, SustaiNLP 2020)
-does not print any formula. All standard deviations have the divisor n - 1. A term is NaN if its divisor is 0 or if
-there are no items.
+The terms are not combined into one index, because no source defines the combination precisely. Mishra et al. 2020
+(arXiv 2005.00816) name seven components, c1 to c7. The formulas are from the authors' public notebooks. The paper of
+Mishra and Sachdeva ("Do We Need to Create Big Datasets to Learn a Task?", SustaiNLP 2020) contains no formula. All
+standard deviations have the divisor n - 1. A term is NaN if its divisor is 0 or if there are no items.
 """
 
 import numpy as np
 
 SHORTEST, LONGEST = 3, 30
-"""Bounds of a sentence's length: lengths between these count for t3, others against it."""
+"""Bounds of a sentence's length: lengths between the bounds increase t3, other lengths decrease it."""
 
 
 def vocabulary_term(distinct_words: int, rows: int) -> float:
-    """Return the first term of c1 (vocabulary): t1 = V / X, the only term by which Mishra and Sachdeva (2020) rank
-    rows.
+    """Return the first term of c1 (vocabulary): t1 = V / X, with V distinct words in X rows; a pair is one row.
 
-    V is the number of distinct words in X rows; a pair is one row. The term falls as rows are added, whatever the rows
-    are.
+    Mishra and Sachdeva (2020) rank rows only by this term. The term t1 falls as rows are added, whatever the rows are.
     """
     return distinct_words / rows if rows else np.nan
 
 
 def length_term(lengths: np.ndarray) -> float:
-    """Return the second term of c1 (vocabulary): t2 = sd(l), where l (`lengths`) is the number of words of each
-    sentence.
-    """
+    """Return the second term of c1 (vocabulary): t2 = sd(l), with l (`lengths`) words in each sentence."""
     return _deviation(lengths)
 
 
 def length_range_term(lengths: np.ndarray) -> float:
-    """Return the third term of c1 (vocabulary): t3 = mean of sgn((l - 3)(30 - l)) over sentence lengths l, in [-1, 1];
-    a length of exactly 3 or 30 counts as -1.
+    """Return the third term of c1 (vocabulary): t3 = mean of sgn((l - 3)(30 - l)) over sentence lengths l, in [-1, 1].
+
+    A length of exactly 3 or 30 counts as -1.
     """
     inside = (lengths - SHORTEST) * (LONGEST - lengths) > 0
     return float(np.where(inside, 1, -1).mean()) if len(lengths) else np.nan
 
 
 def evenness_term(counts: np.ndarray) -> float:
-    """Return the first term of c2 (frequency of items): 1 / sd(c / K), over the K items that occur, with counts c; NaN
-    if all items are equally frequent.
+    """Return the first term of c2 (frequency of items): 1 / sd(c / K), for K distinct items with counts c.
 
-    `counts` may include items with count 0, which are ignored. The term grows with the size of the set.
+    The term is NaN if all items are equally frequent. `counts` may include items with count 0, which are ignored. The
+    term grows with the size of the set.
     """
     present = counts[counts > 0]
-    deviation = _deviation(present)  # of whole numbers: 0 where they are equal, without rounding
+    deviation = _deviation(present)  # exactly 0 for equal whole numbers
     return len(present) / deviation if deviation > 0 else np.nan
 
 
 def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
-    """Return the second term of c2 (frequency of items): (sum of c over rare items minus sum of c over frequent items)
-    / C, in [-1, 1], where c is the count of an item and C the sum of all counts.
+    """Return the second term of c2 (frequency of items): (sum of rare counts - sum of frequent counts) / C, in [-1, 1].
 
-    Rare items have 1 <= c <= `most_share` C or, if `most_share` is None, c = 1.
+    C is the sum of all counts. An item is rare if its count c is at most `most_share` * C or, if `most_share` is None,
+    if c = 1. Items with count 0 are ignored.
     """
     total = int(counts.sum())
     if not total:
@@ -63,25 +59,28 @@ def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
 
 
 def difference_deviation_term(differences: np.ndarray) -> float:
-    """Return a term of c5 (length differences): sd(|dl|) / N, where |dl| (`differences`) is the difference in words
-    between the two texts of each of N pairs.
+    """Return a term of c5 (length differences): sd(|dl|) / N for N pairs of texts.
+
+    |dl| (`differences`) is the difference in words between the two texts of a pair.
     """
     return _deviation(differences) / len(differences) if len(differences) else np.nan
 
 
 def difference_term(differences: np.ndarray) -> float:
-    """Return a term of c5 (length differences): N / (1 + sum of |dl|), where |dl| is the difference in words between
-    the two texts of each of N pairs.
+    """Return a term of c5 (length differences): N / (1 + sum of |dl|) for N pairs of texts.
+
+    |dl| is the difference in words between the two texts of a pair.
     """
     return float(len(differences) / (1 + differences.sum())) if len(differences) else np.nan
 
 
 def label_spread_term(counts: np.ndarray, items: np.ndarray, labels: int, rows: int) -> float:
-    """Return a term of c6 (items by label): N / (1 + sum over items of sd(c)) for N `rows`, where sd(c) is the standard
-    deviation of an item's count over labels; NaN if there is only one label.
+    """Return a term of c6 (items by label): N / (1 + sum over items of sd(c)) for N `rows`.
 
-    `counts`: the count of each pair of an item and a label; `items`: the number of each pair's item, from 0. An item's
-    count is 0 for labels that are in no pair with it. `labels`: number of labels.
+    sd(c) is the standard deviation of an item's count over labels. The term is NaN if there is only one label.
+
+    `counts`: the count of each pair of an item and a label. `items`: the number of each pair's item, from 0. An item's
+    count is 0 for labels without such a pair. `labels`: number of labels.
     """
     if labels < 2 or not rows:
         return np.nan

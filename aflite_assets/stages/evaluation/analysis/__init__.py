@@ -1,3 +1,1 @@
-"""The stage of `analysis`: published results are read into records of `aflite_assets.analysis`. Nothing is trained
-here.
-"""
+"""The stage `analysis`: it reads published results into records of `aflite_assets.analysis` and trains nothing."""

@@ -1,4 +1,4 @@
-"""Multiple choice in the report: notes on test sets that are judged by question, and accuracy by answer."""
+"""Notes and tables of the report about multiple choice, where accuracy is by question or by single answer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,8 +14,9 @@ from aflite_assets.wording import counted
 
 
 def question_notes(test_sets: Sequence[TestSet]) -> tuple[str, ...]:
-    """Return notes, for test sets judged by question, on what is counted, what guessing reaches, and what is left
-    out.
+    """Return notes on test sets that are judged by question.
+
+    The notes state what is counted, the accuracy of guessing, and which rows are left out.
     """
     asked = [one for one in test_sets if one.chance is not None]
     if not asked:
@@ -34,7 +35,10 @@ def question_notes(test_sets: Sequence[TestSet]) -> tuple[str, ...]:
 
 
 def answer_tables(models: PublishedResult, sets: Sequence[TestSet]) -> Iterator[EvidenceTable]:
-    """Yield accuracy by answer, averaged over seeds, if the test sets `sets` (by answer) are judged by question."""
+    """Yield a table of the accuracy on single answers to multiple-choice questions, averaged over seeds.
+
+    `sets`: the test sets with one row per answer. If there are none, no table is yielded.
+    """
     cells = [cell for cell in pq.read_table(models.file("cells.parquet")).to_pylist() if cell["status"] == "done"]
     keys = ["evaluator", "train_set", "representation"]
     records = []

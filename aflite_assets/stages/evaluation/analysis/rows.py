@@ -1,4 +1,7 @@
-"""Facts of single rows for the report, as Arrow columns: outcomes, places in the source, PVI and data maps."""
+"""Facts about single rows for the report, as Arrow columns.
+
+The facts are the filter's outcome, the row's place in the source, pointwise V-information (PVI) and data maps.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -21,17 +24,17 @@ from aflite_assets.stages.shared.report_inputs import read_by_representation, sc
 from aflite_assets.stages.shared.source_places import places_in_files, places_of, source_of
 
 GIVEN = "attributes"
-"""Text used instead of an evaluator in the names of data maps that the dataset's attributes contain."""
+"""Name used in place of an evaluator's name for data maps that the dataset's own attributes contain."""
 
 _COORDINATES = ("confidence", "variability", "correctness")
 _MOST_ROWS = 50
-"""Most classes of a table by class, which is left out beyond that; a report shows as many."""
+"""Largest number of classes for which a table by class is made, because a report shows at most this many rows."""
 
 
 def read_row_facts(
     parts: Mapping[str, PublishedResult], evidence: PublishedResult, raw: Examples
 ) -> dict[str, pa.Table]:
-    """Return the columns `ROW_FACTS` of each filtered set's rows."""
+    """Return a table with the columns `ROW_FACTS` for the rows of each filtered set."""
     nearest, facts = read_by_representation(evidence, "nearest_kept"), {}
     for name, part in parts.items():
         stored = {"instead": predicted_instead(part), "suspects": plausible_label_errors(part, raw)}
@@ -48,12 +51,16 @@ def row_facts(
     nearest: pa.Table | None = None,
     suspects: pa.Table | None = None,
 ) -> pa.Table:
-    """Return the columns `ROW_FACTS` from stored tables, null for tables that do not exist.
+    """Return the columns `ROW_FACTS` from stored tables; columns of missing tables are null.
 
-    All tables have row_id. `rows`: the filtering's rows, with removed_in_iteration (null: kept). `scores`: for each
-    iteration from 0, its number and the predictability of the rows that entered it. `instead`: label_<rank> and
-    share_<rank>, null beyond the last label. `nearest`: nearest_kept and similarity. `suspects`: suggested_label and
-    suggested_probability.
+    Every table in the arguments has a column `row_id`.
+
+    Args:
+        rows: the rows of the filter; `removed_in_iteration` is null for kept rows.
+        scores: iteration numbers from 0, each with the predictability of the rows that entered the iteration.
+        instead: `label_<rank>` and `share_<rank>`, null beyond the last predicted label.
+        nearest: `nearest_kept` and `similarity`.
+        suspects: `suggested_label` and `suggested_probability`.
     """
     row_ids = rows["row_id"].to_numpy()
     columns = {"row_id": rows["row_id"], "predictability_by_iteration": _by_iteration(rows, dict(scores))}
@@ -70,7 +77,7 @@ def row_facts(
 
 
 def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
-    """Return a list per row with one value per iteration that it entered; null if no scores are stored."""
+    """Return one list per row, with one value for each iteration that the row entered; null if no scores are stored."""
     if not scores:
         return pa.nulls(rows.num_rows)
     lengths = pc.fill_null(rows["removed_in_iteration"], max(scores)).to_numpy() + 1
@@ -85,7 +92,7 @@ def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
 
 
 def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
-    """Return lists of the wrong labels predicted and of their shares; null for rows that the table lacks."""
+    """Return the wrong labels predicted for each row, and their shares; null for rows that `table` does not contain."""
     found = lines_of(table, row_ids).to_pylist()
     ranks = [name.removeprefix("label_") for name in table.column_names if name.startswith("label_")]
 
@@ -97,9 +104,10 @@ def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
 
 
 def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: ColumnsSpec) -> SourceRows:
-    """Return the places of the raw table's rows, by the source that it was made from.
+    """Return the place of each row of the raw table in the source from which the table was made.
 
-    Files and lines are null if a file's content has changed since, and for sources that are not files of rows.
+    A row's file and line are null if the file has changed since then, or if the source does not consist of files of
+    rows.
     """
     made_from = raw_result.manifest["made_from"]["fields"]
     source = source_of(raw_result)
@@ -123,11 +131,11 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
 def row_information(
     models: PublishedResult, full: Examples, test_sets: tuple[TestSet, ...], *, left_out: Collection[str]
 ) -> dict[tuple[str, str], pa.Table]:
-    """Return the PVI of natural test sets' rows by evaluator and test set, for evaluators that give probabilities and
-    are not in `left_out`.
+    """Return the pointwise V-information (PVI) of test rows, by evaluator and natural test set.
 
-    `full`: rows of the train set full, whose label shares are the model without input. Probabilities are read for one
-    cell and test set at a time. The columns are `INFORMATION`, with `pvi` float64.
+    Evaluators without probabilities and evaluators in `left_out` are skipped. The shares of the labels in `full`, the
+    unfiltered train rows, serve as the prediction without input. Probabilities are loaded for one cell and test set at
+    a time. The columns are those of `INFORMATION`, with `pvi` float64.
     """
     from aflite_assets.diagnostics.evidence.usable_information import pointwise_information
 
@@ -148,15 +156,16 @@ def row_information(
 
 
 def stored_predictions(part: PublishedResult, test: TestSet, column: str) -> pa.Array | None:
-    """Return a column of a cell's predictions for a test set, in the set's row order; None without predictions."""
+    """Return one column of a cell's predictions for a test set, in the set's row order, or None if there are none."""
     own = [("test_set", "=", test.name)]
     table = pq.read_table(part.file("predictions.parquet"), columns=["row_id", column], filters=own)
     return lines_of(table, test.row_ids)[column].combine_chunks() if table.num_rows else None
 
 
 def class_probability(part: PublishedResult, test: TestSet, classes: np.ndarray | int) -> np.ndarray | None:
-    """Return a cell's probability of each row's class, or of one class, in the test set's row order; None without
-    probabilities.
+    """Return the probability that a cell's model gives to each row's class, or to one class for all rows.
+
+    The values are in the order of the test set's rows. Returns None if the model gives no probabilities.
     """
     column = stored_predictions(part, test, "probabilities")
     if column is None or column.null_count:
@@ -168,8 +177,9 @@ def class_probability(part: PublishedResult, test: TestSet, classes: np.ndarray 
 def information_tables(
     found: Mapping[tuple[str, str], pa.Table], test_sets: tuple[TestSet, ...], filtered: tuple[FilteredSet, ...]
 ) -> Iterator[EvidenceTable]:
-    """Yield mean PVI by class of kept and removed test rows, for each representation whose filter included test
-    rows.
+    """Yield tables of the mean pointwise V-information of kept and removed test rows by class.
+
+    One table is yielded per representation if its filter also removed test rows.
     """
     from aflite_assets.diagnostics.evidence.usable_information import mean_information
 
@@ -181,7 +191,7 @@ def information_tables(
             if name in by_name[test_set].kept
         }
         if values:
-            label_names = by_name[next(iter(values))[1]].label_names  # natural sets have the dataset's
+            label_names = by_name[next(iter(values))[1]].label_names  # natural test sets have the dataset's classes
             table = mean_information(values, label_names)
             yield EvidenceTable(
                 f"Usable information of kept and removed test rows ({name})",
@@ -196,9 +206,10 @@ def information_tables(
 
 
 def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSet, ...]) -> tuple[DataMap, ...]:
-    """Return the data map of each evaluator that recorded its training on full, with each representation's kept rows.
+    """Return one data map per evaluator and representation, for evaluators that recorded their training on `full`.
 
-    If none did, return the map in the dataset's own attributes (`given_map`).
+    A data map also shows which rows the representation kept. If no evaluator recorded its training, the map in the
+    dataset's own attributes is used (`given_map`).
     """
     from aflite_assets.diagnostics.evidence.data_map import data_map
 
@@ -218,12 +229,12 @@ def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSe
 
 
 def given_map(raw: Examples) -> pa.Table | None:
-    """Return a data map made elsewhere, from the attributes confidence, variability and correctness of the train rows.
+    """Return the data map that the train rows' attributes `confidence`, `variability` and `correctness` contain.
 
-    Correctness may count epochs, as in the files of Swayamdipta et al. 2020; then it is divided by its largest value.
-    The columns are row_id (ascending) and these three, float64; rows that lack one of the three are left out. Return
-    None if an attribute is missing, not a number, or out of range: confidence in [0, 1], variability in [0, 0.5],
-    correctness from 0.
+    If `correctness` counts epochs, as in the files of Swayamdipta et al. 2020, it is divided by its largest value. The
+    columns are `row_id` (ascending) and the three attributes, float64; rows that lack one of them are left out. Returns
+    None if an attribute is missing, not a number, or out of range. The ranges are [0, 1] for `confidence`, [0, 0.5] for
+    `variability`, and 0 or more for `correctness`.
     """
     train = raw.in_split("train").table
     if any(f"attribute.{name}" not in train.column_names for name in _COORDINATES):
@@ -241,7 +252,7 @@ def given_map(raw: Examples) -> pa.Table | None:
 
 
 def _with_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Table:
-    """Return a data map with the columns `DATA_MAP_COLUMNS`."""
+    """Return a data map with the columns `DATA_MAP_COLUMNS`, which include whether the filter kept the row."""
     row_ids = table["row_id"].to_numpy()
     guid = lines_of(raw.table.select(["row_id", "source_id"]), row_ids)["source_id"]
     kept = lines_of(filtered.rows.select(["row_id", "kept"]), row_ids)["kept"]
@@ -251,7 +262,7 @@ def _with_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Tabl
 
 
 def _full_parts(models: PublishedResult) -> Mapping[str, list[PublishedResult]]:
-    """Return the finished cells of the train set `full` by evaluator: one part for each seed."""
+    """Return the results of the finished cells trained on `full`, by evaluator: one result for each seed."""
     parts: dict[str, list[PublishedResult]] = {}
     done = [("train_set", "=", "full"), ("status", "=", "done")]
     for row in pq.read_table(models.file("cells.parquet"), filters=done).to_pylist():

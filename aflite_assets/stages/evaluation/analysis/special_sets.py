@@ -1,6 +1,4 @@
-"""Records of sets other than the filtered ones: other rankings, rows that weak models forget, and candidates for
-leaning.
-"""
+"""Records of forgettable rows, of sets filtered by other rankings, and of properties that models may rely on."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +28,7 @@ from aflite_assets.stages.shared.published import MINORITIES
 from aflite_assets.stages.shared.report_inputs import own_name
 
 THRESHOLDS = np.linspace(0, 1, 101)
-"""Thresholds on the probability of a class: 0, and 0.01 to 1."""
+"""Thresholds on the probability of a class, from 0 to 1 in steps of 0.01."""
 
 
 def read_forgettables(
@@ -42,9 +40,12 @@ def read_forgettables(
     raw: Examples,
     minorities: MinoritiesSpec | None,
 ) -> Forgettables:
-    """Return everything about forgettable rows; an empty record if the dataset's YAML file names no weak model.
+    """Return all records about forgettable rows; the record is empty if the dataset's YAML file has no `forgettables`.
 
-    `cells`: the cells of the whole grid, whose result is `models`. `tested`: every test set.
+    Args:
+        models: the result of the grid of evaluators.
+        cells: all cells of the grid.
+        tested: all test sets.
     """
     summary = result.summary
     if summary.get("nothing_asked"):
@@ -72,10 +73,11 @@ def read_forgettables(
 def threshold_curves(
     models: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], label_names: Sequence[str]
 ) -> Iterator[Threshold]:
-    """Yield a curve for each challenge set of two classes and each evaluator trained on full that gives probabilities.
+    """Yield accuracy curves over thresholds on a class probability, for challenge sets with two classes.
 
-    One of the two classes must correspond to a single class of the dataset, whose probability is compared with the
-    thresholds.
+    There is one curve per challenge set and evaluator, for evaluators trained on `full` that give probabilities. A
+    curve requires a class of the dataset that corresponds one to one to a class of the challenge set. The probability
+    of this class is compared with the thresholds.
     """
     seeds: dict[str, list[int]] = {}
     for cell in cells:
@@ -93,7 +95,10 @@ def threshold_curves(
 
 
 def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
-    """Return the only class of the dataset that maps to one of the set's two classes, and that class, or None."""
+    """Return a class of the dataset, and the class of the challenge set to which it corresponds one to one.
+
+    Returns None if the challenge set does not have two classes, or if no class corresponds one to one.
+    """
     if not test_set.challenge or len(test_set.label_names) != 2 or not len(test_set.row_ids):
         return None
     mapped = np.arange(classes) if test_set.class_map is None else test_set.class_map
@@ -102,7 +107,10 @@ def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
 
 
 def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """Return the accuracy at each threshold; one sort per side gives how many of its rows are over each threshold."""
+    """Return the accuracy at each threshold on `probability`.
+
+    The probabilities of positive and of negative rows are sorted once, to count the rows above every threshold.
+    """
     sides = [np.sort(probability[positive]), np.sort(probability[~positive])]
     over = [len(side) - np.searchsorted(side, THRESHOLDS, side="right") for side in sides]
     right: np.ndarray = (over[0] + len(sides[1]) - over[1]) / len(probability)
@@ -110,7 +118,10 @@ def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
 
 
 def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
-    """Yield how rows were learnt in each training; a model's first training has the sets drawn from it."""
+    """Yield how rows were learnt in each training of a weak model.
+
+    Only the record of a model's first training contains the sets of rows drawn from it.
+    """
     rows = pq.read_table(result.file(published.FORGETTABLE_ROWS))
     sets: dict[str, dict[str, np.ndarray]] = {model: {} for model in rows["weak_model"].unique().to_pylist()}
     for one in published.read_forgettable_sets(result):
@@ -124,7 +135,7 @@ def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
 
 
 def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
-    """Compare the forgettable rows of two trainings, over the rows that were presented in both."""
+    """Compare the forgettable rows of two trainings, over the rows on which both models were trained."""
     names = [f"{one.weak_model}, seed {one.seed}" for one in (first, second)]
     forgotten = (pc.field("forgetting_events") > 0) | (pc.field("right") == 0)
     sides = [one.counts.filter(forgotten)["row_id"].to_numpy() for one in (first, second)]
@@ -135,9 +146,9 @@ def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
 def read_rankings(
     filtered_sets: PublishedResult, controls: PublishedResult, filtered: Sequence[FilteredSet]
 ) -> dict[str, inputs.RankingPair]:
-    """Return each filtered set with the set of the same representation and another ranking, if there is one.
+    """Return pairs of filtered sets that have the same representation but were made with different rankings.
 
-    The sets are compared by the rows kept at the end, and then by the rows left at the same earlier size.
+    Two sets are compared by the rows that they kept at the end, and by the rows that remained at equal earlier sizes.
     """
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[published.representation_of(filtered_sets, name)], one) for name, one in by_name.items()]
@@ -164,11 +175,10 @@ def read_rankings(
 def overlap(
     rows: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> tuple[int, int, int, float | None, float | None]:
-    """Return how many of the `rows` (ids) are in at least one set and in both, with the Jaccard index and its value by
-    chance.
+    """Return the sizes of two sets within `rows`, the size of their intersection, and their Jaccard index.
 
-    The value by chance is the mean over two random sets of these sizes. Both Jaccard indices are None if the sets are
-    empty.
+    The last value returned is the expected Jaccard index of two random sets of these sizes. Both indices are None if
+    the sets are empty. All arrays contain row ids.
     """
     in_first, in_second = np.isin(rows, first), np.isin(rows, second)
     sizes, shared, either = (int(in_first.sum()), int(in_second.sum())), in_first & in_second, in_first | in_second
@@ -179,9 +189,11 @@ def overlap(
 def read_leanings(
     result: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], named: Callable[[str], str] = str
 ) -> tuple[LeaningInputs, ...]:
-    """Return every candidate of `leaning_sets` with its predictions and values.
+    """Return every candidate property of `leaning_sets`, with predictions and with its values on test rows.
 
-    `cells`: those of the whole grid. `named`: a function that returns the source's name of a column of the raw table.
+    Args:
+        cells: all cells of the grid of evaluators.
+        named: a function that returns the source's name for a column of the raw table.
     """
     found = inputs.CANDIDATES.from_arrow(pq.read_table(result.file("candidates.parquet")))
     pointed, sets = (pq.read_table(result.file(f"{name}.parquet")) for name in ("pointed", "train_sets"))
@@ -196,7 +208,7 @@ def read_leanings(
 
 
 _OF_TEXTS = ("word", "topic word", "length")
-"""Kinds of candidates whose names hold the raw table's names of text columns."""
+"""Kinds of candidate properties with names that contain the name of a text column of the raw table."""
 
 
 def _pointed(table: pa.Table, candidate: int, tested: Sequence[TestSet]) -> Mapping[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The stage of `analysis`: every number of the report as tidy tables and records, from the results of other stages."""
+"""The stage `analysis`: it computes every number of the report from the results of other stages."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -45,11 +45,11 @@ CHECKED = (
     FORGETTABLE_SETS,
     EVALUATOR_MODELS,
 )
-"""The stages whose checks are reported, in this order."""
+"""Stages with checks that the report shows, in the order of the report."""
 
 
 class AnalysisSettings(StageSettings):
-    """Settings of a dataset's file that `analysis` reads."""
+    """Settings of a dataset's YAML file that `analysis` uses."""
 
     title: str
     description: str
@@ -68,7 +68,7 @@ class AnalysisSettings(StageSettings):
 
 @dataclass(frozen=True)
 class AnalysisInputs(StageInputs):
-    """The results that `analysis` reads."""
+    """Results of other stages that `analysis` uses."""
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
@@ -85,7 +85,7 @@ class AnalysisInputs(StageInputs):
 
 
 def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
-    """Compute every number of the report from published results; the tracker gets the mean accuracies."""
+    """Compute every number of the report from published results, and log the mean accuracies to the tracker."""
     data = benchmark_data(settings, inputs, draft.partition)
     analysis = analyse(data)
     write_analysis(analysis, draft.path)
@@ -102,7 +102,7 @@ def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, contex
 
 
 def _mean_accuracies(analysis: Analysis) -> dict[str, float]:
-    """Return mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
+    """Return mean accuracies in [0, 1] as metrics, named by representation, evaluator, train set and test set."""
     return {
         ".".join([*names, *([] if one.tested_on == "all" else [one.tested_on])]): one.accuracy
         for one in analysis.of(ACCURACIES)
@@ -112,7 +112,7 @@ def _mean_accuracies(analysis: Analysis) -> dict[str, float]:
 
 
 def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str) -> BenchmarkData:
-    """Return everything that the report of one dataset shows."""
+    """Return all data that the report of one dataset shows."""
     raw, report, evaluators = load_examples(inputs.raw_dataset.path), settings.report, settings.evaluators
     models, evidence, parts = inputs.evaluator_models, inputs.bias_evidence, inputs.filtered_sets.parts
     challenges, results = inputs.challenge_sets, inputs.results

@@ -87,13 +87,13 @@ class Case:
         return counts
 
 
-def case_of(loss: int, outputs: int, threads: Executor) -> Case:
+def case_of(loss: int, outputs: int, threads: Executor, *, sizes: tuple[int, ...] = (17, 60, 111, 200, 329)) -> Case:
     rng = np.random.default_rng(outputs)
     classes = max(2, outputs)
     features = rng.normal(size=(ROWS, WIDTH)).astype(np.float32) * 3.0 + 5.0
     codes = rng.integers(0, classes, ROWS)
-    subsets = [np.sort(rng.choice(ROWS, size, replace=False)) for size in (17, 60, 111, 200, 329)]
-    if outputs > 1:  # the first set lacks the last class
+    subsets = [np.sort(rng.choice(ROWS, size, replace=False)) for size in sizes]
+    if outputs > 1 and len(set(sizes)) > 1:  # the first set lacks the last class
         subsets[0] = subsets[0][codes[subsets[0]] < classes - 1]
     return Case(features, TrainingSets.of(subsets, codes, n_classes=classes), loss, outputs, threads)
 
@@ -125,6 +125,21 @@ def test_gradients_in_float32_and_float64(loss: int, outputs: int, memory_limit:
         assert_close(compiled[number], expected[number])
         assert_close(in_torch[number], expected[number])
         assert_close(streamed[number], expected[number], rtol=1e-12)
+
+
+@pytest.mark.parametrize("numbers", [None, [0, 3, 4]])
+@pytest.mark.parametrize(("loss", "outputs"), CASES)
+def test_sets_of_one_size_have_the_same_gradients_side_by_side_as_one_by_one(
+    loss: int, outputs: int, numbers: list[int] | None, threads: Executor
+) -> None:
+    case = case_of(loss, outputs, threads, sizes=(90,) * SETS)
+    side_by_side, one_by_one = case.by_torch(), case.by_torch(memory_limit=STREAMED)
+    actual = case.gradients(side_by_side, torch.float64, numbers)
+    expected = case.gradients(one_by_one, torch.float64, numbers)
+    for number in range(2):
+        assert_close(actual[number], expected[number], rtol=1e-12)
+    assert side_by_side._gathered is not None  # type: ignore[attr-defined]
+    assert one_by_one._gathered is None  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("loss", "outputs"), CASES)

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class WeakModelFacts:
-    """Numbers about one weak model, from its first seed; stored as JSON in the summary of `forgettable_sets`.
+    """Numbers about one weak model, from the training run with the first seed. They are stored as JSON in the summary
+    of `forgettable_sets`.
 
     `rows`: number of rows presented in training. `forgettable`: number of rows that were forgotten or never learnt.
     `never_learnt`: number of rows that were never learnt. `taken`: number of rows in the forgettable set (after

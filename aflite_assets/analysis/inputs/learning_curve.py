@@ -19,9 +19,9 @@ from aflite_assets.specs.sample import StopRule
 class LearningCurve:
     """Number of held-back rows that an encoder predicted correctly, by the number of rows that it was trained on.
 
-    `rows`: sizes of the train samples, ascending. `right`: for each sample, the number of held-back rows that the
-    encoder trained on it predicted correctly. `largest_class`: number of held-back rows of the most frequent class,
-    which is the number of correct predictions of always guessing this class.
+    `rows`: sizes of the train samples, ascending. `right`: for each sample, the number of correct predictions of
+    held-back rows by the encoder that was trained on the sample. `largest_class`: number of held-back rows of the most
+    frequent class, which is the number of correct predictions of always guessing this class.
     """
 
     representation: str

@@ -67,8 +67,8 @@ class Leaning:
         """p-value, in [0, 1], of the hypothesis that models do not rely on the property; None if unknown.
 
         Three conditions must hold if models rely on a property. There is a pull towards the class. At least half of the
-        pull comes from the association in the train rows. The value does not make predictions for rows of its own class
-        worse.
+        pull comes from the association in the train rows. The value does not make predictions worse for rows of the
+        class that it points to.
         """
         if self.pull is None or self.halved is None or self.within is None:
             return None
@@ -307,7 +307,7 @@ class PropertyLeaning:
 
     @property
     def leans(self) -> bool | None:
-        """Whether the evaluator relies on the property; None if unknown."""
+        """True if the evaluator relies on the property; None if unknown."""
         return None if self.adjusted_p is None else self.adjusted_p <= 1 - CONFIDENCE
 
     @property

@@ -206,7 +206,7 @@ def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
 
 
 def _memory(size: int, sets: int, itemsize: int, memory_limit: int, *, cached: bool) -> int:
-    """Return the number of L-BFGS pairs to keep per fit. `cached`: True if only the pairs of one fit are read at a
+    """Return the number of L-BFGS pairs to keep per fit. `cached` is True if only the pairs of one fit are read at a
     time.
     """
     vector_bytes = size * sets * itemsize

@@ -19,9 +19,9 @@ class WeakModelFacts:
     balancing). `events`: the number of rows for each number of forgetting events, and the number of rows that were
     never learnt. `by_class`: the numbers of rows, forgettable rows and taken rows of each class. All shares are in [0,
     1]: `largest_class` (share of the rows), `train_accuracy` (when rows are presented), and `accuracy` (on splits that
-    the model was not trained on). `margins`: for each large enough split in `accuracy`, the share of the split's
-    `largest_class`, and the interval (`low`, `high`), in points, of the accuracy minus this share. `margins` is empty
-    if the weak model is an evaluator's own training run.
+    the model was not trained on). `margins` has an entry for each large enough split in `accuracy`: the share of the
+    split's `largest_class`, and the interval (`low`, `high`) of the accuracy minus this share, in points. `margins` is
+    empty if the weak model is an evaluator's own training run.
     """
 
     rows: int

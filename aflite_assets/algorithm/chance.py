@@ -1,4 +1,4 @@
-"""The representation bias that linear classifiers reach by chance, measured by passes over permuted labels.
+"""The representation bias that linear classifiers reach by chance. The bias is measured by passes over permuted labels.
 
 The module `filtering.py` filters the rows. The report uses the measured bias in its verdict.
 """
@@ -166,7 +166,8 @@ def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
 
 
 def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
-    """Return the share of rows with a changed label, relative to the expected share in a permutation without groups.
+    """Return the share of rows whose label changed, divided by the share that is expected in a permutation without
+    groups.
 
     The expected share is 1 minus the sum of the squared class shares. The result is about 1 if all labels can move, or
     if there is only one class. The result is 0 if the groups keep every label in place.

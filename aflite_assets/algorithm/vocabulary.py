@@ -59,9 +59,9 @@ class Vocabulary:
 
     `words`: the words of all input rows. `members`: the rows of the pool, unit after unit. `starts`: positions in
     `members`. The rows of unit i are `members[starts[i] : starts[i + 1]]`. `rows_with` (int32): number of units that
-    contain each word. `holder` (int32): bitwise exclusive or of the numbers of all units that contain the word. If only
-    one unit contains the word, `holder` is the number of that unit. For each unit, `lengths` (int64) is the number of
-    distinct words, `own_words` (int64) is u, and `shares` (float64) is phi. `distinct_words`: the number of distinct
+    contain each word. `holder` (int32): the numbers of all units that contain the word, combined by bitwise XOR. If
+    only one unit contains the word, `holder` is the number of that unit. For each unit, `lengths` (int64) is the number
+    of distinct words, `own_words` (int64) is u, and `shares` (float64) is phi. `distinct_words`: the number of distinct
     words in the pool, V. `words_per_row`: mean number of distinct words per row.
     """
 

@@ -79,7 +79,7 @@ def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ClassShare:
-    """Share of a class, given by number, among the rows that entered an iteration, in [0, 1]."""
+    """Share, in [0, 1], of a class among the rows that entered an iteration. The class is given by its number."""
 
     representation: str
     iteration: int

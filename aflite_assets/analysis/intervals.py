@@ -127,8 +127,8 @@ def side(right: np.ndarray, sizes: np.ndarray) -> Side:
     """Compute one side of a comparison from numbers of rows.
 
     The number of correct rows has the shape (..., trainings, groups); the number of rows is given per group. The method
-    is the delete-a-group jackknife, which allows groups of different sizes. If group g has n_g rows, r_g of them
-    predicted correctly, leaving out g moves an accuracy a on n rows by (r_g - a n_g) / (n - n_g).
+    is the delete-a-group jackknife, which allows groups of different sizes. Let group g have n_g rows, of which r_g are
+    predicted correctly. If g is left out, an accuracy a on n rows falls by (r_g - a n_g) / (n - n_g).
     """
     rows = sizes.sum()
     accuracies = right.sum(axis=-1) / rows
@@ -259,9 +259,9 @@ def chosen_interval(
     """Return the mean accuracy of some models on all test rows minus their mean accuracy on the `chosen` rows (bool per
     row).
 
-    Units and `groups` are as in `crossed_interval`. Leaving a group out moves both accuracies, because all rows include
-    the chosen rows. The interval is computed by `crossed_spread` with a constant second side, on the groups with a
-    chosen row. Raises InvalidInputError if there is no training run or no chosen row, or if lengths differ.
+    Units and `groups` are as in `crossed_interval`. If a group is left out, both accuracies change, because the chosen
+    rows are among all rows. The interval is computed by `crossed_spread` with a constant second side, on the groups
+    with a chosen row. Raises InvalidInputError if there is no training run or no chosen row, or if lengths differ.
     """
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():

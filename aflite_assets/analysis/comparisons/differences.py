@@ -358,8 +358,8 @@ def _means(data: BenchmarkData) -> Iterator[Difference]:
 def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
     """Yield the pairs of table entries that are compared by their means.
 
-    The pairs on natural sets compare all rows, filtered rows, and all rows with filtered rows. Pairs on challenge sets
-    come last.
+    On natural sets, the first entry of a pair is for all rows. The second entry is for the filtered rows, or for all
+    rows if the set was not filtered. Pairs on challenge sets come last.
     """
     for place in score_table(data):
         if place.tested_on == "filtered" and place.top == 1:

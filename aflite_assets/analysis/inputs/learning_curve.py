@@ -19,9 +19,9 @@ from aflite_assets.specs.sample import StopRule
 class LearningCurve:
     """Number of held-back rows that an encoder predicted correctly, by the number of rows that it was trained on.
 
-    `rows`: sizes of the train samples, ascending. `right`: for each sample, the number of held-back rows that the
-    encoder trained on it predicted correctly. `largest_class`: number of held-back rows of the most frequent class,
-    which is the number of correct predictions of always guessing this class.
+    `rows`: sizes of the train samples, ascending. `right`: for each sample, the number of correct predictions of
+    held-back rows by the encoder that was trained on the sample. `largest_class`: number of held-back rows of the most
+    frequent class, which is also the number of correct predictions if this class is always guessed.
     """
 
     representation: str
@@ -35,8 +35,8 @@ class LearningCurve:
         """The smallest sample whose accuracy is not clearly below the best accuracy.
 
         If an encoder gets worse with more rows, this is due to chance in training. Accuracies are therefore first
-        replaced by the nearest non-decreasing values (isotonic regression). The elbow is the first size with a smoothed
-        value inside Wilson's 95 % interval of the last and highest value. Source: the rule of one standard error
+        replaced by the nearest non-decreasing values (isotonic regression). The elbow is the first size whose smoothed
+        value lies inside Wilson's 95 % interval of the last and highest value. Source: the rule of one standard error
         (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval instead of the
         standard error.
         """
@@ -173,7 +173,8 @@ Flaw = Literal["no better than guessing", "still rises", "never rises"]
 
 
 def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
-    """Return why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops rising.
+    """Return the reason why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops
+    rising.
 
     The chosen size is the elbow of a warm-up curve, or the size of a sample. The smallest size of a curve is accepted
     as the elbow of a warm-up curve, but not as the size of a sample.

@@ -354,7 +354,7 @@ class Forgettables:
         return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
 
     def control_of(self, evaluator: str) -> str | None:
-        """Return the evaluator with a second phase on as many random rows, or None if there is none."""
+        """Return the evaluator with a second phase on the same number of random rows, or None if there is none."""
         phase = self.phases[evaluator]
         return None if phase.set_name == "random" else self._phase_on(phase, "random")
 

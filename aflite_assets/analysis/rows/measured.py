@@ -29,9 +29,7 @@ _TestedOn = Literal["full", "filtered"]
 
 @dataclass(frozen=True)
 class DataMapMeans:
-    """Means over the kept or the removed train rows of a `DataMap`, in [0, 1]. A mean is None if there are no such
-    rows.
-    """
+    """Means over the kept or the removed train rows of a `DataMap`, in [0, 1]. A mean is None if there are no rows."""
 
     representation: str
     evaluator: str

@@ -35,13 +35,13 @@ class Excess:
 
 @dataclass(frozen=True)
 class BiasExcess:
-    """The excess of the bias over chance, over all rows and as the mean over classes.
+    """The excess of the bias above chance, computed for all rows and as the mean over classes.
 
     The mean over classes depends neither on class sizes nor on how often each class is predicted. `labels_moved`:
     whether permutations moved enough labels to show chance (`ChanceScores.labels_moved`). `probabilities`: the excess
     of the mean predicted probability of each row's own label, averaged over classes; None if the classifier has no
-    probabilities. For C classes, this mean probability exceeds 1/C exactly if mixing a little of the probabilities into
-    the class shares lowers the held-out log loss. The excess is the slope of this loss.
+    probabilities. For C classes, this mean probability exceeds 1/C if and only if the held-out log loss falls when a
+    little of the probabilities is mixed into the class shares. The excess is the slope of this loss.
     """
 
     rows: Excess

@@ -265,7 +265,8 @@ def trained_right(
     """Return the correctly predicted test rows of each training run; `train_set` is `full` or a set of one filtering.
 
     For `filtered` with several filter runs, return the mean over the training runs of each filter run. Training runs on
-    the rows of the same filter run share the random draws of the filter run, so the filter runs are the random units.
+    the rows of one filter run share the random draws of this filter run. The filter runs are therefore the random
+    units.
     """
     runs: dict[int, list[Cell]] = {}
     for place, cell in enumerate(data.cells_of(evaluator, train_set, representation)):

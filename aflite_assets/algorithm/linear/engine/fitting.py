@@ -199,14 +199,14 @@ def tolerance_at(
 
 
 def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
-    """Return how many classifiers of `size` numbers, each with a few L-BFGS pairs, fit into half of the memory. The
-    result is at least 1.
+    """Return the number of classifiers that half of the memory can hold. Each classifier has `size` numbers and a few
+    L-BFGS pairs. The result is at least 1.
     """
     return max(1, memory_limit // 2 // ((2 * _LEAST_MEMORY + _OTHER_VECTORS) * size * itemsize))
 
 
 def _memory(size: int, sets: int, itemsize: int, memory_limit: int, *, cached: bool) -> int:
-    """Return the number of L-BFGS pairs to keep per fit. `cached`: True if only the pairs of one fit are read at a
+    """Return the number of L-BFGS pairs to keep per fit. `cached` is True if only the pairs of one fit are read at a
     time.
     """
     vector_bytes = size * sets * itemsize

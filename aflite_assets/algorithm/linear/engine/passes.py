@@ -19,8 +19,8 @@ from aflite_assets.algorithm.linear.threads import Threads
 
 @dataclass(frozen=True)
 class Counts:
-    """Sums over the models that predict a slot (a row's position in the pool). A model does not predict its training
-    slots and the slots that it leaves out.
+    """Sums over the models that predict a slot (a row's position in the pool). A model predicts neither its training
+    slots nor the slots that it leaves out.
 
     `correct`: number of correct predictions, int64. `class_counts`: number of predictions of every class, int32, slots
     x classes. `label_sums`: sum of the probabilities of the row's own label, float64. `matrix_sums`: sum of the
@@ -114,7 +114,7 @@ class SummedPasses:
 
 @dataclass(frozen=True)
 class _GatheredRows:
-    """Copies of the rows of training sets of equal size: `features`, sets x rows x width, and `codes`, sets x rows.
+    """Copied rows of equally large training sets: `features`, sets x rows x width, and `codes`, sets x rows.
 
     Small jobs spend most of their time in calls of torch, and one product over all sets needs few calls.
     """

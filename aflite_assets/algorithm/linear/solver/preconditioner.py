@@ -30,8 +30,8 @@ class Sample:
     """A sample of rows that represents the pool. `features` is n x width and standardized. `projected` is `features @
     basis`.
 
-    `basis`: the eigenvectors of the covariance as columns, width x width, in descending order of variance. None means
-    the identity.
+    `basis`: the eigenvectors of the covariance as columns, width x width, in descending order of variance. If `basis`
+    is None, the identity is used.
     """
 
     features: torch.Tensor

@@ -68,8 +68,8 @@ def _why(still: StillPredicted) -> str:
 
 
 def cue_name(cue: Cue) -> str:
-    """Name a cue: Return the name of a cue, such as "the word “not” of text_pair", "colour = red", "the length of text
-    (13 or more)" or "text alone".
+    """Return the name of a cue, such as "the word “not” of text_pair", "colour = red", "the length of text (13 or
+    more)" or "text alone".
     """
     value = _brief(cue.value)
     if cue.kind == "word":

@@ -63,8 +63,8 @@ def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: b
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
     """Return the scan's cues that the finding is about, in the scan's order.
 
-    If the finding is not about any cue, return the scan's first candidate. An artefact is then returned only if there
-    is no other candidate, because models cannot see such artefacts in a row.
+    If the finding is not about any cue, return the scan's first candidate. If there is no candidate, return the first
+    artefact. Artefacts come last because models cannot see such artefacts in a row.
     """
     if analysis.scan is None:
         return ()

@@ -78,8 +78,8 @@ def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
 
 
 def leanings_line(tested: Sequence[PropertyLeaning]) -> str:
-    """Count the answers: Return a line such as "Of 3 candidates, models lean on 1 and are not shown to lean on 1; of 1
-    it cannot be told".
+    """Return a line that counts the answers, such as "Of 3 candidates, models lean on 1 and are not shown to lean on 1;
+    of 1 it cannot be told".
     """
     if not tested:
         return "It was not tested for any property whether models lean on it"

@@ -217,8 +217,8 @@ class VerdictWords:
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
-        """Return a sentence that asks a person to judge the scan's strongest single cues, except cues that the verdict
-        already names.
+        """Return a sentence that lists the scan's strongest single cues, so that a person can judge them. Cues that the
+        verdict names already are left out.
         """
         if (scan := self.analysis.scan) is None:
             return None

@@ -104,8 +104,8 @@ def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
 
 
 def _trained_and_tested(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> _Compared:
-    """Return the key of a score's column. All scores of `full` have the same key, so that one column shows the score of
-    the first filtering.
+    """Return the key of a score's column. For `full`, the score of the first filtering has a key without a
+    representation.
     """
     is_first = one.representation in (None, *facts.representations[:1])
     return one.train_set, None if one.train_set == "full" and is_first else one.representation, one.tested_on

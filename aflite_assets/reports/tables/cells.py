@@ -142,7 +142,7 @@ def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
 
 
 def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
-    """Return True if the score is an evaluator's plain score on a whole split, on a challenge set, or on a category of
+    """Return True if the score is of a plain evaluator and is on a whole split, on a challenge set, or on a category of
     a challenge set.
     """
     plain = one.evaluator in facts.plain_evaluators and one.tested_on in ("full", "all")

@@ -177,11 +177,11 @@ class TableSpec:
     """A declaration of one or several tables that are made from tidy tables. Each combination of `name` and `of` among
     the records gives one table.
 
-    `headings`: a row's own headings, by the heading of the column that they are in. The texts are functions, or are
-    filled in with the fields of a record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title` and
-    `notes` are filled in with its first record. `each` returns further values to fill in, one set of values for each
-    table that contains a record. `where`: a condition that selects the table's records. `row_order`: the sort key of
-    rows; by default, rows are in the order of the records. `row_key` distinguishes rows with texts that were cut.
+    `headings`: for each column of row headings, the column's heading and the text in a row. The texts are functions, or
+    are filled in with the fields of a record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title`
+    and `notes` are filled in with its first record. `each` returns further values to fill in, one set of values for
+    each table that contains a record. `where`: a condition that selects the table's records. `row_order`: the sort key
+    of rows; by default, rows are in the order of the records. `row_key` distinguishes rows with texts that were cut.
     `notes` and `when` (whether the table is shown) may be functions of the facts and the table's records.
     """
 

@@ -35,8 +35,8 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     """Return all problems of a store, asset by asset.
 
     `deep`: hash all files, including files that look unchanged. `fix`: set aside damaged results and folders without a
-    manifest. Drafts and lock files of writers that died, and the trash of an unfinished prune, are removed. Files of a
-    running writer are never changed.
+    manifest. With `fix`, drafts and lock files of writers that died, and the trash of an unfinished prune, are removed
+    too. Files of a running writer are never changed.
     """
     try:
         store.check_format()
@@ -78,7 +78,7 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
 
 
 def _unread(store: ResultStore, backend: ObjectBackend, fix: bool) -> Iterator[Problem]:
-    """Yield objects in an object store that nothing reads. An asset to which an object was added within the last day is
+    """Yield objects in an object store that nothing reads. Objects of an upload that was active within the last day are
     left out.
     """
     now = backend.now()

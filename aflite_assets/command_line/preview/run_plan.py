@@ -21,8 +21,8 @@ class PlannedTrainSet:
     """One train set of the evaluators.
 
     `rows`: number of rows. For the filtered set and its controls, this is the number in `RunPlan.kept`, or else the
-    filter's target size. `drawn_per_seed`: True if the set is drawn anew for each seed. `trained_before`: True if
-    another representation has the same set, so that its training runs are reused.
+    filter's target size. `drawn_per_seed`: whether another set is drawn for each seed. `trained_before`: whether
+    another representation has the same set. The training runs on that set are then reused.
     """
 
     name: str

@@ -79,8 +79,8 @@ class NeuralSpeed:
 class ClassicalSpeed:
     """Speed of a scikit-learn model: seconds for a fit on `rows` train rows, and seconds per predicted `row`.
 
-    `growth`: the exponent g if the seconds grow as (number of rows)^g. `row_grows`: True if the seconds per predicted
-    row grow too, as for a support vector machine.
+    `growth`: the exponent g if the seconds grow as (number of rows)^g. `row_grows`: whether the seconds per predicted
+    row also grow with the number of train rows, as for a support vector machine.
     """
 
     rows: int

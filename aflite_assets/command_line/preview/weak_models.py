@@ -23,8 +23,8 @@ class PlannedWeakModel:
     """A planned weak model.
 
     `evaluator`: the evaluator that provides the training run, or None if the weak model is trained separately, once per
-    seed in `seeds`. `set_rows`: maximum number of rows of each set. `assumed`: True if `set_rows` is computed with
-    `ASSUMED_SHARE`, because there is no earlier result. `alone`: True if evaluators are trained on the set alone.
+    seed in `seeds`. `set_rows`: maximum number of rows of each set. `assumed`: whether `set_rows` is computed with
+    `ASSUMED_SHARE`, because there is no earlier result. `alone`: whether evaluators are trained on the set alone.
     """
 
     name: str

@@ -125,7 +125,7 @@ def cue_scan(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Properties of rows that predict the label by themselves, found without a model, and the rows with each property.
+    """Properties of rows that predict the label by themselves, and the rows that have each property; no model is used.
 
     The check fails if one of these properties cannot be part of any task. `docs/scan.md` explains how cues are found
     and tested.

@@ -16,8 +16,8 @@ Each run has its own process and therefore reads the files again.
 class DatasetPartitions(dg.DynamicPartitionsDefinition):
     """Partitions of the assets, one per dataset with a YAML file.
 
-    A dataset can be run even if its partition is not listed in the Dagster instance. So a new instance can run any
-    dataset, and a run continues while its dataset's file is replaced.
+    A dataset can be run even if its partition is not listed in the Dagster instance. Therefore, a new instance can run
+    any dataset, and a run continues even if its dataset's file is being replaced.
     """
 
     def has_partition_key(self, partition_key: str, *_: object, **__: object) -> bool:
@@ -46,7 +46,7 @@ OWNERS = ["team:aflite"]
 def listing_requests(
     registry: Registry, listed: set[str]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
-    """Return the requests that make the `listed` partitions equal to the registry, in the order of names.
+    """Return, in the order of names, the requests that make the listed partitions (`listed`) equal to the registry.
 
     A dataset with an invalid file stays listed. If a folder cannot be read, no dataset is removed.
     """

@@ -71,7 +71,7 @@ def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray
 
 
 def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return each answer's features minus the mean of its question's other answers, float32 of the same shape.
+    """Return each answer's features minus the mean features of the other answers to its question (float32, same shape).
 
     If a question has two answers, the two results differ only in their sign. If it has a single answer, its features
     become zeros.

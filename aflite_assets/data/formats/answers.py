@@ -69,7 +69,7 @@ class AnswerLists:
     answers: Answers = field(default_factory=Answers)
 
     def add_question(self, row: int, labelled: Sequence[tuple[str, str]]) -> None:
-        """Add the answers to one question in a row of the table, as pairs of text and label."""
+        """Add the answers (pairs of text and label) of one question in a row of the table."""
         ordered = sorted(labelled, key=lambda one: _digest(one[0]))
         number = self.answers.questions[-1] + 1 if self.answers.questions else 0
         self.answers.rows.extend([row] * len(ordered))
@@ -107,7 +107,8 @@ def answer_table(
 
 
 def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Table:
-    """Return the rows of answers with the additional columns `LINKS`. Stock answers link no questions (`MOST_LINKED`).
+    """Return the rows of answers with the additional columns `LINKS`. Answers that occur in many questions (see
+    `MOST_LINKED`) do not link them.
 
     `rows`: the table row of each answer. `rows` is given if a table row can contain several questions; these questions
     are then linked.

@@ -14,7 +14,8 @@ _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 class ColumnForm:
     """Settings for the conversion of columns; with `class_numbers`, classes are numbers instead of names.
 
-    `read` returns the bytes of the image file at a path in a row, or None if access to the file is not allowed.
+    `read` is a function that returns the bytes of the image file whose path is in a row, or None if the file must not
+    be read.
     """
 
     class_numbers: bool = False

@@ -46,7 +46,7 @@ class LabelReader:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The labels in one column, including empty ones, as texts with their row numbers (ascending int64)."""
+    """The labels in one column (also empty labels) as texts, and the row number of each label (ascending int64)."""
 
     rows: np.ndarray
     texts: list[str | None]
@@ -100,9 +100,9 @@ def labels_from_files(
     """Return the annotators' class numbers for every split, from separate files.
 
     Rows of files and of the dataset match if the values of the given columns (the key) are equal. File rows with the
-    same key are several annotators, in the files' order. File rows without a match, or with an empty value in their
-    key, are left out. Dataset rows may share a key if their `inputs` are equal. With `complete=False`, the tables
-    contain only the first rows, so files without any match are allowed.
+    same key contain labels by several annotators, in the files' order. File rows without a match, or with an empty
+    value in their key, are left out. Dataset rows may share a key if their `inputs` are equal. With `complete=False`,
+    the tables contain only the first rows, so files without any match are allowed.
 
     Raises:
         DataError: a column is missing, a file cannot be read, no file row has a match, rows with different inputs share
@@ -184,7 +184,7 @@ def _refuse_unknown(
 
 
 def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
-    """Return a list of class numbers for each row's number, in the order of the labels.
+    """Return, for each row number in `rows`, the list of the row's class numbers, in the order of the labels.
 
     A negative number gives an empty list.
     """

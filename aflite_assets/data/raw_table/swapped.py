@@ -45,7 +45,9 @@ def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: La
 
 
 def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
-    """Return the distinct values of a column as in `label_text`; empty for lists or unreadable values."""
+    """Return the distinct values of a column, in the form of `label_text`; lists or unreadable values give an empty
+    result.
+    """
     columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
     try:
         return {value for column in columns for value in label_texts(column) if value is not None}

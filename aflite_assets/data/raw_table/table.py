@@ -59,9 +59,9 @@ Columns = dict[str, pa.Array | pa.ChunkedArray]
 class RawTable:
     """The kept rows, and counts of the other rows.
 
-    `dropped_answers`: numbers of unlabelled rows, by split, that are answers of ties or equal a right answer.
+    `dropped_answers`: by split, the number of unlabelled rows that are answers of ties or are equal to a right answer.
     `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source. `labelled_rows` are counted per
-    split of `examples`, without dropped copies, before the limit.
+    split of `examples`, after copies are dropped and before the limit is applied.
     """
 
     examples: Examples
@@ -244,7 +244,7 @@ def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Split:
-    """Labelled rows of one split of the raw table, as positions in the source's split `source`."""
+    """Labelled rows of one split of the raw table; `source` is the source's split in which their positions are counted."""
 
     source: str
     rows: np.ndarray
@@ -283,7 +283,7 @@ def _limited(
     seed: int,
     complete: bool,
 ) -> dict[str, np.ndarray]:
-    """Return the rows of each split after its limit, as positions in the source's split."""
+    """Apply each split's limit, and return the remaining rows as positions in the source's split."""
     kept = {}
     for number, (name, split) in enumerate(splits.items()):
         own, rows = labels.numbers[split.source], split.rows

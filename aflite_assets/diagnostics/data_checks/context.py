@@ -105,7 +105,7 @@ class CheckContext:
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """`input_codes` of all rows."""
+        """The result of `input_codes` for all rows."""
         return input_codes(self.examples)
 
     @cached_property

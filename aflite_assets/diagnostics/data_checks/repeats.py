@@ -52,7 +52,9 @@ class TrainRepeats:
 
 @dataclass(frozen=True)
 class SharedGroups:
-    """Number of groups with rows both in train and in another split, and the number of their rows per split."""
+    """Number of groups that have rows both in train and in another split, and the number of these groups' rows per
+    split.
+    """
 
     groups: int
     train_rows: int

@@ -74,8 +74,8 @@ class CandidateCues:
     cues, float64). `rows`: positions of the tested rows among the train rows; None for all train rows.
 
     `planted`: bool per cue; a planted cue need not be associated with a label. `at_chance`: for partial inputs, the
-    share of rows that are right by chance, which the share of right rows must exceed. `at_chance` is None for other
-    cues, which must be associated with a label.
+    share of rows that are predicted correctly by chance; the share of a cue must be larger. `at_chance` is None for
+    other cues, which must be associated with a label.
     """
 
     kind: Kind
@@ -230,8 +230,8 @@ def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[s
 
 
 def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
-    """Return the p-value for the hypothesis that the share of right rows is at most `chance`; rows of a group may
-    depend.
+    """Return the p-value for the hypothesis that the share of right rows is at most `chance`; rows of a group may be
+    dependent.
     """
     from scipy.stats import norm
 
@@ -244,7 +244,7 @@ def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
 def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[CandidateCues]:
     """Yield the values of each attribute as cues.
 
-    Numeric attributes are binned. All rare values of another attribute are combined to one value.
+    Numeric attributes are binned. In all other attributes, rare values are combined into one value.
     """
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
         name, values = column.removeprefix("attribute."), rows.table[column]

@@ -44,7 +44,7 @@ class KeptShare:
 
 
 def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, ...]:
-    """Compare each split's kept share with the train split's, for all rows and for each class in both splits.
+    """Compare each split's kept share with the train split's, for all rows and for each class that both splits contain.
 
     Args:
         rows: the rows of a filtered set, with the columns `split`, `label`, `kept`, and `group` if rows have groups.

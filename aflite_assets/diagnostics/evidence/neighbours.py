@@ -206,7 +206,7 @@ class _Sums:
 
 
 def mean_nearest(distances: np.ndarray) -> np.ndarray:
-    """Return the mean of each row's 1, 5, 10 and 50 smallest values, queries x 4 float64.
+    """For each row, return the means of the 1, 5, 10 and 50 smallest values, queries x 4 float64.
 
     `distances`: queries x rows float32 with at least one row. Infinite values count as absent. If a row has fewer than
     k values, the mean is over all of its values; if it has no values, the mean is NaN.

@@ -1,4 +1,4 @@
-"""Accuracy before and after filtering of a simple model that the filter never used.
+"""Accuracy of a simple model, which the filter never used, before and after filtering.
 
 This accuracy shows whether filtering made the data harder for models other than the filter's own.
 """

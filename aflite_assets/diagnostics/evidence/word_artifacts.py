@@ -52,12 +52,12 @@ class AmongDraws:
 
     @property
     def kept_is_lowest(self) -> bool:
-        """True if the kept set has the lowest value; the probability by chance is at most 1 / (draws + 1)."""
+        """True if the kept set has the lowest value; by chance, this has a probability of at most 1 / (draws + 1)."""
         return self.kept < min(self.random)
 
     @property
     def kept_is_highest(self) -> bool:
-        """True if the kept set has the highest value; the probability by chance is at most 1 / (draws + 1)."""
+        """True if the kept set has the highest value; by chance, this has a probability of at most 1 / (draws + 1)."""
         return self.kept > max(self.random)
 
 
@@ -70,7 +70,9 @@ class Occurrences:
     rows: np.ndarray
 
     def in_rows(self, least: int) -> "Occurrences":
-        """Return the occurrences of words in at least this many rows; words are renumbered in the same order."""
+        """Return the occurrences of the words that at least this many rows contain; words are renumbered in the same
+        order.
+        """
         often = np.bincount(self.words, minlength=len(self.vocabulary)) >= least
         stays = often[self.words]
         vocabulary = [word for word, frequent in zip(self.vocabulary, often.tolist(), strict=True) if frequent]
@@ -293,7 +295,7 @@ def _draws(
 def _mean_z(full: WordScores, left: WordScores, random: _Draws, listed: _Listed, line: float) -> AmongDraws | None:
     """Return the mean z of the listed words with z above the line in the full set.
 
-    Classes that none or all of the kept rows belong to are ignored.
+    A class is ignored if none or all of the kept rows belong to it.
     """
     before, kept = listed.z(full), listed.z(left)
     chosen = (before > line) & ~np.isnan(kept)

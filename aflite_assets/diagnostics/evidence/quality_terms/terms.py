@@ -61,7 +61,7 @@ def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
 def difference_deviation_term(differences: np.ndarray) -> float:
     """Return a term of c5 (length differences): sd(|dl|) / N for N pairs of texts.
 
-    |dl| (`differences`) is the difference in words between the two texts of a pair.
+    |dl| (`differences`) is the difference in the number of words between the two texts of a pair.
     """
     return _deviation(differences) / len(differences) if len(differences) else np.nan
 
@@ -69,7 +69,7 @@ def difference_deviation_term(differences: np.ndarray) -> float:
 def difference_term(differences: np.ndarray) -> float:
     """Return a term of c5 (length differences): N / (1 + sum of |dl|) for N pairs of texts.
 
-    |dl| is the difference in words between the two texts of a pair.
+    |dl| is the difference in the number of words between the two texts of a pair.
     """
     return float(len(differences) / (1 + differences.sum())) if len(differences) else np.nan
 

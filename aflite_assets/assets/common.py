@@ -78,7 +78,7 @@ def check_by_dataset(
     blocking: bool,
     partitions_def: dg.PartitionsDefinition[str] = DATASETS,
 ) -> dg.AssetCheckSpec:
-    """Return an asset check that has a separate outcome for each dataset; Dagster 1.13 marks this feature as a preview."""
+    """Return an asset check with a separate outcome for each dataset; Dagster 1.13 marks this as a preview."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*partitions_def.* on an AssetCheckSpec")
         return dg.AssetCheckSpec(

@@ -13,9 +13,8 @@ _LOGIN = "log in with `hf auth login`, set `HF_TOKEN`, or set `source.token: ${s
 _UNREACHED = "the hub at {} cannot be reached ({})"
 _SHOWN = 500
 _Missing = Literal["for good", "for now", "for a while"]
-"""How long data will be missing.
-
-For good: the address is wrong. For now: until the user acts. For a while: the problem may disappear by itself.
+"""How long data will be missing: for good (the address is wrong), for now (until the user acts), or for a while (the
+problem may disappear by itself).
 """
 
 

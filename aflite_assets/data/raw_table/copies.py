@@ -43,8 +43,8 @@ def without_copies(
 
     With `duplicates`, rows of a split with the same input and label are reduced to the first of them; rows with the
     same input and different labels are all kept. With `between_splits`, train rows are dropped if their group or whole
-    input occurs in another split. With `whole_groups` (multiple choice), all other rows in the groups of dropped rows
-    are dropped too.
+    input occurs in another split. With `whole_groups` (multiple choice), the other rows in the groups of these train
+    rows are dropped too.
 
     Raises:
         DataError: `between_splits` would leave no train row.

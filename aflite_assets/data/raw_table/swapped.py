@@ -12,7 +12,7 @@ FEWEST_CLASSES = 20
 """Largest number of classes of labels that cannot be texts."""
 
 MOST_ROWS_PER_CLASS = 3.0
-"""Mean number of rows per class up to which the classes may be texts, which are rarely repeated."""
+"""Largest mean number of rows per class at which the classes may be texts, because texts are rarely repeated."""
 
 LABELS_PER_TEXT = 5
 """Smallest ratio of distinct labels to distinct texts for which the columns may be swapped."""

@@ -244,7 +244,7 @@ def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Split:
-    """Labelled rows of one split of the raw table; `source` is the source's split in which their positions are counted."""
+    """Labelled rows of one split of the raw table; their positions are counted in the source's split `source`."""
 
     source: str
     rows: np.ndarray

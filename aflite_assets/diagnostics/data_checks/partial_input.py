@@ -173,10 +173,10 @@ def strongest_terms(
 ) -> list[StrongTerm]:
     """Return the words and word pairs with the largest effect in the model of `held_out_probabilities`.
 
-    The effect of a term is its coefficient times the standard deviation of its weight in the training units. The model
-    of each fold chooses the terms with the largest effect. Each chosen term is counted only in units that were held out
-    from a model that chose it. If several terms occur in nearly the same texts, only the strongest is kept. The
-    strongest term comes first.
+    In the model of a fold, the effect of a term is its coefficient times the standard deviation of its weight in the
+    training units. The model of each fold chooses the terms with the largest effect. Each chosen term is counted only
+    in units that were held out from a model that chose it. If several terms occur in nearly the same texts, only the
+    strongest is kept. The strongest term comes first.
 
     Args:
         texts: text of each answer.

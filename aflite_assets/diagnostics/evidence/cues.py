@@ -43,7 +43,7 @@ _BINS = 20
 _FOLDS = 5
 
 _SAME_ROWS = 0.8
-"""Jaccard index of two words' rows from which the words count as one cue."""
+"""Smallest Jaccard index of two words' rows at which the words count as one cue."""
 
 _MOST_COMPARED = 500
 """Largest number of words that are compared with each other; these are the most significant words."""

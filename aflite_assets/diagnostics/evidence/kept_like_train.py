@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 LEAST_DIFFERENCE = 1.0
-"""Smallest difference of kept shares, in percentage points, that is reported, whatever its significance."""
+"""Differences of kept shares below this limit, in percentage points, are not reported, even if they are significant."""
 
 _FALSE_ALARMS = 0.0027
 """Probability of any false alarm for one split, shared by all its comparisons; it corresponds to three standard

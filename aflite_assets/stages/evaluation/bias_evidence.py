@@ -220,7 +220,7 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
 
 
 def _named_classes(table: pa.Table) -> pa.Table:
-    """Replace the null label name of rows that cover all classes with `all classes`."""
+    """In table rows that cover all classes, replace the null label name with `all classes`."""
     place = table.column_names.index("label_name")
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 

@@ -195,7 +195,7 @@ def _distance(mean: float | None) -> str:
 
 
 def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
-    """Yield a table that compares the train rows removed with different representations.
+    """Yield a table that compares the train rows that the filters of different representations removed.
 
     No table is yielded for a single representation.
     """
@@ -323,7 +323,7 @@ def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Tab
 
 
 def _many_suspects(shares: pa.Table) -> str:
-    """Return a caution that so many labels are rarely wrong, or an empty string if there are few suspects."""
+    """Return a warning that so many labels are rarely wrong, or an empty string if there are few suspects."""
 
     def total(what: str) -> int:
         return sum(pc.sum(shares[f"{side}_{what}"]).as_py() or 0 for side in ("kept", "removed"))

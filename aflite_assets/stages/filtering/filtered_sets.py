@@ -163,7 +163,7 @@ def _filter(
 
 
 def _resumed(name: str, checkpoint: "Checkpoint", progress: Progress) -> FilterState | None:
-    """Return the state in the checkpoint, or None, and report the iterations that the state contains."""
+    """Return the state in the checkpoint and report its iterations; return None if there is no checkpoint."""
     state = checkpoint.load()
     if state is not None:
         progress.log(f"filtering {name} resumes at iteration {state.next_iteration}")

@@ -1,4 +1,4 @@
-"""Content hashes of the files, and commits of the hub ids, that the fields of a spec name.
+"""Content hashes of the files that the fields of a spec name, and commits of the hub ids in these fields.
 
 A result's key contains these hashes, so that the key depends on the content and not on file names.
 """
@@ -46,7 +46,7 @@ class FieldContents:
         self._refusals: dict[str, AfliteError] = {}
 
     def of(self, fields: Iterable[str]) -> dict[str, object]:
-        """Return the hashes of the files, and the commits of the hub's datasets and models, that these fields name.
+        """Return the hashes of the files that these fields name, and the commits of the hub datasets and models.
 
         Raises:
             DataError: a file is missing, or a dataset of the hub is unavailable or does not exist.

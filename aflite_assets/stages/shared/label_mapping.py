@@ -1,4 +1,4 @@
-"""Mapping from the dataset's labels to the labels of a challenge set. `reports` applies it to predictions."""
+"""Mapping from the dataset's labels to the labels of a challenge set. `reports` applies the mapping to predictions."""
 
 from collections.abc import Collection, Mapping
 

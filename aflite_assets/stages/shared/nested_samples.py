@@ -1,7 +1,7 @@
-"""Nested samples of the train rows, held-back rows on which they are compared, and cached trainings on each sample.
+"""Nested samples of the train rows, held-back rows to compare the samples, and cached trainings on each sample.
 
 The settings `warmup.size: auto` and `sample` choose a size with nested samples. The stages of these settings decide
-which sizes are tried and how one is chosen.
+which sizes are tried and how a size is chosen.
 """
 
 import hashlib
@@ -85,7 +85,8 @@ class CurvePoints:
     context: StageContext
 
     def point(self, model: SampledModel, sample: np.ndarray) -> PublishedResult:
-        """Return the training on one sample (row ids); `summary["right"]` counts its right held-back predictions.
+        """Return the training on one sample (row ids); `summary["right"]` is the number of held-back rows that were
+        predicted correctly.
 
         Raises:
             ModelError, DataError: the training failed; the message names the model's setting and the sample size.
@@ -128,7 +129,7 @@ def drawn(examples: Examples, size: int, *, seed: Sequence[int]) -> np.ndarray:
 
 
 def rows_left(examples: Examples, places: np.ndarray) -> Examples:
-    """Return the examples without those at these positions."""
+    """Return the examples except those at these positions."""
     return rows_of(examples, np.delete(np.arange(len(examples)), places))
 
 

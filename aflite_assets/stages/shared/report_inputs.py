@@ -84,7 +84,7 @@ def trial_note(raw: PublishedResult) -> tuple[str, ...]:
 
 
 def row_notes(raw: PublishedResult) -> tuple[str, ...]:
-    """Return the notes about the dataset's rows to show first: a trial run, and rows that were left out."""
+    """Return the notes about the dataset's rows that are shown first: a trial run, and rows that were left out."""
     summary, notes = raw.summary, list(trial_note(raw))
     if unlabelled := [f"{rows:,} of {split}" for split, rows in summary["unlabelled_rows"].items() if rows]:
         notes.append(f"Rows without a label were dropped: {', '.join(unlabelled)}.")

@@ -179,7 +179,7 @@ def information_tables(
 ) -> Iterator[EvidenceTable]:
     """Yield tables of the mean pointwise V-information of kept and removed test rows by class.
 
-    One table is yielded per representation if its filter also removed test rows.
+    One table is yielded for each representation whose filter also removed test rows.
     """
     from aflite_assets.diagnostics.evidence.usable_information import mean_information
 
@@ -208,8 +208,8 @@ def information_tables(
 def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSet, ...]) -> tuple[DataMap, ...]:
     """Return one data map per evaluator and representation, for evaluators that recorded their training on `full`.
 
-    A data map also shows which rows the representation kept. If no evaluator recorded its training, the map in the
-    dataset's own attributes is used (`given_map`).
+    A data map also shows which rows the representation's filter kept. If no evaluator recorded its training, the map in
+    the dataset's own attributes is used (`given_map`).
     """
     from aflite_assets.diagnostics.evidence.data_map import data_map
 

@@ -67,7 +67,8 @@ def forgettable_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows that weak models forget or never learn, and other rows for comparison; empty unless requested.
+    """Train rows that weak models forget or never learn, and other rows for comparison; there are no rows unless
+    `forgettables` is set.
 
     Evaluators of kind `fine_tuned` can be trained on these rows after `full`, if one of their stages sets
     `forgettables`.

@@ -121,7 +121,7 @@ iteration_sets = dg.AssetSpec(
 
 
 def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) -> None:
-    """Report one finished iteration to Dagster; reporting it twice does no harm.
+    """Report one finished iteration to Dagster; an iteration can be reported several times.
 
     If a dataset has several representations, the partition's name is the representation's name and the iteration's
     number.

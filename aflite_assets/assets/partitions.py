@@ -30,8 +30,8 @@ class DatasetPartitions(dg.DynamicPartitionsDefinition):
         Raises:
             DagsterUnknownPartitionError: the message names the most similar dataset, all datasets, and the error of an
                 invalid file with this name.
-            ClickException: the same message in a command such as `dg launch`, because Dagster's own error would make
-                the command print a traceback or another message.
+            ClickException: the same message, raised in commands such as `dg launch`, because these would print
+                Dagster's own error as a traceback or with another message.
         """
         why = _why_unknown(partition_key, load_registry())
         if why is not None:

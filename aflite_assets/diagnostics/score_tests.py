@@ -40,9 +40,9 @@ def enrichment(
     the associated classes, and rows without the cue in the other classes. Without signs, these differences would
     cancel.
 
-    The expected number is a sum over classes: the number of rows with the cue times the share of the class that was
-    removed. The p-value is the larger of two p-values. The first p-value is from the stratified score test with
-    variances between groups of rows (`score_test`).
+    The expected number is a sum over classes: for each class, the number of rows with the cue times the share of the
+    class's rows that were removed. The p-value is the larger of two p-values. The first p-value is from the stratified
+    score test with variances between groups of rows (`score_test`).
 
     The second p-value is correct for few rows with the cue (Mantel 1963, Journal of the American Statistical
     Association 58:690). Its statistic is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with hypergeometric variances

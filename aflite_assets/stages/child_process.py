@@ -67,7 +67,7 @@ class StageJob:
 class ChildTraceback(Exception):
     """The traceback of an error in the child process, as text.
 
-    It is set as the cause of the error that the parent process raises.
+    This traceback is set as the cause of the error that the parent process raises.
     """
 
     def __str__(self) -> str:

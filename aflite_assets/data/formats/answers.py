@@ -69,7 +69,7 @@ class AnswerLists:
     answers: Answers = field(default_factory=Answers)
 
     def add_question(self, row: int, labelled: Sequence[tuple[str, str]]) -> None:
-        """Add the answers (pairs of text and label) of one question in a row of the table."""
+        """Add the answers of one question in a table row; each answer is a pair of text and label."""
         ordered = sorted(labelled, key=lambda one: _digest(one[0]))
         number = self.answers.questions[-1] + 1 if self.answers.questions else 0
         self.answers.rows.extend([row] * len(ordered))

@@ -211,7 +211,7 @@ def _bad_place(decoder: codecs.IncrementalDecoder, block: bytes) -> tuple[int, i
 
 
 def _line_around(near: bytes, place: int) -> bytes:
-    """Return the part of a line around one of its bytes."""
+    """Return the part of a line that surrounds one of the line's bytes."""
     before, after = near[max(place - _AROUND, 0) : place], near[place : place + _AROUND]
     return before.rsplit(b"\n", 1)[-1] + after.split(b"\n", 1)[0]
 
@@ -231,7 +231,7 @@ def _has_other_letters(path: Path) -> bool:
 def _fitting(path: Path, start: bytes, encoding: str) -> list[str]:
     """Return the other encodings that fit the whole file, the most likely first.
 
-    At most one of them is a single-byte encoding.
+    At most one of the returned encodings is a single-byte encoding.
     """
     fitting = [fit for fit in fitting_encodings(start) if fit != encoding and _first_undecodable(path, fit) is None]
     if UTF_8 in fitting:

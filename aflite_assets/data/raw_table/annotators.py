@@ -132,7 +132,7 @@ def _read_file(path: Path, annotations: AnnotationsSpec, numbers: Mapping[Key, i
 def _read_labels(
     place: str, table: pa.Table, names: str | tuple[str, ...], reader: LabelReader, owners: np.ndarray
 ) -> _Labels:
-    """Return the labels of all rows with a non-negative owner number, ordered by row and then by column."""
+    """Return the labels of all rows whose owner number is not negative, ordered by row and then by column."""
     cells = [_cells(place, table, name) for name in ((names,) if isinstance(names, str) else names)]
     rows = np.concatenate([of_column.rows for of_column in cells])
     texts = [text for of_column in cells for text in of_column.texts]

@@ -9,7 +9,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.specs.columns import ColumnsSpec
 
 FEWEST_CLASSES = 20
-"""Largest number of classes of labels that cannot be texts."""
+"""Labels with at most this many classes never seem to be swapped with texts."""
 
 MOST_ROWS_PER_CLASS = 3.0
 """Largest mean number of rows per class at which the classes may be texts, because texts are rarely repeated."""

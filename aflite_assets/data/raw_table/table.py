@@ -420,7 +420,8 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
 
 
 def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
-    """Return the group of each row; rows that share a value, directly or through other rows, are one group.
+    """Return the group of each row; rows belong to the same group if they share a value, directly or through other
+    rows.
 
     `codes`: the number of each row's value per group column. `values`: number of distinct values.
     """

@@ -100,7 +100,7 @@ class CheckContext:
 
     @cached_property
     def in_train(self) -> np.ndarray:
-        """Bool mask of the rows in the train split."""
+        """Mask (bool) of the rows in the train split."""
         return np.asarray(self.examples.table["split"].to_numpy() == "train")
 
     @cached_property
@@ -115,7 +115,7 @@ class CheckContext:
 
     @cached_property
     def label_copies(self) -> LabelCopies:
-        """Feature columns or texts that are copies of the label; requires finite features."""
+        """Feature columns or texts that are copies of the label; all features must be finite."""
         return label_copies(self.examples, self.in_train)
 
     @cached_property

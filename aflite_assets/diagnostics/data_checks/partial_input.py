@@ -266,7 +266,7 @@ def _weights(texts: Sequence[str | None], classes: int) -> Any:
 
 
 def _weights_by_term(texts: Sequence[str | None], classes: int) -> tuple[Any, np.ndarray] | None:
-    """Return the TF-IDF weights of words and word pairs, and the terms; None if the texts have no words."""
+    """Return the TF-IDF weights of words and word pairs, and the terms; return None if the texts have no words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(

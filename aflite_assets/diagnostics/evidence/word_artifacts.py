@@ -170,7 +170,7 @@ class _Listed:
     places: np.ndarray
 
     def z(self, tested: WordScores) -> np.ndarray:
-        """Return z of each listed word; 0 for a word without rows, NaN if p0 is 0 or 1."""
+        """Return z of each listed word; z is 0 for a word without rows, and NaN if p0 is 0 or 1."""
         words, labels, _ = self.places.T
         gone = ~tested.counts[words].any(axis=1)
         defined = (tested.expected[labels] > 0) & (tested.expected[labels] < 1)

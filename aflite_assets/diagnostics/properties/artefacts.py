@@ -2,7 +2,7 @@
 
 An artefact by nature is not part of any task, whatever the dataset. Examples are how a text is typed, how a file is
 stored, or where a row is in the file. Properties that may belong to a task (words, lengths, measured columns) are only
-candidates. Whether a candidate is a shortcut is decided by tests on models, or by people.
+candidates. Tests on models (or people) decide whether a candidate is a shortcut.
 """
 
 import re

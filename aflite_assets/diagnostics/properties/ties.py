@@ -1,7 +1,7 @@
 """Associations ("ties") between a property and the label: the class that each value of the property points to.
 
-This module also draws sets of rows without the association. The properties of a dataset are listed in `values`. Whether
-models lean on a property is decided in `analysis`.
+This module also draws sets of rows without the association. The properties of a dataset are listed in `values`. The
+stage `analysis` decides whether models lean on a property.
 """
 
 from collections.abc import Sequence

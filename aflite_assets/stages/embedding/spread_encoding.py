@@ -121,7 +121,9 @@ def missing_shards(folder: Path, rows: int) -> list[Shard]:
 
 
 def own_probability(encoded: "EncodedBatch", labels: np.ndarray) -> np.ndarray | float:
-    """Return the encoder's probability of each row's own label; NaN if the encoder has no output layer."""
+    """Return the encoder's probability of each row's own label; the probability is NaN if the encoder has no output
+    layer.
+    """
     if encoded.probabilities is None:
         return np.nan
     own: np.ndarray = encoded.probabilities[np.arange(len(labels)), labels]

@@ -51,7 +51,7 @@ def paper_neighbour_tables(
 ) -> Iterator[EvidenceTable]:
     """Yield tables of distances in features of a model trained on all train rows, as in the AFLite paper.
 
-    The last table shows sums of similarities, because the distances printed in the paper are probably such sums.
+    The last table shows sums of similarities, because the paper's "distances" are probably sums of similarities.
     """
     from aflite_assets.diagnostics.evidence.neighbours import similarity_sums
 

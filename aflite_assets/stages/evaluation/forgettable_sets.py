@@ -156,7 +156,7 @@ def run(
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Counts of how often one training forgot each row.
+    """For each row, counts of how often a model forgot the row during one training.
 
     Arrays (rows,) have one entry per row of the training. `row_ids`, `labels`: int64. `last`, `mean`, `deviation`: last
     value, mean and standard deviation (float32) of the label's probability over the epochs. `taken`: ids of the
@@ -244,7 +244,7 @@ class _Trainings:
         return count_rows(training, part, self.full, balance=balance, seed=self.settings.seed)
 
     def margins(self, training: WeakTraining) -> dict[str, dict[str, float]]:
-        """Return a training's margin over the largest class by split; empty if an evaluator was trained.
+        """Return a training's margin over the largest class by split; return an empty dict if an evaluator was trained.
 
         The training of an evaluator makes no predictions, so it has no margins.
         """
@@ -320,7 +320,9 @@ class WeakJob(WeightsJob):
 def count_rows(
     training: WeakTraining, part: PublishedResult, full: Examples, *, balance: bool, seed: int
 ) -> CountedRows:
-    """Count how often a published training forgot each row; rows held back for early stopping are not included."""
+    """Count how often the model of a published training forgot each row; rows held back for early stopping are not
+    included.
+    """
     from aflite_assets.models.training.forgetting import epochs_by_rows, forgetting
 
     dynamics = pq.read_table(part.file("dynamics.parquet"))

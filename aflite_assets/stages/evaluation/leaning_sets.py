@@ -273,7 +273,9 @@ def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:
 
 
 def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table:
-    """Return the class to which the property points for each row; empty if the test set lacks the property."""
+    """Return the class to which the property points for each row; the table is empty if the test set lacks the
+    property.
+    """
     values = one.of.values(rows, test_set)
     if values is None:
         return POINTED.empty_table()

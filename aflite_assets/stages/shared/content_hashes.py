@@ -187,7 +187,9 @@ def named_models(settings: BaseModel) -> list[str]:
 
 
 def package_content(settings: BaseModel) -> dict[str, str]:
-    """Return the name and version of the package that adds a kind of model; empty for the project's own kinds."""
+    """Return the name and version of the package that adds a kind of model; the result is empty for the project's own
+    kinds.
+    """
     installed = INSTALLED.get(getattr(settings, "kind", ""))
     return {} if installed is None else {"package": installed.package}
 

@@ -153,7 +153,8 @@ class ForgettableSet:
 
 @dataclass(frozen=True)
 class TrainSample:
-    """A sample of the train rows that is filtered in place of all train rows, and the rows that were used to choose it.
+    """A sample of the train rows, which is filtered in place of all train rows, and the rows that were used to choose
+    the sample.
 
     Both sets of rows are given as row ids, int64.
     """
@@ -195,7 +196,9 @@ def read_warmup_rows(result: PublishedResult) -> np.ndarray:
 
 
 def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
-    """Return the learning curves with which `warmup.size: auto` chose its size; empty if the size is a number."""
+    """Return the learning curves with which `warmup.size: auto` chose its size; the result is empty if the size is a
+    number.
+    """
     recorded = result.summary.get("learning_curve", {"curves": ()})
     return tuple(
         LearningCurve(**{**curve, "rows": tuple(curve["rows"]), "right": tuple(curve["right"])})

@@ -57,7 +57,7 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
     """Return the sample sizes that `warmup.size: auto` tries, and the number of held-back rows.
 
     Sizes double from one sample to the next, up to 16 % of the train rows. Of the train rows, 2 % are held back, but at
-    most 2,000 rows, and at least 500 if 500 is no more than 5 %.
+    most 2,000 rows. At least 500 rows are held back if they are at most 5 % of the train rows.
 
     Raises:
         DataError: there are too few rows for two samples, or too few held-back rows for a useful accuracy.

@@ -49,7 +49,9 @@ WORKER_MEMORY = 2**30
 
 
 def visible_gpus(device: DeviceSettings) -> list[str]:
-    """Return a value of `CUDA_VISIBLE_DEVICES` for each GPU that trainings may use; empty if they run on the CPU."""
+    """Return a value of `CUDA_VISIBLE_DEVICES` for each GPU that trainings may use; return an empty list for training
+    on the CPU.
+    """
     if device.resolve().type != "cuda":
         return []
     import torch

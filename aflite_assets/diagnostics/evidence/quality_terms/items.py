@@ -32,10 +32,10 @@ class Items:
 class TextItems:
     """The items (words, word sequences, sentences) of the texts of some rows.
 
-    Every text counts as one sentence, so a pair of texts has two. `sentences` has one occurrence per sentence, and
-    `lengths` (int64, in the same order) contains the number of words of each sentence. `differences`: difference in the
-    number of words between a row's two texts, float64 of shape (`size`,); NaN if the row does not have two texts.
-    `size`: number of rows.
+    Every text counts as one sentence, so a pair of texts has two sentences. `sentences` has one occurrence per
+    sentence, and `lengths` (int64, in the same order) contains the number of words of each sentence. `differences`:
+    difference in the number of words between a row's two texts, float64 of shape (`size`,); NaN if the row does not
+    have two texts. `size`: number of rows.
     """
 
     size: int

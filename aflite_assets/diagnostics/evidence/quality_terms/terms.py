@@ -15,7 +15,8 @@ SHORTEST, LONGEST = 3, 30
 def vocabulary_term(distinct_words: int, rows: int) -> float:
     """Return the first term of c1 (vocabulary): t1 = V / X, with V distinct words in X rows; a pair is one row.
 
-    Mishra and Sachdeva (2020) rank rows only by this term. The term t1 falls as rows are added, whatever the rows are.
+    Mishra and Sachdeva (2020) rank rows only by this term. The term t1 depends on the size of the set: it falls as rows
+    are added, even if the rows are not repetitive.
     """
     return distinct_words / rows if rows else np.nan
 

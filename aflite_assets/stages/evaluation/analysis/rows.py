@@ -77,7 +77,9 @@ def row_facts(
 
 
 def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
-    """Return one list per row, with one value for each iteration that the row entered; null if no scores are stored."""
+    """Return one list per row, with one value for each iteration that the row entered; lists are null if no scores are
+    stored.
+    """
     if not scores:
         return pa.nulls(rows.num_rows)
     lengths = pc.fill_null(rows["removed_in_iteration"], max(scores)).to_numpy() + 1
@@ -92,7 +94,9 @@ def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
 
 
 def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
-    """Return the wrong labels predicted for each row, and their shares; null for rows that `table` does not contain."""
+    """Return the wrong labels predicted for each row, and their shares; values are null for rows that `table` does not
+    contain.
+    """
     found = lines_of(table, row_ids).to_pylist()
     ranks = [name.removeprefix("label_") for name in table.column_names if name.startswith("label_")]
 
@@ -231,10 +235,10 @@ def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSe
 def given_map(raw: Examples) -> pa.Table | None:
     """Return the data map that the train rows' attributes `confidence`, `variability` and `correctness` contain.
 
-    If `correctness` counts epochs, as in the files of Swayamdipta et al. 2020, it is divided by its largest value. The
-    columns are `row_id` (ascending) and the three attributes, float64; rows that lack one of them are left out. Returns
-    None if an attribute is missing, not a number, or out of range. The ranges are [0, 1] for `confidence`, [0, 0.5] for
-    `variability`, and 0 or more for `correctness`.
+    If `correctness` counts epochs, as in the files of Swayamdipta et al. 2020, the count is divided by its largest
+    value. The columns are `row_id` (ascending) and the three attributes, float64; rows that lack one of them are left
+    out. Returns None if an attribute is missing, not a number, or out of range. The ranges are [0, 1] for `confidence`,
+    [0, 0.5] for `variability`, and 0 or more for `correctness`.
     """
     train = raw.in_split("train").table
     if any(f"attribute.{name}" not in train.column_names for name in _COORDINATES):

@@ -148,7 +148,8 @@ def read_rankings(
 ) -> dict[str, inputs.RankingPair]:
     """Return pairs of filtered sets that have the same representation but were made with different rankings.
 
-    Two sets are compared by the rows that they kept at the end, and by the rows that remained at equal earlier sizes.
+    Two sets are compared in the rows that were kept at the end, and in the rows that remained when both had the same
+    earlier size.
     """
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[published.representation_of(filtered_sets, name)], one) for name, one in by_name.items()]

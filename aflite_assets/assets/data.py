@@ -45,7 +45,7 @@ _INTACT = ("files_intact", "Published files have the content of the manifest.", 
     ],
 )
 def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-    """List of the datasets' YAML files: which files are valid, and why other files are not."""
+    """List of the datasets' YAML files, with the error of each invalid file."""
     registry = load_registry()
     for path, reason in registry.failures.items():
         context.log.error(f"{shown_path(path)}: {reason}")

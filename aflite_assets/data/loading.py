@@ -44,9 +44,9 @@ from aflite_assets.specs.sources import (
 def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
     """Return an identifier of a source's content; it is empty for generated data.
 
-    For files, the identifier contains their number and one SHA-256 over their paths and contents. For a hub dataset, it
-    contains the current commit of the revision. `hashes` looks up or computes the hashes of files; by default, hashes
-    are stored in `AFLITE_HOME`.
+    For files, the identifier contains their number and one SHA-256 over their paths and contents. For a hub dataset,
+    the identifier contains the current commit of the revision. `hashes` looks up or computes the hashes of files; by
+    default, hashes are stored in `AFLITE_HOME`.
 
     Raises:
         MissingDataError: a file or folder is missing, or the hub cannot be reached.

@@ -93,7 +93,7 @@ def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarra
 
 
 def guessing_credit(right: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the expected credit of guessing per question, by ascending group number: the share of right answers."""
+    """Return the expected credit for guessing (the share of right answers) per question, by ascending group number."""
     return credit_by_question(np.zeros(len(right)), right, groups)
 
 

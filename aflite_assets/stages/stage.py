@@ -95,7 +95,7 @@ class StageSettings(BaseModel):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the fields of a dataset's YAML file on which the stage's result depends.
+        """Return those fields of a dataset's YAML file on which the stage's result depends.
 
         There are fewer fields if the dataset's YAML file does not use the stage.
         """

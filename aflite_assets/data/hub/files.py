@@ -1,4 +1,4 @@
-"""Reading of table files in a hub repository, with values as written; files are read whole, or only their first rows."""
+"""Reading of table files in a hub repository, with values as written; reading can stop after the first rows."""
 
 import gzip
 import io

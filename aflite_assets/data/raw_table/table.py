@@ -441,7 +441,8 @@ def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
 def hold_out(
     labels: np.ndarray, groups: np.ndarray | None, holdout: Mapping[str, int | float], *, seed: int
 ) -> dict[str, np.ndarray]:
-    """Draw a part of the train rows for each name in `holdout`; return the positions of each part and of the rest.
+    """Draw a part of the train rows for each name in `holdout`; return the positions of each part and of the remaining
+    rows.
 
     `labels`: int64 (rows,); `groups`: int64 (rows,) or None. Positions are ascending int64. A whole number in `holdout`
     is a number of rows, and a fraction is a share of all train rows. Draws are stratified by label and contain whole

@@ -32,7 +32,7 @@ _NUMBERED = re.compile(r"(.+) (\d+)")
 
 
 def _together(places: Iterable[str]) -> Iterator[str]:
-    """Join places that differ only in their line number, for example to "train.csv, lines 9, 14"."""
+    """Join places that differ only in their line numbers into one text, such as "train.csv, lines 9, 14"."""
     numbered = (found.groups() if (found := _NUMBERED.fullmatch(place)) else (place, "") for place in places)
     for what, same in groupby(numbered, key=lambda one: one[0]):
         numbers = [number for _, number in same if number]
@@ -127,7 +127,7 @@ class CheckContext:
     def feature_columns(self) -> FeatureColumns:
         """Findings about the feature columns in the train rows.
 
-        Only for finite feature vectors and at least one train row.
+        This requires finite feature vectors and at least one train row.
         """
         return feature_columns(self.examples.features, self.in_train)
 

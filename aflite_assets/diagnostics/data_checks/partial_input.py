@@ -79,7 +79,7 @@ def text_only_accuracy(
     2,000 characters of each text are used. The model is a partial-input baseline as in Poliak et al. (*SEM 2018).
 
     If each premise has one hypothesis per label, the accuracy of the premise alone with random folds is below chance.
-    The reason is that the other rows of a premise have the other labels.
+    The reason is that other rows of the same premise have other labels.
 
     Returns:
         None if there are fewer than five different texts, or no words.
@@ -214,7 +214,7 @@ def strongest_terms(
 
 
 def _strengths(weights: Any, right: np.ndarray) -> np.ndarray:
-    """Return each term's coefficient times the standard deviation of its weight (float64), or 0 if there is only one
+    """Return, for each term, its coefficient times the standard deviation of its weight (float64), or 0 for a single
     class.
     """
     if right.all() or not right.any():
@@ -244,7 +244,7 @@ def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generat
 
 
 def _whole_texts(codes: np.ndarray, most_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw texts at random, each with all of its rows, until there are `most_rows` rows.
+    """Draw random texts until they have `most_rows` rows; each text is drawn with all of its rows.
 
     A text with more rows than a fold is left out.
     """

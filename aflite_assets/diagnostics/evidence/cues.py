@@ -70,8 +70,8 @@ CUES = pa.schema(
 class CandidateCues:
     """Cues of one kind that are tested on the same rows.
 
-    `names`: name and value of each cue. `present`: which rows have which cue, a scipy CSC matrix of 0 and 1 (rows x
-    cues, float64). `rows`: positions of the tested rows among the train rows; None for all train rows.
+    `names`: name and value of each cue. `present`: whether each row has each cue, as a scipy CSC matrix of 0 and 1
+    (rows x cues, float64). `rows`: positions of the tested rows among the train rows; None for all train rows.
 
     `planted`: bool per cue; a planted cue need not be associated with a label. `at_chance`: for partial inputs, the
     share of rows that are predicted correctly by chance; the share of a cue must be larger. `at_chance` is None for
@@ -102,9 +102,9 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
         for planted attributes, partial inputs and feature columns. `class_share` is the share of this class among the
         rows with the cue, and `class_shares` are the shares of all classes in order. `rows` and `removed_rows` are the
         numbers of all rows and of removed rows with the cue. `share_removed` is the share of the removed rows that have
-        the cue and belong to an associated class. `share_expected` is the same share for random rows, same number per
-        class. `p_value` is one-sided and not adjusted for other tests. `same_rows_as` is a more significant word of the
-        same text that occurs in nearly the same rows, or null.
+        the cue and belong to an associated class. `share_expected` is the same share for random rows, with as many rows
+        of each class as were removed. `p_value` is one-sided and not adjusted for other tests. `same_rows_as` is a more
+        significant word of the same text that occurs in nearly the same rows, or null.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
@@ -163,7 +163,8 @@ def _records(cues: CandidateCues, removed: np.ndarray, rows: Examples) -> Iterat
 def _goes_with(
     cues: CandidateCues, number: int, tied: "LabelTies | None", groups: np.ndarray | None
 ) -> tuple[float, int | None, float | None]:
-    """Return the p-value of a cue's association with the label, the associated class and the share of this class.
+    """Return three values: the p-value of a cue's association with the label, the associated class, and this class's
+    share.
 
     Class and share are None if the association is not significant.
     """

@@ -18,7 +18,8 @@ deviations.
 
 @dataclass(frozen=True)
 class KeptShare:
-    """The shares of rows that filtering kept in one split and in the train split, each in [0, 1].
+    """The share of rows that filtering kept in one split, and the share that it kept in the train split, both in [0,
+    1].
 
     `label`: a class, or None for all classes together. `by_chance`: the largest difference of the two shares, in
     percentage points, that chance can explain. `by_chance` is a bound for all comparisons of the split together, and it

@@ -116,7 +116,7 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
         A table with one row per value, in decreasing order of frequency; it is empty if there are no attributes. The
         columns are `split`, `attribute` (without the prefix), `value` (null for rows without a value),
         `distinct_values`, and the counts and shares of `label_shares`. `distinct_values` is the number of the
-        attribute's values in the split, listed or not.
+        attribute's values in the split, whether they are listed or not.
 
     Raises:
         DataError: a row of `rows` is not among the examples.

@@ -1,4 +1,4 @@
-"""Possible label errors for a person to check: rows with the least likely labels.
+"""Possible label errors that a person should check: rows with the least likely labels.
 
 The likelihood of a label comes from models that were not trained on the row.
 """

@@ -43,8 +43,8 @@ def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray
     suspected, namely those with the largest margin. This rule is "prune by noise rate", the default of the package
     cleanlab, which is used here.
 
-    If the features explain the noise, or if the task is hard, rows with right labels are suspected too. The only row of
-    a class is never suspected.
+    If the features explain the noise, or if the task is hard, rows with right labels are suspected too. If a class has
+    only one row, this row is never suspected.
 
     Args:
         codes: the rows' classes, int64 from 0.

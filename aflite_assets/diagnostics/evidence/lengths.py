@@ -15,7 +15,7 @@ _COLUMNS = ("text", "text_pair")
 
 
 def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Return the name and value of each cue from text lengths, and which rows have the cue: bool (rows, cues).
+    """Return the name and value of each cue from text lengths, and whether each row has each cue: bool (rows, cues).
 
     A length is the number of words or characters of a text. For pairs, the difference (second text minus first text) is
     a length too. The cues are the shortest quarter, the shortest half, the longest half and the longest quarter; a row

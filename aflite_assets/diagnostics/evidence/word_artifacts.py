@@ -47,7 +47,7 @@ class AmongDraws:
 
     @property
     def drop(self) -> float:
-        """Return the drop beyond the effect of having fewer rows: the random sets' mean minus the kept set's value."""
+        """Return the drop that fewer rows do not explain: the random sets' mean minus the kept set's value."""
         return self.mean - self.kept
 
     @property

@@ -26,7 +26,9 @@ ARTEFACTS = frozenset(
 
 
 def reason_of(kind: str, *, declared: bool = False) -> Reason | None:
-    """Return the reason why properties of this kind are not part of the task, or None if they may be part of it."""
+    """Return the reason why properties of this kind are not part of the task, or None if such properties may be part of
+    it.
+    """
     if declared:
         return "declared"
     return "artefact" if kind in ARTEFACTS else None

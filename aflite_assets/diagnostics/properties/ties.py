@@ -115,7 +115,7 @@ def _codes(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
 
 
 def _shares(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the share of each class's rows that have each code, as an array (classes, codes)."""
+    """Return, for each class, the share of its rows with each code, as an array (classes, codes)."""
     _, classes = np.unique(labels, return_inverse=True)
     counts = np.zeros((int(classes.max()) + 1, int(codes.max()) + 1))
     np.add.at(counts, (classes, codes), 1)

@@ -101,7 +101,7 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
 
 
 def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[str, object]:
-    """Return counts of the rows that settings changed, only for settings that differ from their defaults.
+    """Return counts of the rows that settings changed; settings with default values are left out.
 
     With default settings, the dict is empty, so the data version of earlier results stays the same.
     """

@@ -81,7 +81,8 @@ class StageRows:
 
 @dataclass(frozen=True)
 class CellPlans:
-    """Keys of the results of all cells, and the base trainings from which cells start, both by cell name.
+    """For each cell name, the key of the cell's result and, if there is one, the base training from which the cell
+    starts.
 
     `recipes`: the recipe of each evaluator that is trained in several stages.
     """

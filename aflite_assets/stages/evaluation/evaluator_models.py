@@ -1,7 +1,7 @@
 """The stage `evaluator_models`: it trains and tests every evaluator on every train set with every seed.
 
 Each combination is a cell, which is stored as a part of the result. Base trainings from which several cells start are
-stored as separate parts, and run before the cells.
+stored as separate parts, and are run before the cells.
 """
 
 from collections import Counter
@@ -170,7 +170,7 @@ class _Training:
         return [cell for cell in grid if is_wanted(cell, self.context.cells)]
 
     def train_bases(self, grid: Sequence[GridCell]) -> None:
-        """Run, before the cells are trained, each base training that a selected cell needs.
+        """Run the base trainings that the selected cells need, before the cells are trained.
 
         Earlier base trainings are reused.
         """

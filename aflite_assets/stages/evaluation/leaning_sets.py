@@ -175,7 +175,9 @@ def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Pr
 
 @dataclass(frozen=True, eq=False)
 class _CueReader:
-    """A function that returns whether rows carry one cue, from the tables of carriers and of scanned rows."""
+    """A function that returns, for each row, whether the row has a cue; it uses the tables of carriers and of scanned
+    rows.
+    """
 
     carried: pa.Table
     scanned: pa.Table

@@ -260,7 +260,7 @@ def _sampled(representation: str, row_ids: np.ndarray) -> ControlSet:
 
 
 def _weighted(representation: str, rows: pa.Table, row_ids: np.ndarray) -> ControlSet:
-    """Return all train rows with their weights from the published dataset; rows without a score have weight 1."""
+    """Return all train rows with the weights in the published dataset; rows without a score have the weight 1."""
     weights = row_weights(rows["label_probability"], rows["label"].to_numpy())
     known = _in_order(row_ids, rows["row_id"].to_numpy(), _floats(pa.chunked_array([weights])))
     return ControlSet(

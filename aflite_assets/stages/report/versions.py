@@ -31,7 +31,7 @@ class _TestSet(BaseModel):
 
 
 class _Facts(BaseModel):
-    """Facts of an analysis that are compared between results.
+    """Facts in a result of `analysis` that are compared with another result.
 
     Other fields are ignored, so that results of other versions of this project can be read.
     """

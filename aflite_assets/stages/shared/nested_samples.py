@@ -53,7 +53,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class SampledModel:
-    """A model of which one copy is trained on each sample of a learning curve.
+    """A model for a learning curve; one copy of the model is trained on each sample.
 
     `name`: name of the learning curve. `point`: suffix of the names of nested runs, after the number of rows. `place`:
     the setting in the dataset's YAML file, for messages. `train(rows, asked, part)` trains on `rows` and returns
@@ -73,8 +73,8 @@ class CurvePoints:
     """Cached trainings of models on samples of `train`, each tested on the held-back rows.
 
     `inputs`: data versions of the results that a training depends on, besides its own settings. The trainings are
-    stored apart from the stage's result, so that a retraining that selects the same rows does not invalidate later
-    stages.
+    stored apart from the stage's result. Later stages therefore stay valid if a repeated training selects the same
+    rows.
     """
 
     train: Examples

@@ -128,7 +128,8 @@ def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
 
 
 def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
-    """Return the earlier sets and controls that equal the filter's whole input, as (representation, train set).
+    """Return the earlier sets and controls that are equal to the filter's whole input, as pairs (representation, train
+    set).
 
     A comparison of such sets with each other would be meaningless. Each additional comparison also makes significant
     results in the other comparisons less likely, because of Holm's correction.

@@ -99,7 +99,7 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords |
     if run.by_vocabulary != (words is not None):
         raise InvalidInputError(
             f"`words` is {'None' if words is None else 'given'}, but the filter ranked rows by {run.settings.ranking}; "
-            "give `words` only after a ranking by vocabulary"
+            "give `words` if, and only if, the ranking is by vocabulary"
         )
     split_of = rows["split"].to_numpy(zero_copy_only=False)
     left_in = pc.fill_null(rows["removed_in_iteration"], _NEVER).to_numpy()
@@ -217,7 +217,7 @@ def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[Tr
 
 
 def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
-    """Return the train sets that test whether models lean on a property, by number of the training (from 0)."""
+    """Return the train sets that test whether models lean on a property; the keys are numbers of trainings, from 0."""
     table = pq.read_table(result.file("train_sets.parquet"))
     found: dict[int, list[TrainSet]] = {}
     for key, rows in by_keys(table, "candidate", "name", "training"):

@@ -61,7 +61,8 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
 
 
 def log_training(run: TrackedRun, metrics: Mapping[str, float], scratch: Path) -> None:
-    """Log a training's metrics, and the metrics of each epoch (stored in `scratch`) as `epoch/<name>` from step 1.
+    """Log a training's metrics. Metrics of each epoch are read from `scratch` and logged as `epoch/<name>`, starting at
+    step 1.
 
     Raises:
         TrackingError: the tracking server does not respond.
@@ -99,7 +100,7 @@ class LocalWorkers:
 
     `cores`: without a GPU, the number of worker processes, each with one thread. These workers train models that never
     use more than one thread. The workers start as soon as the remaining work is long enough. A model that uses all
-    threads is trained in a process of its own while the workers wait.
+    threads is trained alone, while the workers wait.
 
     With fewer than two GPUs or cores, and before workers start, models are trained in this process.
     """

@@ -50,7 +50,7 @@ def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
     """Return the second term of c2 (frequency of items): (sum of rare counts - sum of frequent counts) / C, in [-1, 1].
 
     C is the sum of all counts. An item is rare if its count c is at most `most_share` * C or, if `most_share` is None,
-    if c = 1. Items with count 0 are ignored.
+    if c is 1. Items with count 0 are ignored.
     """
     total = int(counts.sum())
     if not total:

@@ -135,7 +135,7 @@ def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
 
 
 def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
-    """Compare the forgettable rows of two trainings, over the rows on which both models were trained."""
+    """Compare the forgettable rows of two trainings, among the rows on which both models were trained."""
     names = [f"{one.weak_model}, seed {one.seed}" for one in (first, second)]
     forgotten = (pc.field("forgetting_events") > 0) | (pc.field("right") == 0)
     sides = [one.counts.filter(forgotten)["row_id"].to_numpy() for one in (first, second)]

@@ -1,7 +1,7 @@
-"""Imports of private names of Dagster 1.13; no other module of the project imports private modules of Dagster.
+"""Imports of Dagster 1.13's private names, which no other module of the project imports.
 
 Private names may change with any minor version, so `pyproject.toml` allows only Dagster 1.13. Before a later version is
-allowed, each name must be compared with that version.
+allowed, each name must be checked in that version.
 """
 
 import os
@@ -56,8 +56,8 @@ def run_webserver(arguments: Sequence[str], *, wrap: Callable[[Any], Any]) -> No
 def run_dev(arguments: Sequence[str], *, webserver: Sequence[str], preexec_fn: Callable[[], None]) -> None:
     """Run the command `dagster dev` in this process, with another command in place of `python -m dagster_webserver`.
 
-    Code servers and all processes that they start end with this command, even while they load. `preexec_fn` runs in
-    each process that this process starts.
+    When this command ends, code servers and all their child processes end too, even if they are still loading.
+    `preexec_fn` runs in each process that this process starts.
     """
     from dagster._cli import dev
     from dagster._grpc import server

@@ -1,4 +1,4 @@
-"""The attempts of a step to get its stage's result: reuse, or computation in a child process with retries."""
+"""Attempts to get the result of a step's stage: reuse it, or compute it in a child process with retries."""
 
 import math
 import time
@@ -43,7 +43,7 @@ def found_or_made(
 
     Raises:
         dg.Failure: the stage refused its input, took too long, or failed for the last time; a retry would not help.
-        dg.RetryRequested: a retry may succeed, as after an error of a busy hub or a killed process.
+        dg.RetryRequested: a retry may succeed, for example because the hub was busy or a process was killed.
         DagsterExecutionInterruptedError: the run was cancelled before this retry.
     """
     if context.retry_number:
@@ -77,13 +77,15 @@ def found_or_made(
 
 
 def was_cancelled(instance: dg.DagsterInstance, run_id: str) -> bool:
-    """Return whether a person cancelled the run, even if its process was lost before Dagster recorded its end."""
+    """Return True if a person cancelled the run, even if the run's process died before Dagster recorded the end of the
+    run.
+    """
     asked = {dg.DagsterEventType.RUN_CANCELING, dg.DagsterEventType.RUN_CANCELED}
     return bool(instance.all_logs(run_id, of_type=asked))
 
 
 def _wait_for_retry(context: dg.AssetExecutionContext) -> None:
-    """Wait as long as `RETRY_DELAYS` says, within the step, because Dagster interrupts a run only during a step.
+    """Wait for the time in `RETRY_DELAYS` inside the step, because Dagster can interrupt a run only during a step.
 
     Raises:
         DagsterExecutionInterruptedError: the run was cancelled meanwhile.
@@ -104,7 +106,7 @@ def _obtained(
     worker: StageWorker,
     on_making: Callable[[str], None],
 ) -> StoredResult:
-    """Reuse or compute the result; a stage that must not run after an artefact is refused before it waits for a GPU."""
+    """Reuse or compute the result; if an artefact forbids the stage, raise the error before waiting for a GPU."""
 
     def first(name: str) -> PublishedResult:
         return _obtained(context, replace(job, name=name), progress, compute_device, worker, lambda key: None).result

@@ -265,7 +265,7 @@ def test_both_forms_of_multiple_choice_are_the_same_rows(tmp_path: Path, monkeyp
 
 
 def test_the_examples_without_a_download_are_those_that_the_guide_names() -> None:
-    table = GUIDE.read_text().split("These need no download.")[1].split("These show one thing more")[0]
+    table = GUIDE.read_text().split("These need no download.")[1].split("Each of these examples adds one thing")[0]
     assert set(re.findall(r"\(examples/(\w+)\.yaml\)", table)) == set(WITHOUT_DOWNLOAD)
 
 

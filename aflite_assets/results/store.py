@@ -93,9 +93,7 @@ class Draft:
         return self.store.root / self.asset / self.partition / self.key.digest
 
     def part(self, name: str, key: ResultKey, write: Write) -> StoredResult:
-        """Add a part with its own key. The part is reused if it was published before; otherwise it is computed and
-        published.
-        """
+        """Add a part with its own key. A published part is reused; otherwise, the part is computed and published."""
         obtained = self.store.get_or_create_part(self.asset, self.partition, key, write, log=self.log)
         self.parts[name] = obtained.result
         return obtained
@@ -108,9 +106,7 @@ class Draft:
         return part
 
     def order_parts(self, names: Iterable[str]) -> None:
-        """Put the parts into this order. Threads may have made the parts in any order. Parts that are not named in
-        `names` come first.
-        """
+        """Put the parts, which threads made in any order, into this order. Parts without a name in `names` come first."""
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
 
@@ -478,9 +474,7 @@ class ResultStore:
         return result
 
     def _can_be_published(self, asset: str, partition: str, ready: Path) -> bool:
-        """Return True if a folder holds a result that was completed but not published, and whose parts have not
-        changed.
-        """
+        """Return True if a folder holds a complete result with unchanged parts that was not published."""
         try:
             manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
             hashes = folder_hashes(ready)
@@ -495,9 +489,7 @@ class ResultStore:
 
 
 def _asked(mark: bytes) -> datetime:
-    """Return the time at which the result in `current.json` was requested, or the earliest possible time if it is
-    unknown.
-    """
+    """Return when the result in `current.json` was requested, or the earliest possible time if unknown."""
     earliest = datetime.min.replace(tzinfo=UTC)
     try:
         fields = parse_json(mark)

@@ -71,9 +71,7 @@ def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
 
 
 def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the sizes of a planned run: the numbers of rows, of iterations, of train sets and of cells (trained
-    evaluators).
-    """
+    """Yield the sizes of a planned run: numbers of rows, iterations, train sets and cells (trained evaluators)."""
     settings = plan.settings
     yield f"plan{_basis(data)}"
     lines = [
@@ -231,9 +229,7 @@ def _how_read(data: DataPreview) -> str:
 
 
 def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
-    """Return a table with a line per split. If some images cannot be decoded, the table has a column with their
-    number.
-    """
+    """Return a table with a line per split, and a column with the number of undecodable images if there are any."""
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
     rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]

@@ -93,9 +93,7 @@ def undecided_text(analysis: Analysis) -> str:
 
 
 def leaning_text(one: PropertyLeaning) -> str:
-    """Return sentences which state that models rely on a property, and how this was shown. The last full stop is left
-    out.
-    """
+    """Return sentences which state that models rely on a property, and how this was shown, without a final full stop."""
     reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
     text = f"models lean on {property_name(one)}{reasons[one.reason]}"
     if one.fallen_on is None and one.pull is not None and one.untied is not None:
@@ -321,9 +319,7 @@ class VerdictWords:
         return f"{text} has {present}. At least {needed} would settle it."
 
     def beside(self) -> Detail | None:
-        """Return sentences on drops in accuracy of models trained on all rows, and on properties that could not be
-        tested.
-        """
+        """Return sentences on drops in accuracy of models trained on all rows, and on untested properties."""
         falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
         untold = [(property_name(one), why) for one in leanings if (why := untold_text(one))]
         whether = [f"It cannot be told whether models lean on {name}: {why}" for name, why in untold]
@@ -370,9 +366,7 @@ class VerdictWords:
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Return a comparison of the filtered rows with their control on the challenge set of the first decisive
-        comparison.
-        """
+        """Compare the filtered rows with their control on the challenge set of the first decisive comparison."""
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
             return None
@@ -428,9 +422,7 @@ class VerdictWords:
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def all_rows(self) -> str:
-        """Return a name for all rows. If rows are answers to questions, the name also fits questions that are only used
-        to test models.
-        """
+        """Return a name for all rows. For answers to questions, the name also fits questions that only test models."""
         return "all questions, if you train on them" if self.facts.split_questions else "all rows for training"
 
     def use_rows(self) -> str:

@@ -148,10 +148,10 @@ def choose_slice(
     if no score reaches the threshold. Units with equal keys are in random order, which depends on (seed, iteration).
     With `ties` "label_probability", units with equal keys are first ordered by label probability. With `ranking`
     "label_probability", the units that pass the threshold are ordered by label probability. With `balance` "classes",
-    `allowed` and `room` are divided among the classes in proportion to the rows and counted rows of each class. A unit
-    that is too large for the rest of the slice is skipped. With a `vocabulary` of the pool (`words_of`), the units that
-    pass the threshold are removed in the order of `remove_lowest`. The slice then has no rule for rows that are only
-    scored (`Slice.cut` is None).
+    `allowed` is divided among the classes in proportion to their rows, and `room` in proportion to their counted rows.
+    A unit that is too large for the rest of the slice is skipped. With a `vocabulary` of the pool (`words_of`), the
+    units that pass the threshold are removed in the order of `remove_lowest`. The slice then has no rule for rows that
+    are only scored (`Slice.cut` is None).
     """
     passing = int(among.sizes[settings.passes(among.scores)].sum())
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))

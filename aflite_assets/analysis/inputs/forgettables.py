@@ -98,7 +98,8 @@ class SecondPhase:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Accuracy in [0, 1], averaged over `seeds`, if a probability threshold assigns rows to the class `class_name`.
+    """Accuracy of a model that assigns rows to the class `class_name` by a probability threshold. The accuracy lies in
+    [0, 1] and is averaged over `seeds`.
 
     A row is assigned to the class if its probability of the class exceeds the threshold. `chosen`: whether this
     threshold has the highest accuracy. Among equal accuracies, the threshold nearest to 0.5 is chosen.

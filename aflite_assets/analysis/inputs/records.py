@@ -364,7 +364,9 @@ class Forgettables:
         return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
 
     def _phase_on(self, phase: SecondPhase, set_name: str) -> str | None:
-        """Return the evaluator with the same start and a phase on the set `set_name` of `phase.sized_by`."""
+        """Return the evaluator with the same start as `phase` and with a second phase on the set `set_name` of the weak
+        model `phase.sized_by`.
+        """
         wanted = (phase.start, phase.sized_by, set_name)
         found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
         return next(found, None)

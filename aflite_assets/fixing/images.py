@@ -36,10 +36,10 @@ _MARGIN = 8
 class ImageChanges:
     """Changes that are applied to every image.
 
-    `extension`: ".jpg" or ".png", the new format, or "" if files stay unchanged. `quality`: the JPEG quality, 1 to 95.
-    `size`: the new width and height in pixels, or None if sizes stay unchanged. `corners`: names of the corners that
-    are covered, and the side of each covered square in pixels. `border`: width, in pixels, of the frame that is
-    covered. `is_renamed`: whether files get new names.
+    `extension`: the extension of the new format, which is ".jpg" or ".png", or "" if files stay unchanged. `quality`:
+    the JPEG quality, 1 to 95. `size`: the new width and height in pixels, or None if sizes stay unchanged. `corners`:
+    names of the corners that are covered, and the side of each covered square in pixels. `border`: width, in pixels, of
+    the frame that is covered. `is_renamed`: whether files get new names.
     """
 
     extension: str = ""

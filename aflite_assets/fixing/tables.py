@@ -1,4 +1,6 @@
-"""Cleaned copies of table files in the format of the original: CSV, TSV, JSON lines, Parquet."""
+"""Cleaned copies of table files. A copy has the format of the original, which is one of CSV, TSV, JSON lines and
+Parquet.
+"""
 
 import csv
 import json

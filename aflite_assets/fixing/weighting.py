@@ -53,7 +53,7 @@ def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def effective_rows(weights: np.ndarray) -> float:
-    """Return the effective sample size of weighted rows: (sum of weights)^2 / sum of squares (Kish 1965)."""
+    """Return the effective sample size of weighted rows, which is (sum of weights)^2 / sum of squares (Kish 1965)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 

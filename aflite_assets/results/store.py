@@ -61,7 +61,7 @@ Write = Callable[["Draft"], Summary]
 
 @dataclass(frozen=True)
 class StoredResult:
-    """A result. `cached`: True if the result was found in the store, and False if it was computed.
+    """A result. `cached`: whether the result was found in the store instead of being computed.
 
     `damage`: the damage of the result that it replaced, if any.
     """
@@ -73,9 +73,7 @@ class StoredResult:
 
 @dataclass
 class Draft:
-    """A folder that a writer fills with the files of a result. Files in `path` are published; `scratch` survives if the
-    writer is killed.
-    """
+    """A folder that a writer fills. Files in `path` are published; `scratch` survives if the writer is killed."""
 
     store: "ResultStore"
     asset: str
@@ -117,8 +115,7 @@ def _no_log(_: str) -> None:
 
 @dataclass(frozen=True)
 class ResultStore:
-    """Results that any number of processes share. They are in the folder `root`, or at `remote` with local copies below
-    `root`.
+    """Results that any number of processes share. They are in `root`, or at `remote` with copies in `root`.
 
     With an object store, two machines may compute the same result at once. One machine publishes it, and the other
     machine uses the published result.
@@ -139,7 +136,7 @@ class ResultStore:
 
     @property
     def keeps_copies(self) -> bool:
-        """True if local files are copies of files in an object store."""
+        """Whether local files are copies of files in an object store."""
         return self.backend.keeps_copies
 
     def needs_folder(self, command: str, *, instead: str) -> None:
@@ -197,8 +194,7 @@ class ResultStore:
         return result
 
     def current_key(self, asset: str, partition: str) -> str | None:
-        """Return the key of the result that downstream stages read, or None if there is no key. The result itself may
-        be missing.
+        """Return the key of the result that downstream stages read, or None. The result itself may be missing.
 
         Raises:
             StoreError: the file with the key cannot be read.
@@ -254,8 +250,7 @@ class ResultStore:
         return self._reusable(asset, partition, self._part_folder(asset, partition, key), then, log)[0]
 
     def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _no_log) -> None:
-        """Check results before they are used as inputs: compare their files, and the files of their parts, with the
-        hashes.
+        """Check inputs before they are used: compare the files of the results, and of their parts, with the hashes.
 
         Raises:
             StoreError: a result is damaged. The result was set aside, so that its stage computes it again in the next
@@ -303,8 +298,7 @@ class ResultStore:
 
     @contextmanager
     def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
-        """Hold the lock that allows only one run of a dataset on this machine. The lock is released when its process
-        ends.
+        """Hold the lock that allows only one run of a dataset on this machine. It is released when its process ends.
 
         `what`: the name of the holder in messages, for example "aflite refresh". `wait`: seconds to wait for another
         run; a negative number means no limit, and 0 means not to wait. If the thread holds the lock already, it does
@@ -425,7 +419,7 @@ class ResultStore:
             yield
 
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
-        """Make this result the current result, except if the current result was requested later, by the store's clock."""
+        """Make this result the current result, except if the current one was requested later (by the store's clock)."""
         asset, partition = result.asset, result.partition
         mark = {"key": result.key, "data_version": result.data_version}
         if asked is not None:
@@ -474,7 +468,7 @@ class ResultStore:
         return result
 
     def _can_be_published(self, asset: str, partition: str, ready: Path) -> bool:
-        """Return True if a folder holds a complete result with unchanged parts that was not published."""
+        """Return True if a folder holds a complete result that was not published and whose parts are unchanged."""
         try:
             manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
             hashes = folder_hashes(ready)

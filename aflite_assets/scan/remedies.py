@@ -1,4 +1,4 @@
-"""Remedies for each kind of cue: `aflite scan` recommends them, and the package `fixing` applies them."""
+"""Remedies for each kind of cue. The command `aflite scan` recommends remedies, and the package `fixing` applies them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -112,7 +112,9 @@ def effect_of(result: ScanFacts, cues: Sequence[Cue]) -> str:
 
 
 def advice(result: ScanFacts, cue: Cue, command: str) -> str:
-    """Return the command that fixes a cue, and its effect; `command` is the beginning: `aflite fix` and the file."""
+    """Return the command that fixes a cue, and the effect of this command. `command`: its beginning, which is `aflite
+    fix` and the file.
+    """
     first, *others = remedies_in(result, cue)
     more = "".join(f"; --by {other} {_SENTENCES[other]}" for other in others)
     return f"mend it: {command} --cue {cue.number + 1} --to NEW_FOLDER ({_SENTENCES[first]}{more})"
@@ -121,7 +123,7 @@ def advice(result: ScanFacts, cue: Cue, command: str) -> str:
 def candidate_advice(result: ScanFacts, candidates: Sequence[Cue], command: str) -> str:
     """Return the command that fixes a candidate, or "" if there is no candidate or the rows are answers to questions.
 
-    `command` is the beginning: `aflite fix` and the file.
+    `command`: the beginning of this command, which is `aflite fix` and the file.
     """
     if not candidates or result.blind is not None:
         return ""

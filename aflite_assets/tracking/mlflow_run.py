@@ -146,7 +146,7 @@ class MlflowRun:
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> Iterator["MlflowRun"]:
-        """Yield a child run with the title `title` (default: `name`), and with `name` as its tag `aflite.name`.
+        """Yield a child run with the title `title` (by default, `name`), and with `name` as its tag `aflite.name`.
 
         A second call with the same name under the same parent continues the same child.
         """

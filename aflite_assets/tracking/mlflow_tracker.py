@@ -45,8 +45,8 @@ class MlflowTracker:
         refresh: the identifier of a refresh. The run of the refresh becomes the parent of its stages' runs. If None,
             runs have no parent.
 
-    Tags named `dagster/...` repeat Dagster's metadata: `asset_key`, `partition`, `data_version` and, for results of a
-    Dagster run, `run_id` and `run_url`. No connection is opened before the first run.
+    Tags whose names begin with `dagster/` repeat Dagster's metadata. They are `asset_key`, `partition`, `data_version`
+    and, for results of a Dagster run, `run_id` and `run_url`. No connection is opened before the first run.
 
     Raises:
         TrackingError: `uri` is an SQLite database without an absolute path, is ambiguous, or is a server's address with

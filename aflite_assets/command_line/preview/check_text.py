@@ -71,7 +71,7 @@ def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
 
 
 def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the sizes of a planned run: numbers of rows, iterations, train sets and cells (trained evaluators)."""
+    """Yield the sizes of a planned run: the numbers of rows, iterations, train sets and cells (trained evaluators)."""
     settings = plan.settings
     yield f"plan{_basis(data)}"
     lines = [

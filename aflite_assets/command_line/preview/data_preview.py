@@ -83,7 +83,7 @@ class DataPreview:
 
     @property
     def complete(self) -> bool:
-        """True if all rows were read."""
+        """Whether all rows were read."""
         return self.reading.first_rows is None
 
 

@@ -1,4 +1,4 @@
-"""Rows to scan from a file without a YAML file: CSV, JSON lines, Parquet, or a folder of images."""
+"""Reading of rows to scan from a file (CSV, JSON lines or Parquet) or a folder of images that has no YAML file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

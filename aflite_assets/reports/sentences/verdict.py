@@ -93,7 +93,7 @@ def undecided_text(analysis: Analysis) -> str:
 
 
 def leaning_text(one: PropertyLeaning) -> str:
-    """Return sentences which state that models rely on a property, and how this was shown, without a final full stop."""
+    """Return sentences on a property that models rely on, and on how this was shown, without the last full stop."""
     reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
     text = f"models lean on {property_name(one)}{reasons[one.reason]}"
     if one.fallen_on is None and one.pull is not None and one.untied is not None:
@@ -107,9 +107,7 @@ def leaning_text(one: PropertyLeaning) -> str:
 
 
 def judgement_text(one: PropertyLeaning) -> str:
-    """Return a sentence which states that a person must decide whether the property belongs to the task, and how to
-    declare this decision.
-    """
+    """Return a sentence on who decides whether the property belongs to the task, and on how to declare this."""
     if one.kind in ("attribute", "column"):
         how = f"if not, add `irrelevant: [{short(one.name, LONGEST)}]` to the file"
     else:
@@ -201,9 +199,7 @@ class VerdictWords:
         return f"{beside_chance} {self.giveaway()}{effect}"
 
     def artefact(self) -> str:
-        """Return a sentence on the strongest artefact that the scan found. It states whether models were shown to rely
-        on the artefact.
-        """
+        """Return sentences on the strongest artefact that the scan found, and on whether models rely on it."""
         scan, name = self.analysis.scan, self.verdict.evidence.artefacts[0]
         cue = None if scan is None else next((one for one in scan.artefacts if one.name == name), None)
         if cue is None:
@@ -215,9 +211,7 @@ class VerdictWords:
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
-        """Return a sentence that lists the scan's strongest single cues, so that a person can judge them. Cues that the
-        verdict names already are left out.
-        """
+        """Return a list of the scan's strongest single cues, except cues that the verdict names already."""
         if (scan := self.analysis.scan) is None:
             return None
         leanings, first = self.verdict.evidence.leanings, self.verdict.evidence.artefacts[:1]
@@ -422,7 +416,7 @@ class VerdictWords:
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def all_rows(self) -> str:
-        """Return a name for all rows. For answers to questions, the name also fits questions that only test models."""
+        """Return a name for all rows. The name also fits questions that are only used to test models."""
         return "all questions, if you train on them" if self.facts.split_questions else "all rows for training"
 
     def use_rows(self) -> str:

@@ -23,7 +23,7 @@ _STEP = re.compile(r"(?!\.)[A-Za-z0-9_.=-]+")
 
 @dataclass(frozen=True)
 class StoreAddress:
-    """Address of the results: `bucket` and `prefix`.
+    """Address of results in an object store, made of a bucket and a prefix.
 
     `prefix` has no slashes at its ends and is empty for the whole bucket. `endpoint_url`: the server, or None for the
     server that the profile names or, by default, for AWS's own server. `region`: the region, or None for the region of

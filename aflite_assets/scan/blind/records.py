@@ -45,7 +45,7 @@ class BlindRule:
     interval of `found`. `chance`: the share of answers that are right, averaged over the questions. `decided`: share of
     the questions in which the rule does not pick all answers. `p_value`: the p-value against chance, adjusted for all
     subsets and rules (Holm). `auc`: for a model, the probability that a right answer has a higher score than a wrong
-    answer to any question. None for a rule.
+    answer to any question; for a rule, None.
     """
 
     subset: str

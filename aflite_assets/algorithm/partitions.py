@@ -80,7 +80,7 @@ def draw_unpredicted(
     partitions that train on it. For a partition that trains on a share p of `rows`, each `scored_only` row is therefore
     left out with probability p. Train rows and `scored_only` rows then have the same distribution of the number of
     predictions. The rows of a group are predicted or left out together. In a group with train rows, the `scored_only`
-    rows are left out exactly when the train rows are trained on.
+    rows are left out if and only if the train rows are trained on.
     """
     if not len(scored_only):
         return [scored_only for _ in subsets]

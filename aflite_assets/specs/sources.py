@@ -350,8 +350,8 @@ class CirclesSource(StrictSpec):
 
     The class of a row is its circle. Every row has two coordinates and `bias_width` bias features. In biased rows, the
     bias features have the mean `+bias_mean` or `-bias_mean`, depending on the label. In all other rows, their mean is
-    zero. In the splits in `flipped_splits`, the labels of a share of the biased rows are flipped before the bias
-    features are drawn.
+    zero. In the splits `flipped_splits`, a share of the biased rows gets flipped labels before the bias features are
+    drawn.
     """
 
     format: Literal["circles"]

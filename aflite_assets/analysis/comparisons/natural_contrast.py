@@ -2,7 +2,7 @@
 intervals but no verdicts.
 
 If the rows of a challenge set were chosen because one model got them wrong, every other model is better on these rows.
-A gain on such a challenge set is therefore only evidence about shortcuts if it is larger than the gain on equally hard
+A gain on such a challenge set is therefore evidence about shortcuts only if it is larger than the gain on equally hard
 natural rows.
 """
 

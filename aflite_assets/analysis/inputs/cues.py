@@ -107,7 +107,8 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 
 @dataclass(frozen=True)
 class PlantedRemoval:
-    """Numbers of train rows that entered the filter and of removed rows, among all rows and among planted rows.
+    """Number of train rows that entered the filter, and number of removed rows. Both are counted among all rows and
+    among planted rows.
 
     A row is planted if its value of `attribute` is one of `values`.
     """

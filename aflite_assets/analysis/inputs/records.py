@@ -234,10 +234,10 @@ class DataMap:
 class RankingOverlap:
     """Overlap of the train rows kept by two filterings (`representation` and `against`) that rank rows differently.
 
-    `train_set`: `filtered` or `filtered_<name>`. Of the same `rows` train rows, the first filtering kept `first_rows`
-    and the second `second_rows`; `shared` rows were kept by both. `jaccard`, in [0, 1]: `shared` divided by the number
-    of rows that at least one filtering kept; `jaccard_by_chance`: the mean index of two random sets of these sizes.
-    `jaccard` and `jaccard_by_chance` are None if neither filtering kept a row.
+    `train_set`: `filtered` or `filtered_<name>`. Both filterings were applied to the same `rows` train rows. The first
+    filtering kept `first_rows` of them, and the second kept `second_rows`; `shared` rows were kept by both. `jaccard`,
+    in [0, 1]: `shared` divided by the number of rows that at least one filtering kept; `jaccard_by_chance`: the mean
+    index of two random sets of these sizes. `jaccard` and `jaccard_by_chance` are None if neither filtering kept a row.
     """
 
     representation: str

@@ -200,8 +200,8 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     `nothing_found` (rule 5): the interval of the starting excess ends below 2 points.
     `class_balance_only` (rule 6): in the mean over classes, the interval of the starting excess ends below 2 points.
         The bias then shows only how often each class is predicted. Rules 5 and 6 do not apply if the probabilities of
-        the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). For example, with classes
-        of 95 % and 5 %, hardly any prediction changes, even if the classifiers learn much.
+        the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). For example, if the
+        classes have shares of 95 % and 5 %, hardly any prediction changes, even if the classifiers learn much.
     `cannot_tell` (rule 7): the classifiers did not learn significantly more than the class shares.
     `helps_no_shortcut_named` (rule 8): a decisive comparison shows a proven gain (`proven_gains`), and no decisive
         comparison shows a loss.

@@ -87,8 +87,8 @@ def pull_weights(labels: np.ndarray, pointed: np.ndarray, *, to_own: bool = Fals
     The sum of the weights of the predicted classes is the mean of P(c predicted | k, points to c) - P(c predicted | k,
     points elsewhere) over pairs of a gold class k and a class c that values point to. A pair with n1 and n0 rows of the
     two kinds has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer Institute
-    22:719). Only pairs with different k and c are used, or with `to_own` only pairs with k = c. `pointed`: the class
-    that each row's value points to, or `NOWHERE`.
+    22:719). Only pairs with different k and c are used. With `to_own`, only pairs with k = c are used. `pointed`: the
+    class that each row's value points to, or `NOWHERE`.
     """
     classes = int(max(labels.max(), pointed.max())) + 1
     weights, counted, total = np.zeros((len(labels), classes)), 0, 0.0

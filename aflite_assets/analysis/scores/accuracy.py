@@ -107,8 +107,8 @@ def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     Classes are ranked by probability; among equal probabilities, the lowest class number comes first. If the set sums
     probabilities (`TestSet.adds_probabilities`), the ranked classes are the set's own, and dataset classes that are
     mapped to none are left out. Otherwise the ranked classes are the dataset's, and a row gets the rank of the
-    likeliest class that is mapped to the row's own class. Raises DataError if rows do not match, or if there is not one
-    finite probability per row and dataset class.
+    likeliest class that is mapped to the row's own class. Raises DataError if rows do not match, or if a probability is
+    missing or not finite.
     """
     return _by_own_class(cell, test_set, RANK, _rank)
 

@@ -13,7 +13,7 @@ _SEVERAL: dict[object, str] = {str: "texts", int: "whole numbers", float: "numbe
 
 
 def wish_of_kind(place: object, value: object) -> str:
-    """Return a description of the expected type and a remedy, for a value of a wrong type."""
+    """For a value of a wrong type, return a description of the expected type, and a remedy."""
     alternatives = members(place)
     words = [member for member in alternatives if get_origin(member) is Literal]
     count = ", or ".join([_count_words(), *map(_word, words)])

@@ -116,7 +116,7 @@ class SummedPasses:
 class _GatheredRows:
     """Copied rows of equally large training sets: `features`, sets x rows x width, and `codes`, sets x rows.
 
-    Small jobs spend most of their time in calls of torch, and one product over all sets needs few calls.
+    Small jobs spend most of their time in calls to torch. A product over all sets needs only a few calls.
     """
 
     features: torch.Tensor

@@ -1,4 +1,4 @@
-"""The representation bias that linear classifiers reach by chance, measured by passes over permuted labels.
+"""The representation bias that linear classifiers reach by chance. The bias is measured by passes over permuted labels.
 
 The module `filtering.py` filters the rows. The report uses the measured bias in its verdict.
 """
@@ -119,8 +119,8 @@ def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random
     Within a bin of groups of similar size (`size_bins`), groups exchange all their labels at once. A group of one class
     still has one class afterwards, and a group with one row per label still has one row per label. Within each group
     the order is random. If the groups of a bin differ in size, a smaller group gets a random part of a larger group's
-    labels. The remaining labels fill up larger groups. If there are fewer than `FEWEST_IN_BIN` groups in all, rows are
-    permuted one by one. The number of rows of each class never changes.
+    labels. The remaining labels fill up larger groups. If there are fewer than `FEWEST_IN_BIN` groups in all, single
+    rows are permuted instead of groups. The number of rows of each class never changes.
     """
     if groups is None:
         return rng.permutation(labels)
@@ -166,7 +166,8 @@ def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
 
 
 def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
-    """Return the share of rows with a changed label, relative to the expected share in a permutation without groups.
+    """Return the share of rows whose label changed, divided by the share that is expected in a permutation without
+    groups.
 
     The expected share is 1 minus the sum of the squared class shares. The result is about 1 if all labels can move, or
     if there is only one class. The result is 0 if the groups keep every label in place.

@@ -63,29 +63,29 @@ def filter_dataset(
     """Remove the rows that linear classifiers predict most easily, slice by slice (Algorithm 1, ICML 2020).
 
     Each iteration scores the pool as `score_rows` does. Among the rows with a score of at least `threshold`, each
-    iteration removes the `slice_size` rows with the highest scores. The filter ends when `target_size` is reached; the
-    last slice may therefore be smaller. The filter also ends after an iteration in which too few rows reach the
-    threshold to fill the slice. At the end, the kept rows are scored once more without a removal, unless the last
-    iteration removed nothing. If too many rows have the lowest removed score, the removed rows among them are drawn at
-    random. A row that was never held out in an iteration has no score in that iteration and is not removed. The
-    settings `selection`, `remove` and `ranking` change which rows are removed.
+    iteration removes the `slice_size` rows with the highest scores. Filtering stops when `target_size` is reached, so
+    the last slice may be smaller. Filtering also stops after an iteration if the rows that reach the threshold do not
+    fill the slice. At the end, the kept rows are scored once more without a removal, unless the last iteration removed
+    nothing. If only some of the rows with the lowest removed score fit into the slice, these rows are drawn at random.
+    A row that was never held out in an iteration has no score in that iteration and is not removed. The settings
+    `selection`, `remove` and `ranking` change which rows are removed.
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
             changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
         settings: the sizes must satisfy train_size < n, slice_size <= n and target_size <= number of `counted` rows.
-            Here n is the target size. If `target_size` counts only some rows, n is the corresponding number of all rows
-            in the pool.
+            Here n is the target size. If only some rows count towards `target_size`, n is the corresponding number of
+            rows in the whole pool.
         seed: 0 to 2**64 - 1. Partition j of iteration i depends only on (seed, i, j) and on the pool.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows. Whole
             groups are drawn in random order. A group that would exceed `train_size` is skipped.
         score_only: bool per row; True rows are never trained on and do not count towards any size. The True rows are
             predicted as often as other rows and removed by the same rule (`selection.rows_cut`). With remove="groups",
             the rule uses the mean score of the row's group.
-        counted: bool per row; `target_size` counts the True rows. By default these are all rows that are not
-            `score_only`. If the pool contains test rows, `counted` can restrict the target to train rows. All other
-            sizes refer to the whole pool.
+        counted: bool per row, True for rows that count towards `target_size`. By default, all rows count except
+            `score_only` rows. If the pool contains test rows, `counted` can restrict the target to train rows. All
+            other sizes refer to the whole pool.
         copies: one integer per row, the same integer for exact copies of a row. With remove="rows", copies are removed
             together according to their mean predictability, if they all fit into one slice. Copies do not change how
             training sets are drawn.
@@ -94,9 +94,9 @@ def filter_dataset(
             row.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool that is too large for the GPU's
             memory is streamed.
-        memory_limit: bytes of main memory that a run may use. The pages of `features`, a hundred bytes per row and the
-            loaded libraries are not included. If a float32 copy of the pool takes more than half of this limit, the
-            pool is read again in every pass.
+        memory_limit: bytes of main memory that a run may use. The limit does not include the memory-mapped pages of
+            `features`, a hundred bytes per row, and the loaded libraries. If a float32 copy of the pool takes more than
+            half of this limit, the pool is read again in every pass.
         keep_probabilities: keep the matrix of probabilities (rows x classes) of the first iteration. The classifier
             must give probabilities.
         on_iteration: a function that is called with the record and the state after each iteration, including the last
@@ -109,8 +109,8 @@ def filter_dataset(
             run ends after the first pass without removing any row.
 
     Raises:
-        InvalidInputError: an argument is not as described above. The error is raised before any fitting, with one
-            exception: after removals, every remaining group may be too large for `train_size`.
+        InvalidInputError: an argument is not as described above. The error is raised before any fitting, unless
+            removals leave only groups that are larger than `train_size`.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     given = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies, "words": words}
@@ -291,8 +291,8 @@ def _scored(run: _Run, engine: "LinearEngine | SpreadEngine", state: FilterState
 
 
 _OVER_LARGEST_CLASS = 0.05
-"""If a bias exceeds the largest class's share by more than this number, it is not compared with permuted labels,
-because their bias is never so high.
+"""If a bias exceeds the largest class's share by more than this number, the bias is not compared with permuted labels,
+because the bias of permuted labels is never so high.
 """
 
 
@@ -416,8 +416,8 @@ def _last_probability(state: FilterState, tally: Tally) -> np.ndarray | None:
 
 
 def _instead(run: _Run, state: FilterState, tally: Tally) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return the wrong labels predicted for each row, and the shares of these labels, from the row's last scored
-    iteration.
+    """Return the wrong labels predicted for each row, and the shares of these labels. The values are from the last
+    iteration in which the row had a score.
     """
     if tally.instead is None or (state.iterations and state.instead_labels is None):
         return None, None  # a run that goes on with another memory limit has it of all rows or of none

@@ -25,8 +25,8 @@ class Inputs:
     """Checked input arrays with one entry per row. `features` may be a memory map. The arrays are never changed.
 
     `labels` is int64. `classes` holds the distinct labels, ascending. `groups` is int64 or None, and `score_only` is
-    bool. `counted` is bool and True for the rows that the target size counts. `copies` is int64 or None. Exact copies
-    of a row have the same number in `copies`. `words` is None or holds the words of every row.
+    bool. `counted` is a bool array, True for the rows that count towards the target size. `copies` is int64 or None.
+    Exact copies of a row have the same number in `copies`. `words` is None or holds the words of every row.
     """
 
     features: np.ndarray
@@ -121,7 +121,9 @@ def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
 
 
 def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
-    """Check that the sizes in the settings fit each other, the number of rows and the sizes of the groups."""
+    """Check that the sizes in the settings are consistent with each other, with the number of rows and with the group
+    sizes.
+    """
     check_sizes(settings, pool_rows=len(inputs.trainable_rows), counted_rows=int(inputs.counted.sum()))
     check_train_size(inputs, settings)
     if settings.remove == "groups":
@@ -255,14 +257,16 @@ def _check_score_only(score_only: object, rows: int) -> np.ndarray:
 
 
 def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
-    """Return the rows that the target size counts. By default, these are all rows that may be trained on."""
+    """Return a bool array that is True for the rows that count towards the target size. By default, all rows count that
+    may be trained on.
+    """
     if counted is None:
         return ~score_only
     mask = np.array(counted)
     if mask.shape != score_only.shape or mask.dtype != np.bool_:
         raise InvalidInputError(
             f"`counted` has the shape {mask.shape} and the dtype {mask.dtype}, but `features` has {len(score_only)} "
-            "rows; give a bool array with one entry per row, True for rows that `target_size` counts"
+            "rows; give a bool array with one entry per row, True for rows that count towards `target_size`"
         )
     if (mask & score_only).any():
         raise InvalidInputError(

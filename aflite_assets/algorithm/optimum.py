@@ -13,7 +13,7 @@ Among all subsets of at least n rows, only the subsets of exactly n rows need to
 row from S in every possible way. Every pair (T, i) lies in the same number of the resulting subsets. The bias of S is
 therefore the mean of the biases of these subsets, and at least one subset has no higher bias than S. The proof requires
 that at least one row can be held out, that is, n > train_size. A larger subset can have the least bias only if all of
-its subsets of n rows have the least bias.
+its subsets of n rows have the least bias too.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Optimum:
     """The subset with the least representation bias.
 
     `kept_rows`: int64, ascending. `representation_bias`: the exact bias of this subset, in [0, 1]. `subsets_searched`:
-    number of subsets of the target size, all of which were compared. `ties`: number of subsets that have the least
+    number of compared subsets, which are all subsets of the target size. `ties`: number of subsets that have the least
     bias, including `kept_rows`. If several subsets have the least bias, `kept_rows` is the first of them in the order
     of row numbers. `table`: the counts that `exact_bias` needs.
     """
@@ -87,7 +87,8 @@ def optimal_subset(
         features: rows x width, finite numbers of at most 64 bits.
         labels: one integer of 0 or more per row, at least two classes.
         target_size: number of rows to keep; train_size < target_size <= number of rows.
-        train_size: number of rows that each classifier is trained on. The number of fits is "rows choose train_size".
+        train_size: number of rows that each classifier is trained on. The number of fits is the binomial coefficient of
+            the number of rows and `train_size`.
         fit: a function that replaces the classifier, as in `score_rows`. The function is called once per training set,
             with rows in ascending order, and must be deterministic. If None, logistic regression is fitted to its
             optimum.
@@ -97,7 +98,7 @@ def optimal_subset(
 
     Raises:
         InvalidInputError: an argument is not as described, or a limit is exceeded. The error is raised before any
-            fitting, except for errors in the results of a `fit` argument.
+            fitting. Only an error in the results of `fit` is raised later.
     """
     settings = FilterSettings(
         target_size=target_size, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization

@@ -104,8 +104,8 @@ def follows_training(
     rows: np.ndarray,
     groups: np.ndarray | None,
 ) -> list[np.ndarray]:
-    """Return the `scored_only` rows in the groups that each of `subsets` trains on. `groups` holds the group of each of
-    the ascending `rows`.
+    """Return, for each of `subsets`, the `scored_only` rows that share a group with a training row of the subset.
+    `groups` holds the group of each of the ascending `rows`.
     """
     if scored_groups is None or groups is None:
         return [scored_only[:0] for _ in subsets]

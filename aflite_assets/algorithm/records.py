@@ -16,12 +16,12 @@ from aflite_assets.errors import InvalidInputError
 
 
 class StopReason(Enum):
-    """Reason why the filter ended."""
+    """Reason why filtering stopped."""
 
     TARGET_SIZE = "target_size"
-    """The target size was reached. The last slice was made smaller to reach it exactly."""
+    """The target size was reached. The last slice was made smaller to reach the target exactly."""
     THRESHOLD = "threshold"
-    """Too few rows had a predictability of at least the threshold to fill the slice (with "gumbel": no row had)."""
+    """Too few rows reached the threshold to fill the slice. With "gumbel", no row reached the threshold."""
     CHANCE = "chance"
     """With `stop_at_chance`, two consecutive passes had no more bias than passes over permuted labels."""
     NOTHING_LEARNT = "nothing_learnt"
@@ -56,8 +56,8 @@ IsLearnt = Callable[[np.ndarray, np.ndarray | None], bool]
 """
 
 LEAST_MOVED = 0.5
-"""Smallest share of labels that permutations must move, relative to permutations without groups, for the passes to
-measure chance.
+"""Passes measure chance only if permutations move at least this share of labels, relative to permutations without
+groups.
 """
 
 

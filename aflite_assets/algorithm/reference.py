@@ -1,4 +1,5 @@
-"""Reference classifiers of AFLite in scikit-learn, fitted to the optimum in float64. They define correct results.
+"""Reference classifiers of AFLite in scikit-learn, fitted to the optimum in float64. The results of these classifiers
+are correct by definition.
 
 Both objectives (logistic regression and linear SVM) are the same as in scikit-learn. The intercept is not penalised. A
 shift of the features then changes only the intercept. Dividing all features by a number s has no effect if C is
@@ -114,7 +115,7 @@ class _Standardization:
     @classmethod
     def of(cls, features: np.ndarray) -> "_Standardization":
         """Return the map for these rows. The origin is the mean of each column. The scale is the root mean square
-        around the means, but at least 1.
+        deviation from the means, but at least 1.
 
         Large features must be scaled down because their rounding errors would exceed the tolerance of the solvers.
         Small features cause no problem.

@@ -38,9 +38,9 @@ def score_rows(
         seed: from 0 to 2**64 - 1. The partitions are the same as in the first iteration of `filter_dataset`.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows.
         score_only: bool per row; True rows are never trained on. Each True row is predicted by a random subset of the
-            classifiers, on average as many as predict a train row. If `partitions` is given, each True row is predicted
-            by all classifiers. In either case, a classifier that was trained on rows of a group does not predict the
-            other rows of this group.
+            classifiers. On average, a True row gets as many predictions as a train row. If `partitions` is given, each
+            True row is predicted by all classifiers. In either case, a classifier that was trained on rows of a group
+            does not predict the other rows of this group.
         partitions: one array of training row numbers per partition, which replaces the random draw. If `partitions` is
             given, `train_size` and `n_partitions` are not used.
         fit: a function that replaces the classifiers: `fit(features, labels, classes)` returns a function `predict`.
@@ -48,14 +48,14 @@ def score_rows(
             float64.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool that is too large for the GPU's
             memory is streamed.
-        memory_limit: bytes of main memory that a run may use. The pages of `features`, a hundred bytes per row and the
-            loaded libraries are not included. If a float32 copy of the pool takes more than half of this limit, the
-            pool is read again in every pass.
+        memory_limit: bytes of main memory that a run may use. The limit does not include the memory-mapped pages of
+            `features`, a hundred bytes per row, and the loaded libraries. If a float32 copy of the pool takes more than
+            half of this limit, the pool is read again in every pass.
         keep_probabilities: keep the matrix of probabilities (rows x classes) if the classifier gives probabilities.
 
     Raises:
-        InvalidInputError: an argument is not as described above. The error is raised before any fitting, except for
-            errors in the results of a `fit` argument.
+        InvalidInputError: an argument is not as described above. The error is raised before any fitting. Only an error
+            in the results of `fit` is raised later.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     inputs = check_inputs(features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit)

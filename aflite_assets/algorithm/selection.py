@@ -15,7 +15,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Cut:
-    """Rule for removing rows that are only scored, derived from the end of the slice of the other rows.
+    """Rule for removing rows that are only scored, derived from the last removed units of the other rows.
 
     Keys are scores ("greedy") or log scores plus Gumbel noise. Units with keys above `above` are removed. Of the units
     with keys from `lowest` to `above`, the share `rate` is removed. `rate`, in [0, 1], is the removed share of the
@@ -148,10 +148,10 @@ def choose_slice(
     if no score reaches the threshold. Units with equal keys are in random order, which depends on (seed, iteration).
     With `ties` "label_probability", units with equal keys are first ordered by label probability. With `ranking`
     "label_probability", the units that pass the threshold are ordered by label probability. With `balance` "classes",
-    `allowed` and `room` are divided among the classes in proportion to the rows and counted rows of each class. A unit
-    that is too large for the rest of the slice is skipped. With a `vocabulary` of the pool (`words_of`), the units that
-    pass the threshold are removed in the order of `remove_lowest`. The slice then has no rule for rows that are only
-    scored (`Slice.cut` is None).
+    `allowed` is divided among the classes in proportion to their rows, and `room` in proportion to their counted rows.
+    A unit that is too large for the rest of the slice is skipped. With a `vocabulary` of the pool (`words_of`), the
+    units that pass the threshold are removed in the order of `remove_lowest`. The slice then has no rule for rows that
+    are only scored (`Slice.cut` is None).
     """
     passing = int(among.sizes[settings.passes(among.scores)].sum())
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
@@ -179,13 +179,13 @@ def choose_slice(
 
 
 def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int) -> np.ndarray:
-    """Return the rows that are only scored and are removed by the rule `cut`. With Gumbel noise, noise is drawn for
-    each unit.
+    """Among the rows that are only scored, return the rows that the rule `cut` removes. With Gumbel noise, noise is
+    drawn for each unit.
 
     A unit is removed if it ranks before the last row of the pool's slice. At the cut-off, units are removed at random,
     at the same rate as the pool's units at the cut-off. The threshold applies to units that are only scored as well. If
-    the slice contains all units of the pool that pass the threshold, all units that are only scored and pass the
-    threshold are removed too.
+    the slice contains every unit of the pool that passes the threshold, then every only-scored unit that passes the
+    threshold is removed too.
     """
     if cut is None:
         return among.rows[:0]
@@ -311,8 +311,8 @@ def _runs_out(among: Candidates, going: np.ndarray, eligible: np.ndarray, allowe
 def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
     """Choose the removed units from `ordered`. Each class has a separate part of the slice.
 
-    If the target limits the slice, the number of rows above the target is also divided among the classes. The unused
-    part of a class is given to the next units in the order.
+    If the target limits the slice, the number of rows above the target is also divided among the classes. If a class
+    does not use its part of this number, the remainder is given to the next units in the order.
     """
     if among.classes is None:
         raise InvalidInputError(
@@ -347,7 +347,7 @@ def _cut_by_class(among: Candidates, whole: np.ndarray, codes: np.ndarray, *, ro
 
 
 def _at_cutoff(among: Candidates, settings: FilterSettings, taken: np.ndarray, cutoff: float) -> np.ndarray:
-    """Return a bool mask of the units that rank equal to the last removed unit before the random draw."""
+    """Return a bool mask of the units with the same rank as the last removed unit, before ties are broken at random."""
     if not settings.uses_label_probability:
         return np.asarray(among.scores == cutoff)
     probability = _probability(among)

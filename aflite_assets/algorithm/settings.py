@@ -59,10 +59,11 @@ class FilterSettings:
     pool (see `vocabulary.py`). "vocabulary" needs `words` and the selection "greedy". A score equal to the threshold
     passes if `comparison` is "at_least" (ICML 2020), but not if `comparison` is "greater" (SustaiNLP 2020, Algorithm
     1). `early_stop` ends the run after the first slice that is not full (ICML 2020). Without `early_stop`, the run ends
-    only at the target, or when no row passes (SustaiNLP 2020). Among rows of equal rank, `ties` (not in the papers)
-    removes random rows first, or the rows with the highest label probability in the same pass. `balance` "classes" (not
-    in the papers) divides a slice among the classes in proportion to their remaining rows. If too few rows of a class
-    pass to fill the part of that class, the rest of the part stays empty. The run ends when no class fills its part.
+    only at the target, or when no row passes (SustaiNLP 2020). `ties` (not in the papers) decides which rows of equal
+    rank are removed first: random rows, or the rows with the highest label probability in the same pass. `balance`
+    "classes" (not in the papers) divides a slice among the classes in proportion to their remaining rows. If too few
+    rows of a class pass to fill the part of that class, the rest of the part stays empty. The run ends when no class
+    fills its part.
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.

@@ -142,7 +142,7 @@ def predicted_instead(
 
 
 def shares(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
-    """Return `parts / wholes` in float64. An entry with a `wholes` of 0 is NaN."""
+    """Return `parts / wholes` in float64. An entry is NaN if `wholes` is 0."""
     return np.divide(parts, wholes, out=np.full(len(parts), np.nan), where=wholes > 0)
 
 

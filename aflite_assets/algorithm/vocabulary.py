@@ -59,9 +59,9 @@ class Vocabulary:
 
     `words`: the words of all input rows. `members`: the rows of the pool, unit after unit. `starts`: positions in
     `members`. The rows of unit i are `members[starts[i] : starts[i + 1]]`. `rows_with` (int32): number of units that
-    contain each word. `holder` (int32): bitwise exclusive or of the numbers of all units that contain the word. If only
-    one unit contains the word, `holder` is the number of that unit. For each unit, `lengths` (int64) is the number of
-    distinct words, `own_words` (int64) is u, and `shares` (float64) is phi. `distinct_words`: the number of distinct
+    contain each word. `holder` (int32): the numbers of all units that contain the word, combined by bitwise XOR. If
+    only one unit contains the word, `holder` is the number of that unit. For each unit, `lengths` (int64) is the number
+    of distinct words, `own_words` (int64) is u, and `shares` (float64) is phi. `distinct_words`: the number of distinct
     words in the pool, V. `words_per_row`: mean number of distinct words per row.
     """
 
@@ -209,7 +209,9 @@ def remove_lowest(
 
 
 def _unseen(words: RowWords) -> np.ndarray:
-    """Return an array with the last unit that contained each word. Initially, every word has no unit."""
+    """Return an array that stores, for each word, the last unit that contained the word. Initially, no word has a
+    unit.
+    """
     return np.full(words.n_numbers, -1, dtype=np.int32)
 
 
@@ -323,8 +325,8 @@ def _remove(
     """Write the removed units to `removed`. Return the number of removed units, and True if `room` was the limit. A
     level consists of the candidates with the same number of own words.
 
-    The number of own words of a unit never falls, so no unit is added to a level that is being processed. If the number
-    of a unit has grown, the unit is moved to a higher level.
+    The number of own words of a unit never falls, so no unit is added to a level that is being processed. If a unit has
+    gained own words, the unit is moved to a higher level.
     """
     by_level, begins = _levels(ranked, own_words, levels)
     moved, next_moved = np.full(levels, -1, np.int64), np.full(len(ranked), -1, np.int64)

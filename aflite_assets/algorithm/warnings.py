@@ -40,7 +40,7 @@ def _bias_under_guessing(last: IterationRecord) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class ClassMove:
-    """A class with a share of the rows that changed by more than 5 percentage points. Both shares are in [0, 1]."""
+    """A class whose share of the rows changed by more than 5 percentage points. Both shares are in [0, 1]."""
 
     label: int
     before: float
@@ -61,7 +61,7 @@ class ClassMove:
 
 
 def class_moves(before: np.ndarray, after: np.ndarray, classes: np.ndarray) -> tuple[ClassMove, ...]:
-    """Return the classes with a share of the rows that changed by more than 5 percentage points. `before` and `after`:
+    """Return the classes whose share of the rows changed by more than 5 percentage points. `before` and `after`:
     float64 shares in [0, 1], one entry per class in `classes`.
     """
     return tuple(

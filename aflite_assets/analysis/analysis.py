@@ -147,7 +147,9 @@ def write_analysis(analysis: Analysis, folder: Path) -> None:
 
 
 def read_analysis(folder: Path) -> Analysis:
-    """Read what `write_analysis` wrote. Raises DataError if another version of this code wrote the files."""
+    """Read the analysis that `write_analysis` wrote. Raises DataError if another version of this code wrote the
+    files.
+    """
     try:
         return _read(folder)
     except (ValidationError, FileNotFoundError) as error:
@@ -181,7 +183,7 @@ def write_evidence(evidence: Sequence[EvidenceTable], folder: Path) -> None:
 
 
 def read_evidence(folder: Path) -> tuple[EvidenceTable, ...]:
-    """Read what `write_evidence` wrote."""
+    """Read the tables of statistics that `write_evidence` wrote."""
     titles = json.loads((folder / EVIDENCE_FILE).read_text(encoding="utf-8"))
     return tuple(
         EvidenceTable(**one, table=pq.read_table(folder / EVIDENCE_FOLDER / f"{number:02d}.parquet"))

@@ -37,8 +37,8 @@ class TestSetFacts:
     """Facts about one `TestSet`. `rows` and `groups` are counts; the classes of `class_map` are given by name.
 
     `filtered_rows`: number of rows that the filter kept, by representation. `ranked`: whether top-5 accuracies are
-    known. `own_laws`: representations with train sets, other than `filtered`, that have filtered test rows of their
-    own. `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without rows, or if
+    known. `own_laws`: representations with at least one train set, other than `filtered`, that has its own filtered
+    test rows. `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without rows, or if
     `chance` is known.
     """
 

@@ -79,7 +79,7 @@ def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ClassShare:
-    """Share of a class, given by number, among the rows that entered an iteration, in [0, 1]."""
+    """Share, in [0, 1], of a class among the rows that entered an iteration. The class is given by its number."""
 
     representation: str
     iteration: int
@@ -95,8 +95,8 @@ def class_shares(filtered: FilteredSet, classes: int) -> Iterator[ClassShare]:
 
 
 def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) -> np.ndarray:
-    """Return class shares among the rows that entered each iteration: float64, of shape (iterations, `classes` or
-    more).
+    """Return class shares among the rows that entered each iteration: float64, with one row per iteration and at least
+    `classes` columns.
     """
     pool = filtered.rows.filter(pa.array(filtered.pool))
     labels = pool["label"].to_numpy()

@@ -170,7 +170,7 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
 def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
     """Yield the average accuracy of each second phase, and of each evaluator from which a second phase starts.
 
-    Requires at least one natural test set and one challenge set.
+    At least one natural test set and one challenge set are required.
     """
     forgettables = data.forgettables
     kinds = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]

@@ -1,5 +1,5 @@
-"""Confidence intervals of accuracies and of their differences, if training runs and groups of test rows are random. The
-functions use only arrays.
+"""Confidence intervals of accuracies and of their differences. Training runs and groups of test rows are treated as
+random samples. The functions use only arrays.
 
 The design is that of multi-reader, multi-case studies in diagnostic imaging. Training runs correspond to readers, and
 groups of test rows to cases: every model predicts every row, and both the models and the groups are samples.
@@ -30,7 +30,7 @@ data). If the formula uses the variance's upper bound instead, the rate is 6 %.
 CONFIDENCE = 0.95
 _NORMAL_QUANTILE_975 = 1.959963984540054
 LEAST_DEGREES = 1e-3
-"""Least degrees of freedom, used if group sizes are so unequal that one group holds nearly all rows."""
+"""Smallest number of degrees of freedom, used if group sizes are so unequal that one group holds nearly all rows."""
 
 Trainings = Sequence[np.ndarray]
 """One array per training run, over the same test rows: bool (correct or wrong), or the share of several runs that were
@@ -79,7 +79,7 @@ class CrossedInterval:
 
     `p_value`, in [0, 1], tests whether the difference is zero, by the same t statistic at `degrees_of_freedom`.
     `trainings`: number of training runs on each side. `groups`: number of test groups with a row; `effective_groups`:
-    number of equal-sized groups that would carry as much information. `counts_training`: False if a side has only one
+    number of equal-sized groups that would carry as much information. `counts_training` is False if a side has only one
     training run, so that the variance between training runs is unknown.
     """
 
@@ -127,8 +127,8 @@ def side(right: np.ndarray, sizes: np.ndarray) -> Side:
     """Compute one side of a comparison from numbers of rows.
 
     The number of correct rows has the shape (..., trainings, groups); the number of rows is given per group. The method
-    is the delete-a-group jackknife, which allows groups of different sizes. If group g has n_g rows, r_g of them
-    predicted correctly, leaving out g moves an accuracy a on n rows by (r_g - a n_g) / (n - n_g).
+    is the delete-a-group jackknife, which allows groups of different sizes. Let group g have n_g rows, of which r_g are
+    predicted correctly. If g is left out, an accuracy a on n rows falls by (r_g - a n_g) / (n - n_g).
     """
     rows = sizes.sum()
     accuracies = right.sum(axis=-1) / rows
@@ -212,8 +212,9 @@ def crossed_interval(
     differ (no event in G trials, two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If all rows are one
     group, the interval is [-100, 100].
 
-    `second`: None means as many models that are always wrong. `groups`: codes, one per row; None if every row is its
-    own group. Raises InvalidInputError if a side has no training run, if there is no row, or if lengths differ.
+    If `second` is None, `first` is compared with the same number of models that are always wrong. `groups`: codes, one
+    per row; None if every row is its own group. Raises InvalidInputError if a side has no training run, if there is no
+    row, or if lengths differ.
     """
     second = [np.zeros(len(rows)) for rows in first] if second is None else second
     lengths = _lengths(*first, *second, groups)
@@ -258,9 +259,9 @@ def chosen_interval(
     """Return the mean accuracy of some models on all test rows minus their mean accuracy on the `chosen` rows (bool per
     row).
 
-    Units and `groups` are as in `crossed_interval`. Leaving a group out moves both accuracies, because all rows include
-    the chosen rows. The interval is computed by `crossed_spread` with a constant second side, on the groups with a
-    chosen row. Raises InvalidInputError if there is no training run or no chosen row, or if lengths differ.
+    Units and `groups` are as in `crossed_interval`. If a group is left out, both accuracies change, because the chosen
+    rows are among all rows. The interval is computed by `crossed_spread` with a constant second side, on the groups
+    with a chosen row. Raises InvalidInputError if there is no training run or no chosen row, or if lengths differ.
     """
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
@@ -399,7 +400,8 @@ def separate_interval(
     *,
     confidence: float = CONFIDENCE,
 ) -> CrossedInterval:
-    """Return the mean accuracy of `first` minus the mean accuracy of `second` on other test rows, with an interval.
+    """Return the mean accuracy of `first` minus the mean accuracy of `second`, with an interval, if the two sides have
+    different test rows.
 
     The numbers are in points. The variance is the sum of the variances of both accuracies (`crossed_spread`). The
     degrees of freedom are Satterthwaite's. `groups`: codes, one per row of each side; None if every row is its own

@@ -31,7 +31,7 @@ _TYPES: Mapping[object, pa.DataType] = {str: pa.string(), int: pa.int64(), float
 
 
 def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
-    """Build a record from `values` and, for the other fields, from attributes of `sources` with the same names.
+    """Build a record from `values`. The other fields are taken from attributes of `sources` with the same names.
 
     If several sources have an attribute, the last source is used.
     """

@@ -87,7 +87,7 @@ def unweighted(names: Collection[str]) -> str:
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """Return the given names of train sets, each once, in the order of the tables.
 
-    Filtered sets of earlier sizes come right after `filtered`, in the order of their first appearance. A random set
+    Filtered sets of earlier sizes come directly after `filtered`, in the order of their first appearance. A random set
     comes before the filtered set of the same size.
     """
     given = list(dict.fromkeys(names))

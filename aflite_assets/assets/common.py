@@ -78,7 +78,7 @@ def check_by_dataset(
     blocking: bool,
     partitions_def: dg.PartitionsDefinition[str] = DATASETS,
 ) -> dg.AssetCheckSpec:
-    """Return an asset check with an outcome per dataset; Dagster 1.13 marks this feature as a preview."""
+    """Return an asset check with a separate outcome for each dataset; Dagster 1.13 marks this as a preview."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*partitions_def.* on an AssetCheckSpec")
         return dg.AssetCheckSpec(
@@ -96,9 +96,9 @@ def run_asset(
     on_iteration: Any = lambda report: None,
     cells: CellFilter = ALL_CELLS,
 ) -> StoredResult:
-    """Return the result of the stage that has the asset's name, for the dataset of the asset's partition.
+    """Return the result of the asset's stage (which has the same name) for the dataset of the partition.
 
-    `cells` has the same meaning as in `run_stage`. Errors and retries are those of `found_or_made`.
+    `cells` has the same meaning as in `run_stage`. Errors and retries are the same as in `found_or_made`.
     """
     name = context.op_def.name  # a check that runs alone has no asset key
     if _comes_first(context):
@@ -125,7 +125,7 @@ def run_asset(
 
 
 def _comes_first(context: dg.AssetExecutionContext) -> bool:
-    """Return True if the same run computes no input of the asset."""
+    """Return True if none of the asset's inputs is computed in the same run."""
     made = context.job_def.asset_layer.executable_asset_keys
     return not any(dg.AssetKey(parent) in made for parent in STAGES[context.op_def.name].input_names)
 

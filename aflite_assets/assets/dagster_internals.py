@@ -1,14 +1,21 @@
-"""Imports of private names of Dagster 1.13; no other module of the project imports private modules of Dagster.
+"""Imports of Dagster 1.13's private names, which no other module of the project imports.
 
 Private names may change with any minor version, so `pyproject.toml` allows only Dagster 1.13. Before a later version is
-allowed, each name must be compared with that version.
+allowed, each name must be checked in that version.
 """
 
+import os
+import signal
+import subprocess
+import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
-# The executor runs all steps in one process under the dataset's lock, which public executors cannot do.
+import click
+
+# The executor runs all steps in one process under the dataset's lock; public executors take no such frame.
 from dagster._core.execution.api import ExecuteRunWithPlanIterable
 from dagster._core.execution.context.system import PlanExecutionContext, PlanOrchestrationContext
 from dagster._core.execution.context_creation_job import PlanExecutionContextManager
@@ -24,7 +31,10 @@ from dagster._core.instance.ref import InstanceRef
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
 
-# A step that waits for a slot has to notice that its run was cancelled.
+# The type of the error in events of failed steps and runs.
+from dagster._utils.error import SerializableErrorInfo
+
+# A waiting step has to notice that its run was cancelled.
 from dagster._utils.interrupts import pop_captured_interrupt
 
 
@@ -43,23 +53,47 @@ def run_webserver(arguments: Sequence[str], *, wrap: Callable[[Any], Any]) -> No
     cli.dagster_webserver(args=list(arguments), standalone_mode=False)
 
 
-def run_dev(arguments: Sequence[str], *, webserver: Sequence[str], **process: Any) -> None:
-    """Run the command `dagster dev` in this process, with `webserver` in place of `python -m dagster_webserver`.
+def run_dev(arguments: Sequence[str], *, webserver: Sequence[str], preexec_fn: Callable[[], None]) -> None:
+    """Run the command `dagster dev` in this process, with another command in place of `python -m dagster_webserver`.
 
-    `process`: further options of `subprocess.Popen` for the processes that the command starts.
+    When this command ends, code servers and all their child processes end too, even if they are still loading.
+    `preexec_fn` runs in each process that this process starts.
     """
     from dagster._cli import dev
+    from dagster._grpc import server
 
     start = dev.open_ipc_subprocess
+    code_servers: list[Any] = []
 
-    def started(command: Sequence[str], **named: Any) -> Any:
+    def start_service(command: Sequence[str], **named: Any) -> Any:
         is_webserver = "dagster_webserver" in command[:3]
-        return start([*webserver, *command[3:]] if is_webserver else command, **named, **process)
+        return start([*webserver, *command[3:]] if is_webserver else command, **named, preexec_fn=preexec_fn)
 
-    dev.open_ipc_subprocess = started  # type: ignore[assignment]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Dagster recommends `dg dev`, which calls this command
-        dev.dev_command(args=list(arguments), standalone_mode=False)
+    def start_code_server(command: Sequence[str], **named: Any) -> Any:
+        code_servers.append(start(command, **named, preexec_fn=preexec_fn, process_group=0))
+        return code_servers[-1]
+
+    dev.open_ipc_subprocess = start_service  # type: ignore[assignment]
+    server.open_ipc_subprocess = start_code_server  # type: ignore[assignment]
+    try:
+        with warnings.catch_warnings(), suppress(click.Abort):  # an interrupt while code servers start
+            warnings.simplefilter("ignore")  # that `dg dev` is newer; it calls this command
+            dev.dev_command(args=list(arguments), standalone_mode=False)
+    finally:
+        for process in code_servers:
+            _end_group(process)
+
+
+def _end_group(leader: "subprocess.Popen[bytes]") -> None:
+    """Terminate a process group, and kill the processes that have not ended after half a minute."""
+    for number, seconds in ((signal.SIGTERM, 30), (signal.SIGKILL, 5)):
+        end = time.monotonic() + seconds
+        with suppress(ProcessLookupError):
+            os.killpg(leader.pid, number)
+            while time.monotonic() < end:
+                leader.poll()  # the group exists until its leader is reaped
+                os.killpg(leader.pid, 0)
+                time.sleep(0.1)
 
 
 __all__ = [
@@ -73,6 +107,7 @@ __all__ = [
     "PlanExecutionContextManager",
     "PlanOrchestrationContext",
     "RetryMode",
+    "SerializableErrorInfo",
     "inner_plan_execution_iterator",
     "pop_captured_interrupt",
     "run_dev",

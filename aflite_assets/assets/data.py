@@ -45,7 +45,7 @@ _INTACT = ("files_intact", "Published files have the content of the manifest.", 
     ],
 )
 def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-    """List of the datasets' YAML files: which files are valid, and why other files are not."""
+    """List of the datasets' YAML files, with the error of each invalid file."""
     registry = load_registry()
     for path, reason in registry.failures.items():
         context.log.error(f"{shown_path(path)}: {reason}")
@@ -125,7 +125,7 @@ def cue_scan(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Properties of rows that predict the label by themselves, found without a model, and the rows with each property.
+    """Properties of rows that predict the label by themselves, and the rows that have each property; no model is used.
 
     The check fails if one of these properties cannot be part of any task. `docs/scan.md` explains how cues are found
     and tested.

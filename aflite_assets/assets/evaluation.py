@@ -41,7 +41,7 @@ def evaluator_models(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """Every evaluator trained on every train set with every seed, with predictions on all test sets.
+    """Evaluators, each trained on every train set with every seed, and their predictions on all test sets.
 
     Each cell (evaluator, train set, seed) is a separate result. Mean accuracies (in [0, 1]) are plotted under Metadata,
     Plots; `accuracy.of` names their evaluator and test set.
@@ -67,9 +67,11 @@ def forgettable_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows that weak models forget or never learn, and other rows for comparison; empty unless requested.
+    """Train rows that weak models forget or never learn, and other rows for comparison; there are no rows unless
+    `forgettables` is set.
 
-    Evaluators of kind `fine_tuned` can be trained on these rows after training on full, by `forgettables` in a stage.
+    Evaluators of kind `fine_tuned` can be trained on these rows after `full`, if one of their stages sets
+    `forgettables`.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
@@ -94,8 +96,8 @@ def leaning_sets(
 ) -> dg.MaterializeResult:
     """At most three properties associated with the label, and train rows that can show whether models use a property.
 
-    `evaluator_models` trains an evaluator on rows in which a property is not associated with any class, and on the same
-    number of other rows.
+    `evaluator_models` trains an evaluator on rows in which a property is not associated with any class, and, for
+    comparison, on the same number of other rows.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     metadata = {
@@ -116,9 +118,9 @@ def bias_evidence(
     """Statistics of kept and removed rows, and of the differences between them.
 
     The tables cover classes, attributes, scores, text lengths, and words that are significantly associated with a
-    class. Distances to the nearest train rows and similarities of pairs are compared with random rows. Further tables
-    cover annotators' agreement, possible label errors, the overlap between the removed rows of representations, and a
-    simple model that the filter did not use. Click [Show Markdown] to see pictures.
+    class. Distances to the nearest train rows and similarities of pairs are compared with those of random rows. Further
+    tables cover annotators' agreement, possible label errors, the overlap between the removed rows of representations,
+    and a simple model that the filter did not use. Click [Show Markdown] to see pictures.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     from aflite_assets.stages.shared.report_inputs import read_evidence
@@ -134,7 +136,8 @@ def analysis(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Every number of the report, computed once: scores, differences with intervals, verdicts; tables for pandas.
+    """Every number of the report, computed once: scores, differences with intervals, and verdicts, also as tables for
+    pandas.
 
     `tables` is the folder of Parquet files. `docs/analysis.md` describes their columns and how to join them.
     """

@@ -79,11 +79,11 @@ def filtered_sets(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """The result of AFLite per representation: which rows are kept, and in which iteration other rows are removed.
+    """The result of AFLite per representation: the kept rows, and the iteration in which each other row was removed.
 
     A stopped run resumes. `filtering_<representation>` is a small picture of representation bias and remaining train
-    rows. Click [Show Markdown] in the metadata to see the full picture with axes, and the scores by iteration. Rows
-    kept and representation bias are plotted under Metadata, Plots.
+    rows. Click [Show Markdown] in the metadata to see the full picture with axes, and the scores by iteration. The
+    number of kept rows and the representation bias are plotted under Metadata, Plots.
     """
     obtained = run_asset(
         context,
@@ -121,7 +121,7 @@ iteration_sets = dg.AssetSpec(
 
 
 def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) -> None:
-    """Report one finished iteration to Dagster; reporting it twice does no harm.
+    """Report one finished iteration to Dagster; an iteration can be reported several times.
 
     If a dataset has several representations, the partition's name is the representation's name and the iteration's
     number.
@@ -159,7 +159,7 @@ def control_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train sets of the filtered set's size that the filter did not choose: random draws, and single passes."""
+    """Train sets as large as the filtered set that are chosen without the filter: at random, or in a single pass."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     metadata = {
@@ -225,7 +225,9 @@ def _in_small(part: PublishedResult) -> dg.MarkdownMetadataValue:
 
 
 def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[str, str]]:
-    """Return the kept shares by representation and split, and the differences that may occur by chance."""
+    """Return the share of kept rows for each representation and split, and the largest differences that chance can
+    explain.
+    """
     return {
         name: {
             kept.split: f"{100 * kept.share:.1f} %, train {100 * kept.train_share:.1f} %, "

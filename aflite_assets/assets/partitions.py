@@ -16,8 +16,8 @@ Each run has its own process and therefore reads the files again.
 class DatasetPartitions(dg.DynamicPartitionsDefinition):
     """Partitions of the assets, one per dataset with a YAML file.
 
-    A dataset can be run even if its partition is not listed in the Dagster instance. So a new instance can run any
-    dataset, and a run continues while its dataset's file is replaced.
+    A dataset can be run even if its partition is not listed in the Dagster instance. Therefore, a new instance can run
+    any dataset, and a run continues even if its dataset's file is being replaced.
     """
 
     def has_partition_key(self, partition_key: str, *_: object, **__: object) -> bool:
@@ -30,8 +30,8 @@ class DatasetPartitions(dg.DynamicPartitionsDefinition):
         Raises:
             DagsterUnknownPartitionError: the message names the most similar dataset, all datasets, and the error of an
                 invalid file with this name.
-            ClickException: the same message in a command such as `dg launch`, because Dagster's own error would make
-                the command print a traceback or another message.
+            ClickException: the same message, raised in commands such as `dg launch`, because these would print
+                Dagster's own error as a traceback or with another message.
         """
         why = _why_unknown(partition_key, load_registry())
         if why is not None:
@@ -46,7 +46,7 @@ OWNERS = ["team:aflite"]
 def listing_requests(
     registry: Registry, listed: set[str]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
-    """Return the requests that make the `listed` partitions equal to the registry, in the order of names.
+    """Return, in the order of names, the requests that make the listed partitions (`listed`) equal to the registry.
 
     A dataset with an invalid file stays listed. If a folder cannot be read, no dataset is removed.
     """

@@ -1,6 +1,6 @@
 """The external asset `source_files`, which shows in the lineage that a dataset's inputs have changed.
 
-The asset stands for all files and commits that a dataset's YAML file names. The settings that a stage reads are in the
+The asset represents all files and commits that a dataset's YAML file names. The settings that a stage reads are in the
 metadata of its materialisations. The sensor `refresh` reports the version of the asset.
 """
 

@@ -1,4 +1,4 @@
-"""The sensors `failure_alerts` and `refresh_alerts`: messages to people about runs that ended."""
+"""The sensors `failure_alerts` and `refresh_alerts`, which send messages about runs that ended."""
 
 import os
 import time
@@ -8,32 +8,33 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.addresses import dagster_page
+from aflite_assets.automation.runs_of_datasets import reason_of
 from aflite_assets.notifying import Alert, chat_text, log_line, post_message
 from aflite_assets.stages.pipeline import STAGES
 
 WILL_RETRY = "dagster/will_retry"
 ROW_COUNT = "dagster/row_count"
 _LEAST_KEPT = 0.95
-"""Share of its former rows below which a dataset is told to have lost some."""
+"""Largest share of a dataset's former rows at which an alert is sent."""
 _READ = {
     dg.DagsterEventType.STEP_FAILURE,
     dg.DagsterEventType.ASSET_CHECK_EVALUATION,
     dg.DagsterEventType.ASSET_MATERIALIZATION,
 }
 _TICK_SECONDS = 60
+_TO = "in the log and at the webhook in AFLITE_ALERT_WEBHOOK."
 
 
 @dg.run_failure_sensor(
     minimum_interval_seconds=_TICK_SECONDS,
     default_status=dg.DefaultSensorStatus.STOPPED,
-    description="Tells of runs that failed, after their last try: in the log, and at the webhook whose address "
-    "AFLITE_ALERT_WEBHOOK holds.",
+    description=f"Reports runs that failed after their last try, {_TO}",
 )
 def failure_alerts(context: dg.RunFailureSensorContext) -> None:
-    """Send what one failed run has to tell, unless Dagster tries it again."""
+    """Send the alerts of one failed run, unless Dagster retries the run."""
     run = context.dagster_run
     if context.instance.run_retries_enabled and WILL_RETRY not in run.tags:
-        time.sleep(1)  # Dagster writes the tag just after the failure
+        time.sleep(1)  # Dagster adds the tag shortly after the failure
         run = context.instance.get_run_by_id(run.run_id) or run
     if run.tags.get(WILL_RETRY) != "true":
         send(context, alerts_of_run(context.instance, run))
@@ -43,19 +44,18 @@ def failure_alerts(context: dg.RunFailureSensorContext) -> None:
     run_status=dg.DagsterRunStatus.SUCCESS,
     minimum_interval_seconds=_TICK_SECONDS,
     default_status=dg.DefaultSensorStatus.STOPPED,
-    description="Tells what runs made, and which checks failed of that: in the log, and at the webhook whose address "
-    "AFLITE_ALERT_WEBHOOK holds.",
+    description=f"Reports the new results of runs, and failed checks of these results, {_TO}",
 )
 def refresh_alerts(context: dg.RunStatusSensorContext) -> None:
-    """Send what one successful run has to tell."""
+    """Send the alerts of one successful run."""
     send(context, alerts_of_run(context.instance, context.dagster_run))
 
 
 def send(context: dg.RunStatusSensorContext, alerts: Sequence[Alert]) -> None:
-    """Log alerts, and post them in one message if `AFLITE_ALERT_WEBHOOK` holds an address.
+    """Log alerts, and post them in one message if `AFLITE_ALERT_WEBHOOK` contains an address.
 
     Raises:
-        NotificationError: the message cannot be posted; the tick shows it, and the log has the alerts.
+        NotificationError: the message cannot be posted; the alerts are in the log.
     """
     for alert in alerts:
         context.log.warning(log_line(alert))
@@ -65,16 +65,13 @@ def send(context: dg.RunStatusSensorContext, alerts: Sequence[Alert]) -> None:
 
 
 def alerts_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Alert]:
-    """Return the alerts of one run: stages that failed, failed checks of what it made, what it made."""
+    """Return the alerts of one run: failed stages, new results, and failed checks of these results."""
     entries = instance.all_logs(run.run_id, of_type=_READ)
     events = [entry.dagster_event for entry in entries if entry.dagster_event is not None]
     results = [event.materialization for event in events if event.is_step_materialization]
-    made = {
-        result.asset_key.path[-1]: result
-        for result in results
-        if result.asset_key.path[-1] in STAGES and _text(result.metadata.get("reused")) == "False"
-    }
-    found = len({result.asset_key.path[-1] for result in results} & STAGES.keys()) - len(made)
+    obtained = {result.asset_key.path[-1]: result for result in results if result.asset_key.path[-1] in STAGES}
+    made = {stage: result for stage, result in obtained.items() if _text(result.metadata.get("reused")) == "False"}
+    found = len(obtained) - len(made)
     dataset, link = run.tags.get("dagster/partition", "all datasets"), dagster_page("runs", run.run_id)
     failed = {str(event.step_key): _reason(event) for event in events if event.is_step_failure}
     told = _failed_checks(events, {*made, *failed})
@@ -82,13 +79,13 @@ def alerts_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Aler
     if "raw_dataset" in made and (fewer := _fewer_rows(instance, made["raw_dataset"], dataset)):
         alerts.insert(0, Alert("rows", dataset, "raw_dataset", fewer, link))
     if run.status != dg.DagsterRunStatus.SUCCESS:
-        stopped = {
-            stage: reason for stage, reason in failed.items() if not told.get(stage, "").startswith("blocked by")
-        }
-        if not failed:
-            why = run.tags.get("dagster/failure_reason") or "the run ended without a failed step"
-            stopped = {f"the run of {run.job_name}": why}
-        alerts += [Alert("failed", dataset, stage, reason, link) for stage, reason in stopped.items()]
+        why = run.tags.get("dagster/failure_reason") or "the run ended without a failed step"
+        stopped = failed or {f"the run of {run.job_name}": why}
+        alerts += [
+            Alert("failed", dataset, stage, reason, link)
+            for stage, reason in stopped.items()
+            if not told.get(stage, "").startswith("blocked by")
+        ]
     elif made:
         reason = f"made {', '.join(made)}" + (f"; found {found} more" if found else "")
         report = made.get("benchmark_report")
@@ -99,7 +96,7 @@ def alerts_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Aler
 
 
 def _fewer_rows(instance: dg.DagsterInstance, made: dg.AssetMaterialization, dataset: str) -> str:
-    """Return how many rows a dataset has lost since its raw dataset was last made; "" if it is under 5 %."""
+    """Return how many rows a dataset lost since `raw_dataset` was last made, or "" if it lost less than 5 %."""
     wanted = dg.AssetRecordsFilter(asset_key=made.asset_key, asset_partitions=[dataset])
     records = instance.fetch_materializations(wanted, limit=2).records
     counts = [one.asset_materialization.metadata.get(ROW_COUNT) for one in records if one.asset_materialization]
@@ -109,19 +106,18 @@ def _fewer_rows(instance: dg.DagsterInstance, made: dg.AssetMaterialization, dat
     if now > _LEAST_KEPT * before:
         return ""
     return (
-        f"{now:,} instead of {before:,}; see whether its files were written to their ends; least_rows in the dataset's "
-        "file refuses such files"
+        f"{now:,} instead of {before:,}; see whether its files are complete; the setting `least_rows` in the dataset's "
+        "file refuses incomplete files"
     )
 
 
 def _failed_checks(events: Sequence[dg.DagsterEvent], stages: set[str]) -> Mapping[str, str]:
     """Return the failed checks of these stages in words, by stage."""
+    of_checks = (event for event in events if event.event_type == dg.DagsterEventType.ASSET_CHECK_EVALUATION)
     failed: dict[str, list[dg.AssetCheckEvaluation]] = {}
-    for event in events:
-        if event.event_type == dg.DagsterEventType.ASSET_CHECK_EVALUATION:
-            evaluation = event.asset_check_evaluation_data
-            if not evaluation.passed and evaluation.asset_key.path[-1] in stages:
-                failed.setdefault(evaluation.asset_key.path[-1], []).append(evaluation)
+    for evaluation in (event.asset_check_evaluation_data for event in of_checks):
+        if not evaluation.passed and evaluation.asset_key.path[-1] in stages:
+            failed.setdefault(evaluation.asset_key.path[-1], []).append(evaluation)
     return {stage: "".join(_check_words(evaluations)) for stage, evaluations in failed.items()}
 
 
@@ -135,19 +131,12 @@ def _check_words(evaluations: Sequence[dg.AssetCheckEvaluation]) -> Iterator[str
 
 
 def _reason(event: dg.DagsterEvent) -> str:
-    """Return the step's own description of its failure, or the first line of the error that Dagster's errors wrap."""
+    """Return the step's description of its failure, or the first line of the original error."""
     data = event.step_failure_data
     if data.user_failure_data is not None and data.user_failure_data.description:
         return str(data.user_failure_data.description)
-    error = data.error
-    while error is not None and error.cause is not None:
-        error = error.cause
-    lines = error.message.strip().splitlines() if error is not None else []
-    return lines[0] if lines else "the step ended without saying why"
+    return reason_of(data.error) or "the step ended without an error message"
 
 
 def _text(value: dg.MetadataValue[Any] | None) -> str:
     return "" if value is None or value.value is None else str(value.value)
-
-
-__all__ = ["alerts_of_run", "failure_alerts", "refresh_alerts", "send"]

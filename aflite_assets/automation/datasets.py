@@ -1,4 +1,4 @@
-"""The sensor `datasets`: lists a partition for each dataset file that is there, so that no reload is needed."""
+"""The sensor `datasets`, which lists a partition for each dataset file, so that no reload is needed."""
 
 import dagster as dg
 
@@ -12,11 +12,11 @@ TICK_SECONDS = 30
 @dg.sensor(
     minimum_interval_seconds=TICK_SECONDS,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Lists the datasets that have a file as partitions, and removes those whose file was deleted. "
-    "It starts no runs; the history of a removed dataset stays and is shown again with its file.",
+    description="Lists a partition for each dataset file, and removes the partitions of deleted files. The sensor "
+    "starts no runs. The history of a removed partition stays, and is shown again if the file returns.",
 )
 def datasets(context: dg.SensorEvaluationContext, result_store: ResultStoreResource) -> dg.SensorResult:
-    """Compare the dataset files with the partitions that the instance lists."""
+    """Compare the dataset files with the listed partitions."""
     registry = load_registry(made=result_store.open().datasets())
     requests = listing_requests(registry, set(context.instance.get_dynamic_partitions(str(DATASETS.name))))
     for path, why in registry.failures.items():
@@ -29,6 +29,3 @@ def datasets(context: dg.SensorEvaluationContext, result_store: ResultStoreResou
     return dg.SensorResult(
         dynamic_partitions_requests=requests, skip_reason="; ".join(changes) or "no file was added or deleted"
     )
-
-
-__all__ = ["datasets"]

@@ -1,7 +1,7 @@
-"""Runs whose process was killed: each run records its process, and one whose process is gone is reported as failed.
+"""Dead runs: each run records its process, and a run is reported as failed if its process no longer exists.
 
-No daemon watches a run that `dg launch` started, and a run whose code location was restarted has lost the process that
-would report its end. Both stay "started" for ever and keep their slot of the pool `gpu`.
+No daemon watches a run of `dg launch`. If a code location restarts, no process reports the end of its runs. Without
+this module, such runs would stay "started" and keep their slot of the pool `gpu`.
 """
 
 import json
@@ -18,35 +18,34 @@ _UNFINISHED = [DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
 
 def mark_run(instance: dg.DagsterInstance, run_id: str) -> None:
     """Record, as a tag, that this process executes the run."""
-    # Dagster copies tags to a retry; the run's id says whose process it is.
+    # Dagster copies tags to a retry, so the mark contains the run's id.
     mark = {"run": run_id, **this_process().as_json()}
     instance.add_run_tags(run_id, {PROCESS_TAG: json.dumps(mark)})
 
 
 def find_dead_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
-    """Return runs that are "started" or "canceling" and whose process on this machine is gone, the oldest first.
+    """Return the "started" and "canceling" runs of this machine without a process, the oldest first.
 
-    Runs without a mark (started by other code, or ended before it was written) and runs of other machines are left out.
+    Runs without a mark are left out: other code started them, or they ended before the mark was written.
     """
     return [run for run in instance.get_runs(RunsFilter(statuses=_UNFINISHED), ascending=True) if _is_dead(run)]
 
 
 def describe(run: dg.DagsterRun) -> str:
     """Return a dead run in words."""
-    partition = run.tags.get("dagster/partition")
-    of = f" of {partition}" if partition else ""
+    of = f" of {run.tags['dagster/partition']}" if "dagster/partition" in run.tags else ""
     return f"run {run.run_id} ({run.job_name}{of}): its process {json.loads(run.tags[PROCESS_TAG])['pid']} is gone"
 
 
 def end_dead_runs(
     instance: dg.DagsterInstance, *, log: Callable[[str], None] = lambda line: None
 ) -> list[dg.DagsterRun]:
-    """Report dead runs as failed, those being cancelled as cancelled, and free their slots in pools; returns them."""
+    """Report dead runs as failed or cancelled, free their slots in pools, and return these runs."""
     ended = []
     for dead in find_dead_runs(instance):
         run = instance.get_run_by_id(dead.run_id)
         if run is None or run.status not in _UNFINISHED:
-            continue  # another process has ended it meanwhile
+            continue  # another process reported its end meanwhile
         is_canceling = run.status == DagsterRunStatus.CANCELING
         report = instance.report_run_canceled if is_canceling else instance.report_run_failed
         report(run, f"{describe(dead)}: killed, or its machine restarted.")

@@ -1,4 +1,4 @@
-"""Faults of a Dagster instance: dead runs, a database that lacks a migration, more GPU slots than GPUs."""
+"""Problems of a Dagster instance: dead runs, databases without a migration, more GPU slots than GPUs."""
 
 import dagster as dg
 
@@ -8,34 +8,25 @@ from aflite_assets.results.doctor import Problem
 
 
 def examine_instance(*, devices: int, fix: bool) -> list[Problem]:
-    """Everything that is wrong in the instance that `DAGSTER_HOME` names; `devices`: GPUs of this machine.
+    """Return the problems of the instance in `DAGSTER_HOME`. `devices`: number of GPUs of this machine.
 
-    With `fix`, runs of this machine whose process is gone are ended.
+    With `fix`, dead runs of this machine are reported as failed.
     """
     with dg.DagsterInstance.get() as instance:
-        lacking = _migrations(instance)
-        if lacking:  # nothing else can be read then
-            return lacking
-        return [*_dead(instance, fix), *_slots(instance, devices)]
+        # An instance without a migration cannot be read further.
+        return _migrations(instance) or [*_dead(instance, fix), *_slots(instance, devices)]
 
 
 def _migrations(instance: dg.DagsterInstance) -> list[Problem]:
-    problems = []
-    for name, storage in (
-        ("runs", instance.run_storage),
-        ("events", instance.event_log_storage),
-        ("schedules", instance.schedule_storage),
-    ):
-        version = None if storage is None else storage.alembic_version()
-        if version is not None and version[0] not in (None, version[1]):
-            problems.append(
-                Problem(
-                    "Dagster's database",
-                    f"its {name} have schema {version[0]}, the installed Dagster reads {version[1]}",
-                    "stop webserver and daemon, copy the database, then run `dagster instance migrate`",
-                )
-            )
-    return problems
+    runs, events, schedules = instance.run_storage, instance.event_log_storage, instance.schedule_storage
+    storages = (("runs", runs), ("events", events), ("schedules", schedules))
+    versions = [(name, storage.alembic_version()) for name, storage in storages if storage is not None]
+    remedy = "stop webserver and daemon, copy the database, then run `dagster instance migrate`"
+    return [
+        Problem("Dagster's database", f"its {name} have schema {version[0]}, Dagster reads {version[1]}", remedy)
+        for name, version in versions
+        if version is not None and version[0] not in (None, version[1])
+    ]
 
 
 def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Problem]:
@@ -46,13 +37,10 @@ def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Problem]:
 
 def _slots(instance: dg.DagsterInstance, devices: int) -> list[Problem]:
     limits = {limit.name: limit.limit for limit in instance.event_log_storage.get_pool_limits()}
-    pools = instance.get_concurrency_config().pool_config
-    slots = limits.get(GPU_POOL, pools.default_pool_limit)
+    slots = limits.get(GPU_POOL, instance.get_concurrency_config().pool_config.default_pool_limit)
     most = max(1, devices)
-    if slots is None:
-        what = f"the pool {GPU_POOL!r} has no limit, and this machine {devices} GPUs"
-    elif slots > most:
-        what = f"the pool {GPU_POOL!r} has {slots} slots, and this machine {devices} GPUs"
-    else:
+    if slots is not None and slots <= most:
         return []
+    has = "no limit" if slots is None else f"{slots} slots"
+    what = f"the pool {GPU_POOL!r} has {has}, and this machine {devices} GPUs"
     return [Problem("slots of pool gpu", what, f"run `dagster instance concurrency set {GPU_POOL} {most}`")]

@@ -1,8 +1,8 @@
-"""The Dagster instance of `dagster.yaml`: one process at a time makes its SQLite files.
+"""The class of the Dagster instance, which lets only one process at a time create the SQLite databases.
 
-Dagster opens its instance before it loads our definitions, in every command, so the lock has to be in what it opens.
-`dagster.yaml` names `AfliteInstance` as the instance's class; that gives SQLite's storage a lock unless the file names
-another storage. A folder without our `dagster.yaml` is not covered: `aflite init` puts it there.
+Every command of Dagster opens the instance before it loads the definitions, so the lock must be part of the instance.
+The shipped `dagster.yaml` names the class `AfliteInstance`. `aflite init` copies this file into `DAGSTER_HOME`; without
+the file there is no lock.
 """
 
 import shutil
@@ -22,25 +22,25 @@ from aflite_assets.assets.dagster_internals import (
 )
 
 SETTINGS = Path(__file__).with_name("dagster.yaml")
-"""The settings that come with the project; the repository's `dagster.yaml` is a link to them."""
+"""The shipped settings; the repository's `dagster.yaml` is a link to this file."""
 
 LOCK = ".first-contact.lock"
 STALE_REVISION = "5771160a95ad"
-"""The revision that Dagster enters in SQLite files that have tables and no revision."""
+"""The revision that Dagster writes into SQLite databases that have tables and no revision."""
 _LOCK_SECONDS = 300
 
 
 def creation_lock(folder: Path) -> FileLock:
-    """Return the lock under which an instance below `folder` is opened, since that may create its databases.
+    """Return the lock that a process holds while it opens the instance in `folder`, which may create databases.
 
-    Two processes that create one at once leave two revisions in it, and Dagster cannot open it any more.
+    If two processes create a database at once, it has two revisions, and Dagster can no longer open it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     return FileLock(folder / LOCK, timeout=_LOCK_SECONDS)
 
 
 class LockedSqliteStorage(DagsterSqliteStorage):
-    """Dagster's SQLite storage, opened by one process at a time. Only opening is locked, not its use."""
+    """Dagster's SQLite storage, which one process at a time can open and many processes can use."""
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         with creation_lock(Path(base_dir)):
@@ -48,30 +48,30 @@ class LockedSqliteStorage(DagsterSqliteStorage):
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> "LockedSqliteStorage":
-        """Return the storage that an instance's settings describe."""
+        """Return the storage for an instance's settings."""
         return cls(inst_data=inst_data, **config_value)
 
 
 class AfliteInstance(dg.DagsterInstance):
-    """Dagster's instance whose storage, where `dagster.yaml` names none, is `LockedSqliteStorage`."""
+    """Dagster's instance with `LockedSqliteStorage`, unless `dagster.yaml` names another storage."""
 
     @classmethod
     def config_schema(cls) -> dict[str, Any]:
-        """No settings beside Dagster's own."""
+        """Return no settings in addition to Dagster's."""
         return {}
 
     @staticmethod
     def config_defaults(base_dir: str) -> dict[str, ConfigurableClassData | None]:
-        """Return the parts that Dagster uses where `dagster.yaml` names none."""
+        """Return the parts of the instance that Dagster uses if `dagster.yaml` does not name them."""
         storage = ConfigurableClassData(__name__, LockedSqliteStorage.__name__, yaml.safe_dump({"base_dir": base_dir}))
         return {**InstanceRef.config_defaults(base_dir), "storage": storage}
 
 
 def prepare_instance(folder: Path) -> list[str]:
-    """Make the instance in `folder` ready, once and by one process at a time; returns what was done, in words.
+    """Prepare the instance in `folder`, by one process at a time, and return what was done, in words.
 
-    Existing settings stay; where there are none, the project's own are copied. An instance that several processes
-    created at once, with two revisions in a database, is mended (`mend_revisions`).
+    The shipped settings are copied unless the folder has settings. Databases with two revisions are repaired
+    (`mend_revisions`).
     """
     done = []
     with creation_lock(folder):
@@ -88,11 +88,10 @@ def prepare_instance(folder: Path) -> list[str]:
 
 
 def mend_revisions(folder: Path) -> list[Path]:
-    """Take the older of two revisions out of SQLite files that two processes made at once; returns those mended.
+    """Remove the older revision from SQLite databases that two processes created at once; return the databases' paths.
 
-    The second process finds tables without a revision, takes the file for one of an old version, and enters the old
-    revision beside the newest, which the first process entered. From then on Dagster fails with "more than one head
-    present", although the tables are the newest ones. Call it while nothing else uses the instance.
+    The second process found tables without a revision and added an old revision to the newest one. Dagster then fails
+    with "more than one head present", although the tables are new. No other process may use the instance meanwhile.
     """
     mended = []
     runs = sorted((folder / "history" / "runs").glob("*.db"))

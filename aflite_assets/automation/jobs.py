@@ -1,4 +1,4 @@
-"""The two jobs: to the filtered dataset, and to the benchmark report. External assets are no part of a job."""
+"""The jobs `filter` and `benchmark`. A job cannot contain the external asset of source files."""
 
 import dagster as dg
 
@@ -11,10 +11,10 @@ _BENCHMARK = dg.AssetSelection.assets("benchmark_report").upstream() - _WATCHED
 filter_job = dg.define_asset_job(
     "filter",
     _FILTER,
-    description="From the source to the filtered dataset's folder; trains the warm-up models only.",
+    description="Computes the filtered dataset from the source; trains only the warm-up models.",
 )
 benchmark_job = dg.define_asset_job(
     "benchmark",
     _BENCHMARK,
-    description="Everything: the filtered dataset, the evaluators before and after, the report.",
+    description="Computes all stages: the filtered dataset, the evaluators before and after filtering, the report.",
 )

@@ -1,4 +1,4 @@
-"""Leftovers in a Dagster instance of datasets whose file was deleted: runs that wait, and listed partitions."""
+"""Queued runs and listed partitions in a Dagster instance of datasets with a deleted file."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ _WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED]
 
 @dataclass(frozen=True)
 class InstanceLeftovers:
-    """Datasets without a file: those that are listed as partitions, and the ids of queued runs by dataset."""
+    """Datasets without a file: listed partitions, and ids of queued runs by dataset."""
 
     listed: frozenset[str]
     queued: dict[str, list[str]]
 
 
 def find_leftovers(registry: Registry) -> InstanceLeftovers:
-    """Return what the instance that `DAGSTER_HOME` names holds of datasets that have no file."""
+    """Return the partitions and queued runs of datasets without a file, from the instance in `DAGSTER_HOME`."""
     with dg.DagsterInstance.get() as instance:
         queued: dict[str, list[str]] = {}
         for run in instance.get_runs(dg.RunsFilter(statuses=_WAITING)):
@@ -32,7 +32,7 @@ def find_leftovers(registry: Registry) -> InstanceLeftovers:
 
 
 def remove_leftovers(names: Iterable[str], found: InstanceLeftovers) -> None:
-    """Cancel the queued runs of these datasets and take them off the list; the history of their runs stays."""
+    """Cancel the queued runs of these datasets and remove their partitions; the history of their runs stays."""
     with dg.DagsterInstance.get() as instance:
         for name in names:
             for run_id in found.queued.get(name, []):
@@ -41,6 +41,3 @@ def remove_leftovers(names: Iterable[str], found: InstanceLeftovers) -> None:
                     instance.report_run_canceled(run, f"The file of dataset {name!r} was deleted.")
             if name in found.listed:
                 instance.delete_dynamic_partition(str(DATASETS.name), name)
-
-
-__all__ = ["InstanceLeftovers", "find_leftovers", "remove_leftovers"]

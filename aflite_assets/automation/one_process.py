@@ -1,9 +1,7 @@
-"""The executor of all runs: every step in the run's own process, which sleeps while it waits.
+"""The executor of all runs, which runs every step in the run's own process and holds the dataset's lock.
 
-It holds the dataset's lock during the run, and records which results the run used.
-
-Stages that must be made are made in one child process (`stages.child_process`). One that is found takes milliseconds
-here, whereas Dagster's executor with a process per step takes seconds to start each.
+Results are computed in one child process (`stages.child_process`). A step with an existing result takes milliseconds
+here, but Dagster's executor with a process per step takes seconds to start each step.
 """
 
 import time
@@ -22,6 +20,7 @@ from aflite_assets.assets.dagster_internals import (
     inner_plan_execution_iterator,
     pop_captured_interrupt,
 )
+from aflite_assets.assets.steps.attempts import was_cancelled
 from aflite_assets.assets.steps.card_slots import PatientSlots
 from aflite_assets.assets.steps.run_scope import RunScope, run_scope
 from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
@@ -29,21 +28,21 @@ from aflite_assets.automation.runs_of_datasets import started_elsewhere
 from aflite_assets.errors import DatasetBusyError, StoreError
 
 _LONGEST_NAP = 0.5
-"""Seconds after which a waiting step checks whether its run was cancelled."""
+"""Seconds between two checks of a waiting run whether it was cancelled."""
 
 
 @dg.executor(name="one_process")
 def one_process_executor(_: dg.InitExecutorContext) -> "OneProcessExecutor":
-    """All steps of a run in one process, in order."""
+    """Return the executor that runs all steps in one process, in order."""
     return OneProcessExecutor()
 
 
 class OneProcessExecutor(dg.Executor):
-    """Dagster's in-process executor with a patient wait for slots of pools that assets declare."""
+    """Dagster's in-process executor with a wait for slots of pools that sleeps between checks."""
 
     @property
     def retries(self) -> RetryMode:
-        """How a step that asks for a retry is answered: it is tried again in the same run."""
+        """The retry mode: a step is retried in the same run."""
         return RetryMode.ENABLED
 
     def execute(
@@ -51,10 +50,11 @@ class OneProcessExecutor(dg.Executor):
     ) -> Iterator[dg.DagsterEvent]:
         """Run the plan's steps and yield their events.
 
-        Runs whose process is gone are ended first: a step would wait for ever for a slot that one of them holds.
+        Dead runs are ended first, because a step would wait forever for a slot of a dead run.
         """
         mark_run(plan_context.instance, plan_context.run_id)
         end_dead_runs(plan_context.instance, log=plan_context.log.info)
+        _end_if_cancelled(plan_context.instance, plan_context.dagster_run)
         try:
             yield from ExecuteRunWithPlanIterable(
                 execution_plan=plan_context.execution_plan,
@@ -76,14 +76,24 @@ class OneProcessExecutor(dg.Executor):
             raise
 
 
-def _note_cancellation(plan_context: PlanOrchestrationContext) -> None:
-    """Report that Ctrl-C of `dg launch` cancels its run; Dagster takes an unannounced interruption for a failure.
+def _end_if_cancelled(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+    """End the automatic retry of a run that a person was cancelling when its process was lost.
 
-    For a run that a daemon started it is a failure: its code location ended, and the run is to be started again.
+    Dagster 1.13 records such a run as failed, and retries it.
+    """
+    if "dagster/retry_number" in run.tags and run.parent_run_id and was_cancelled(instance, run.parent_run_id):
+        instance.report_run_canceling(run, "The run that this run retries was cancelled.")
+        raise dg.DagsterExecutionInterruptedError
+
+
+def _note_cancellation(plan_context: PlanOrchestrationContext) -> None:
+    """Report that Ctrl-C of `dg launch` cancels the run, because Dagster counts other interruptions as failures.
+
+    If a daemon started the run, the interruption is a failure: the code location ended, and the run is retried.
     """
     run = plan_context.instance.get_run_by_id(plan_context.run_id)
     if run is not None and not started_elsewhere(run) and run.status == dg.DagsterRunStatus.STARTED:
-        plan_context.instance.report_run_canceling(run, "The command that carries this run out was interrupted.")
+        plan_context.instance.report_run_canceling(run, "The command of this run was interrupted.")
 
 
 def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> Iterator[dg.DagsterEvent]:
@@ -95,13 +105,14 @@ def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> 
         with PatientSlots(job_context.instance, job_context.dagster_run) as slots:
             yield from inner_plan_execution_iterator(job_context, execution_plan, slots)
         if scope is not None:
-            _record(job_context, scope, execution_plan)
+            try:
+                scope.record(execution_plan.step_keys_to_execute)
+            except StoreError as error:
+                job_context.log.warning(str(error))
 
 
 def _scope(job_context: PlanExecutionContext) -> RunScope | None:
-    """Return the scope of a run of one dataset's stages; None for other runs, which read and write no dataset's
-    results.
-    """
+    """Return the scope of a run of one dataset's stages, or None for a run without results of a dataset."""
     partition = job_context.dagster_run.tags.get("dagster/partition")
     resources = job_context.scoped_resources_builder.resource_instance_dict
     if partition is None or "result_store" not in resources:
@@ -111,7 +122,7 @@ def _scope(job_context: PlanExecutionContext) -> RunScope | None:
 
 
 def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitStack) -> None:
-    """Take the dataset's lock; while another run holds it, wait, and log once which."""
+    """Take the dataset's lock; if another run holds it, log the name of that run once and wait."""
     reported = False
     while True:
         try:
@@ -124,13 +135,3 @@ def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitSt
         if pop_captured_interrupt():
             raise dg.DagsterExecutionInterruptedError
         time.sleep(_LONGEST_NAP)
-
-
-def _record(job_context: PlanExecutionContext, scope: RunScope, execution_plan: ExecutionPlan) -> None:
-    try:
-        scope.record(execution_plan.step_keys_to_execute)
-    except StoreError as error:
-        job_context.log.warning(str(error))
-
-
-__all__ = ["OneProcessExecutor", "one_process_executor"]

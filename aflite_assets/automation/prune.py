@@ -1,4 +1,4 @@
-"""The job `prune`, which makes room: `aflite prune`, and old runs of Dagster and MLflow that nothing current needs."""
+"""The jobs `prune` and `forget_old_runs`, which delete unneeded results, and old runs of Dagster and MLflow."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,26 +13,25 @@ from aflite_assets.tracking import MlflowTracker
 from resources import ExperimentTracker, ResultStoreResource
 
 _ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
-_AT_ONCE = 500
 
 
 class PruneConfig(dg.Config):
-    """Record of what is kept in addition to everything that current results need."""
+    """Settings of the job `prune`; results that current results need are always kept."""
 
-    keep: int = Field(default=KEEP, ge=0, description="refreshes of every dataset to keep")
-    older_than_days: float | None = Field(default=None, ge=0, description="remove only what is older")
-    dry_run: bool = Field(default=False, description="say what would go, and remove nothing")
+    keep: int = Field(default=KEEP, ge=0, description="newest refreshes of each dataset to keep")
+    older_than_days: float | None = Field(default=None, ge=0, description="remove only older results")
+    dry_run: bool = Field(default=False, description="only list what would be removed")
 
 
 class Retention(dg.Config):
-    """How old a run must be to be deleted."""
+    """The age from which runs are deleted."""
 
-    older_than_days: float = Field(default=90, ge=1, description="runs that were started later stay")
+    older_than_days: float = Field(default=90, ge=1, description="keep runs that started later")
 
 
-@dg.op(description="Removes results that nothing needs any more; says what and how many bytes.")
+@dg.op(description="Removes unneeded results, and reports their number and size.")
 def remove_unneeded(context: dg.OpExecutionContext, config: PruneConfig, result_store: ResultStoreResource) -> None:
-    """As `aflite prune` does; the numbers are the run's output metadata."""
+    """Remove results as `aflite prune` does, and report numbers and sizes as output metadata."""
     age = None if config.older_than_days is None else timedelta(days=config.older_than_days)
     pruned = prune(result_store.open(), keep=config.keep, older_than=age, dry_run=config.dry_run, caches=old_kernels())
     for line in pruned.in_use:
@@ -52,7 +51,7 @@ def forget_runs(
     result_store: ResultStoreResource,
     experiment_tracker: ExperimentTracker,
 ) -> None:
-    """Delete old runs from Dagster's history, and MLflow's runs whose result was pruned."""
+    """Delete old runs from Dagster's history, and old MLflow runs of deleted results."""
     before = datetime.now(UTC) - timedelta(days=config.older_than_days)
     deleted = forget_dagster_runs(context.instance, before=before)
     context.log.info(f"{deleted} runs were deleted from Dagster's history, started before {before:%Y-%m-%d}")
@@ -65,22 +64,15 @@ def forget_runs(
 
 
 def forget_dagster_runs(instance: dg.DagsterInstance, *, before: datetime) -> int:
-    """Delete runs that ended and were started before a time, but none that made a dataset's latest materialisation.
+    """Delete the ended runs that started before a time, except runs with the latest materialisation of a stage.
 
-    Such a run is what the UI shows of the dataset: without it the stage would look as if it was never made.
+    Without the latest materialisation, the UI would show the stage as never made.
     """
-    needed = set(_latest_runs(instance))
-    unneeded = [run_id for run_id in _ended_runs(instance, before) if run_id not in needed]
+    old = dg.RunsFilter(statuses=_ENDED, created_before=before)
+    unneeded = set(instance.get_run_ids(old)) - set(_latest_runs(instance))
     for run_id in unneeded:
         instance.delete_run(run_id)
     return len(unneeded)
-
-
-def _ended_runs(instance: dg.DagsterInstance, before: datetime) -> Iterator[str]:
-    old, cursor = dg.RunsFilter(statuses=_ENDED, created_before=before), None
-    while runs := instance.get_runs(old, cursor=cursor, limit=_AT_ONCE):
-        yield from (run.run_id for run in runs)
-        cursor = runs[-1].run_id
 
 
 def _latest_runs(instance: dg.DagsterInstance) -> Iterator[str]:
@@ -92,15 +84,15 @@ def _latest_runs(instance: dg.DagsterInstance) -> Iterator[str]:
         yield from (record.run_id for record in instance.fetch_materializations(each, limit=1).records)
 
 
-@dg.job(name="prune", description="Makes room: removes results that nothing needs, as `aflite prune` does.")
+@dg.job(name="prune", description="Removes unneeded results, as `aflite prune` does.")
 def prune_job() -> None:
-    """One op."""
+    """Run the op `remove_unneeded`."""
     remove_unneeded()
 
 
-@dg.job(description="Deletes runs over 90 days old that hold no dataset's latest materialisation, here and in MLflow.")
+@dg.job(description="Deletes runs over 90 days old, here and in MLflow, except the latest materialisations.")
 def forget_old_runs() -> None:
-    """One op."""
+    """Run the op `forget_runs`."""
     forget_runs()
 
 

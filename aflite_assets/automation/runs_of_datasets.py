@@ -1,9 +1,13 @@
-"""Which runs of a dataset are under way, and which was the latest, as Dagster's instance records them."""
+"""Active and latest runs of a dataset in a Dagster instance."""
+
+from collections.abc import Iterable
 
 import dagster as dg
 
+from aflite_assets.assets.dagster_internals import SerializableErrorInfo
+
 RETRY_SECONDS = 300.0
-"""Seconds after a failure within which Dagster may still start the retry that it announced."""
+"""Most seconds between a failure and the start of the announced retry."""
 
 UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
@@ -13,18 +17,16 @@ UNDER_WAY = [
     dg.DagsterRunStatus.CANCELING,
 ]
 PARTITION_TAG = "dagster/partition"
+_STEP_START, _RUN_FAILURE = dg.DagsterEventType.STEP_START, dg.DagsterEventType.RUN_FAILURE
 
 
 def started_elsewhere(run: dg.DagsterRun) -> bool:
-    """Whether a run is executed in a process that Dagster started for it, and not by `dg launch` itself.
-
-    Only such a run can be retried.
-    """
+    """Return whether Dagster started a process for the run; only such runs are retried, not runs of `dg launch`."""
     return run.remote_job_origin is not None
 
 
 def under_way(instance: dg.DagsterInstance) -> dict[str, str]:
-    """Return the id of a run that is under way, for each dataset that has one."""
+    """Return the id of an active run for each dataset with an active run."""
     runs = instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY))
     return {run.tags[PARTITION_TAG]: run.run_id for run in runs if PARTITION_TAG in run.tags}
 
@@ -32,17 +34,38 @@ def under_way(instance: dg.DagsterInstance) -> dict[str, str]:
 def latest_run(
     instance: dg.DagsterInstance, dataset: str, *, statuses: list[dg.DagsterRunStatus] | None = None
 ) -> dg.RunRecord | None:
-    """Return the newest run of a dataset that has one of these statuses, by default any; None if there is none."""
+    """Return the newest run of a dataset, or None. `statuses`: statuses to consider, by default all."""
     ours = dg.RunsFilter(tags={PARTITION_TAG: dataset}, statuses=statuses)
     return next(iter(instance.get_run_records(ours, limit=1)), None)
 
 
+def failed_at_start(datasets: Iterable[str]) -> dict[str, str]:
+    """Return id and reason of each dataset's newest run, if it failed before its first step, in `DAGSTER_HOME`."""
+    failed = {}
+    with dg.DagsterInstance.get() as instance:
+        for name in datasets:
+            record = latest_run(instance, name)
+            if record is None or record.dagster_run.status != dg.DagsterRunStatus.FAILURE:
+                continue
+            entries = instance.all_logs(record.dagster_run.run_id, of_type={_STEP_START, _RUN_FAILURE})
+            if entries and not any(entry.dagster_event_type == _STEP_START for entry in entries):
+                event = entries[-1].get_dagster_event()
+                error = None if event.event_specific_data is None else event.job_failure_data.error
+                reason = reason_of(error) or event.message or ""
+                failed[name] = f"run {record.dagster_run.run_id[:8]} failed before its first stage: {reason}"
+    return failed
+
+
+def reason_of(error: SerializableErrorInfo | None) -> str:
+    """Return the first line of the error that Dagster's errors wrap; "" if there is none."""
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return "" if error is None else error.message.strip().partition("\n")[0]
+
+
 def is_retried(record: dg.RunRecord, *, now: float) -> bool:
-    """Whether Dagster has announced a retry of a run that failed, and has not started it yet."""
+    """Return whether Dagster has announced a retry of a failed run and has not started the retry yet."""
     run = record.dagster_run
     if run.tags.get("dagster/will_retry") != "true" or not started_elsewhere(run):
         return False  # for a run of `dg launch` Dagster announces a retry, but starts none
     return now - (record.end_time or now) < RETRY_SECONDS
-
-
-__all__ = ["is_retried", "latest_run", "started_elsewhere", "under_way"]

@@ -1,7 +1,7 @@
-"""The check `up_to_date`: when the datasets were last checked, and which results are stale. It only warns.
+"""The check `up_to_date`, which warns about stale results, with the time of the last check of all datasets.
 
-It is one check of all datasets with a line for each stale one: Dagster's freshness policies ignore partitions, and
-Dagster 1.13 accepts a sensor's evaluation of a check's partition only once.
+One check covers all datasets, because Dagster's freshness policies ignore partitions, and Dagster 1.13 accepts only
+one evaluation by a sensor for a partition of a check.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ _MOST_REASONS = 3
 @dg.asset_check(
     asset=ASSET,
     name=NAME,
-    description="Every stage of every dataset that was made is what it would be made of now. Evaluated by the sensor "
-    "`refresh` when that changes and each hour, and by hand.",
+    description="Passes if every existing result of every dataset is current. The sensor `refresh` evaluates the check "
+    "after each change and each hour; a person can evaluate it too.",
 )
 def up_to_date(result_store: ResultStoreResource) -> dg.AssetCheckResult:
-    """Plan all datasets, and record that they were looked at."""
+    """Plan all datasets, and record the time of this check."""
     store, now = result_store.open(), datetime.now(UTC)
     plans = plan_datasets(load_registry(made=store.datasets()), store, hashes=FileHashes(most_bytes=MOST_BYTES))
     outcome, _ = evaluation([line for plan in plans for line in stale_lines(plan)], now=now)
@@ -38,7 +38,7 @@ def up_to_date(result_store: ResultStoreResource) -> dg.AssetCheckResult:
 
 
 def stale_lines(plan: DatasetPlan) -> list[str]:
-    """Return a line for each stage of a dataset that was made before and is not what would be made now, with why."""
+    """Return a line with the reasons for each stage that has a result and is not current."""
     if plan.failure is not None:
         return [f"{plan.dataset}: all: {plan.failure}"]
     return [
@@ -49,7 +49,7 @@ def stale_lines(plan: DatasetPlan) -> list[str]:
 
 
 def evaluation(stale: Sequence[str], *, now: datetime) -> tuple[dg.AssetCheckEvaluation, str]:
-    """Return the check's outcome as an event, and a mark that changes with the outcome and with the hour."""
+    """Return the outcome of the check, and a mark that changes with the outcome and with the hour."""
     metadata = {
         "last_looked_at": now.astimezone(UTC).isoformat(timespec="seconds"),
         "stale": "\n".join(stale) or "none",

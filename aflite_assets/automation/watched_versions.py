@@ -1,7 +1,8 @@
-"""Reports of the sensor `refresh` on `source_files`: versions of what datasets read, if they changed."""
+"""Reports of the sensor `refresh` on the asset `source_files`: changed versions of each dataset's sources."""
 
 import hashlib
 import json
+from collections.abc import Iterator
 
 import dagster as dg
 
@@ -15,37 +16,36 @@ VERSION_TAG = "dagster/data_version"
 
 
 def watched_version(spec: DatasetSpec, plan: DatasetPlan) -> str | None:
-    """Return a hash of the files and commits that a planned dataset reads; None if one is missing or still changes."""
+    """Return a hash of the files and commits that a planned dataset reads; None if a file is missing or changes."""
     try:
         contents = (plan.contents or FieldContents(spec)).of(CONTENT_FIELDS)
-    except AfliteError:  # the plan says what is the matter
+    except AfliteError:  # the plan contains the error
         return None
     return hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
 
 
-def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str) -> dg.AssetMaterialization | None:
-    """Return the event that reports a version, or None if it is no news.
+def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str) -> Iterator[dg.AssetMaterialization]:
+    """Yield the event that reports a version, or nothing if the version is not new.
 
-    It is news if it differs from the version that the instance was told last, or, if it was told none, from the one
-    that a current result was made from. So the first look at many datasets reports no more than later ones.
+    A version is new if it differs from the last reported version. If no version was reported, it is new if it differs
+    from the version of a current result, so the first tick with many datasets reports only changes.
     """
     reasons = [reason for stage in plan.stages for reason in stage.reasons if reason.kind in ("file", "commit")]
     changed = "\n".join(dict.fromkeys(map(str, reasons)))
     latest = latest_version(instance, plan.dataset)
-    if (not changed) if latest is None else latest == version:
-        return None
-    files = plan.contents.files(CONTENT_FIELDS).values() if plan.contents is not None else ()
-    sizes = [file.mark.size for some in files for file in some]
-    metadata: dict[str, str | int] = {
-        "changed": changed or "nothing against the current results",
-        "files": len(sizes),
-        "bytes": sum(sizes),
-    }
-    return dg.AssetMaterialization(ASSET, partition=plan.dataset, metadata=metadata, tags={VERSION_TAG: version})
+    if changed if latest is None else latest != version:
+        files = plan.contents.files(CONTENT_FIELDS).values() if plan.contents is not None else ()
+        sizes = [file.mark.size for some in files for file in some]
+        metadata: dict[str, str | int] = {
+            "changed": changed or "nothing, compared with the current results",
+            "files": len(sizes),
+            "bytes": sum(sizes),
+        }
+        yield dg.AssetMaterialization(ASSET, partition=plan.dataset, metadata=metadata, tags={VERSION_TAG: version})
 
 
 def latest_version(instance: dg.DagsterInstance, dataset: str) -> str | None:
-    """Return the data version that the instance has of a dataset's files; None if none was reported."""
+    """Return the last reported data version of a dataset's files, or None if none was reported."""
     wanted = dg.AssetRecordsFilter(dg.AssetKey(ASSET), asset_partitions=[dataset])
     for record in instance.fetch_materializations(wanted, limit=1).records:
         if record.asset_materialization is not None:

@@ -1,6 +1,6 @@
-"""Distribution of work over workers, either in this process or on the nodes of a Ray cluster.
+"""Distribution of work to workers, which run either in this process or on the nodes of a Ray cluster.
 
-The pipeline's stages define the work.
+The stages of the pipeline define what the workers do.
 """
 
 from aflite_assets.cluster.arrays import map_or_share

@@ -24,9 +24,9 @@ class MappedArray:
 
 
 def map_or_share(cluster: Cluster, array: np.ndarray) -> Shared:
-    """Return a reference to the array's file if the array is a memory-mapped file; otherwise share the array.
+    """Return a reference to the file of a memory-mapped array, or share the array itself if it is not memory-mapped.
 
-    A reference is returned only for memory maps that are C-contiguous.
+    A memory map that is not C-contiguous is shared like any other array.
     """
     base: object = array.base  # of a slice, the base is not an mmap but the whole array, which has another offset
     if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous:

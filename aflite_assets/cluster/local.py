@@ -1,4 +1,4 @@
-"""Workers in this process with the same interface as the workers of a cluster."""
+"""Workers that run in this process and have the same interface as the workers of a cluster."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ class _Here:
 
 
 class _TakingTurns:
-    """Workers that are created on demand and run one at a time, because models share random generators."""
+    """Workers that are created on demand. They run one at a time, because models share random generators."""
 
     def __init__(self, make: Callable[[], Work], count: int) -> None:
         self.count = count
@@ -45,7 +45,8 @@ class _TakingTurns:
 class LocalCluster:
     """A cluster that consists of this process only.
 
-    `spreads`: whether stages divide their work into items for `count` workers, as on a cluster of several nodes.
+    `spreads`: whether stages divide their work into items for `count` workers, as they do on a cluster of several
+    nodes.
     """
 
     spreads: bool = False
@@ -53,9 +54,11 @@ class LocalCluster:
 
     @contextmanager
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> Iterator[Workers]:
-        """Yield workers of this process; `needs` is ignored, because this process cannot provide more resources."""
+        """Yield workers of this process. The argument `needs` is ignored, because this process cannot provide more
+        resources.
+        """
         yield _TakingTurns(make, self.count)
 
     def share(self, value: object) -> Shared:
-        """Return a reference to the value, which is not copied."""
+        """Return a reference to the value without copying the value."""
         return _Here(value)

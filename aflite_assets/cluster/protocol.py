@@ -23,22 +23,22 @@ The function may keep a loaded model between items.
 
 @dataclass(frozen=True)
 class Needs:
-    """Resources of one worker: the number of CPU cores, and a GPU if `gpu` is True and the nodes have GPUs."""
+    """Resources that one worker needs: a number of CPU cores and, if `gpu` is True and the nodes have GPUs, a GPU."""
 
     cpus: int = 1
     gpu: bool = False
 
 
 class Shared(Protocol):
-    """A value that is sent to each node once and is read by all workers on the node; its arrays are read-only."""
+    """A value that is sent to each node once and is read by all workers on the node. Arrays in the value are read-only."""
 
     def get(self) -> Any:
-        """Return the value, in any worker or in the process that shared the value."""
+        """Return the value. Any worker may call this, and so may the process that shared the value."""
         ...
 
 
 class Workers(Protocol):
-    """Workers that all do the same work; their methods may be called from any thread."""
+    """Workers that all do the same work. Any thread may call the methods."""
 
     @property
     def count(self) -> int:
@@ -63,7 +63,7 @@ class Workers(Protocol):
 class Cluster(Protocol):
     """A cluster for distributed work.
 
-    Values are pickled to send them, so only the project's own processes may be able to connect.
+    Values are sent as pickles, so it must be impossible for processes of other programs to connect.
     """
 
     @property
@@ -72,7 +72,7 @@ class Cluster(Protocol):
         ...
 
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> AbstractContextManager[Workers]:
-        """Start as many workers as the cluster has resources for; each calls `make` once, before its first item.
+        """Start as many workers as the cluster has resources for. Each worker calls `make` once, before its first item.
 
         Raises:
             ClusterError: the cluster has too few resources for a worker.
@@ -80,7 +80,7 @@ class Cluster(Protocol):
         ...
 
     def share(self, value: object) -> Shared:
-        """Return a reference to a value, which is sent to each node when the node first requests it."""
+        """Return a reference to a value. The value is sent to a node when the node first requests it."""
         ...
 
 
@@ -94,10 +94,10 @@ def map_in_order(
 ) -> Iterator[_Answer]:
     """Yield the results of all items, in the order of the items.
 
-    If memory does not suffice for an item, the item is divided into its `halves`, if it has any.
+    If there is too little memory for an item that has `halves`, the halves are processed instead.
 
     Raises:
-        AfliteError, OSError, RuntimeError: as in `Workers.call`; items that have not started are then skipped.
+        AfliteError, OSError, RuntimeError: as in `Workers.call`. After an error, no further item is started.
     """
 
     def answered(item: _Item) -> list[_Answer]:

@@ -1,6 +1,6 @@
 """A Ray cluster with the interface `Cluster`: workers are actors, and shared values are in the nodes' object stores.
 
-Ray pickles all values that it sends, so only the project's own processes may be able to connect to the cluster. Ray
+Ray sends values as pickles, so it must be impossible for processes of other programs to connect to the cluster. Ray
 requires a token by default.
 """
 
@@ -75,7 +75,7 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
 
 
 def _check_reachable(settings: ClusterSettings) -> None:
-    """Check that the address responds, because Ray would retry for minutes without a message."""
+    """Check that the address responds; without this check, Ray would retry for minutes without a message."""
     if settings.address in ("auto", "local", None):
         return
     host, _, port = settings.address.removeprefix("ray://").rpartition(":")
@@ -89,7 +89,7 @@ def _check_reachable(settings: ClusterSettings) -> None:
 
 
 def _has_token() -> bool:
-    """Return True if Ray would find a token; a cluster that requires a token refuses clients without one."""
+    """Return True if Ray would find a token. A cluster that requires a token refuses clients that have no token."""
     named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
     return named or (Path.home() / ".ray" / "auth_token").is_file()
 
@@ -162,7 +162,9 @@ class RayCluster:
         return {"num_cpus": cpus, "num_gpus": gpus} if gpus else {"num_cpus": cpus}
 
     def _room(self, takes: dict[str, float]) -> int:
-        """Return how many workers the nodes have resources for; at least 1, because a node may still be added."""
+        """Return the number of workers that the nodes have resources for, but at least 1, because a node may still be
+        added.
+        """
         names = {"num_cpus": "CPU", "num_gpus": "GPU"}
         alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         fit = (min(int(has.get(names[name], 0) // amount) for name, amount in takes.items()) for has in alive)
@@ -220,9 +222,9 @@ class _RayWorkers:
         )
 
     def end(self) -> None:
-        """Stop all workers, and wait for the threads that wait for workers.
+        """Stop all workers, and join the threads that wait for new workers to start.
 
-        After Ray's shutdown, a call to Ray in one of these threads would start a new cluster.
+        If one of these threads called Ray after Ray's shutdown, the call would start a new cluster.
         """
         with self.lock:
             self.ended = True
@@ -289,8 +291,8 @@ class _RayWorkers:
     def _next(self) -> Any:
         """Return the next free worker.
 
-        If no worker is busy, a ClusterError is raised after a time limit, which is longer before the first worker has
-        started.
+        If no worker is busy and no worker becomes free within a time limit, a ClusterError is raised. The limit is
+        longer until the first worker has started.
         """
         patience = _LEFT_ALONE if self.met else _PATIENCE
         left = patience
@@ -333,12 +335,12 @@ class _RayWorkers:
 
 
 class _LostError(Exception):
-    """Error if a worker or its node ended during a call."""
+    """Error that is raised if a worker, or the node of a worker, ended during a call."""
 
 
 @contextmanager
 def _probe() -> Iterator[Path]:
-    """Yield a temporary file in `AFLITE_HOME`, with which nodes check that they see the same folder."""
+    """Yield a temporary file in `AFLITE_HOME`. A node that sees this file shares the folder with this machine."""
     folder = aflite_home()
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / f".cluster-{uuid4().hex}"

@@ -37,7 +37,7 @@ class NodeFacts:
 
 
 def node_facts(probe: Path | None = None) -> NodeFacts:
-    """Return facts about this machine; `probe`: a file in the folder that all nodes share."""
+    """Return facts about this machine. `probe`: a file in the folder that all nodes share."""
     versions = (("python", platform.python_version()), *((name, _version(name)) for name in _DECIDE))
     return NodeFacts(socket.gethostname(), versions, _processor(), probe is None or probe.is_file())
 
@@ -63,17 +63,17 @@ def _processor() -> str:
 
 
 class WorkHolder:
-    """A worker that processes items, always in the same thread."""
+    """A worker that processes all items in one thread."""
 
     def __init__(self, make: Callable[[], Work]) -> None:
-        """Store `make`, which creates the work and is called before the first item."""
+        """Store `make`, a function that is called before the first item and creates the object that processes items."""
         configure_libraries()
         self._make = make
         self._work: Work | None = None
         self._thread = ThreadPoolExecutor(1)
 
     def facts(self, probe: Path | None = None) -> NodeFacts:
-        """Return facts about the node; any response also shows that the worker has started."""
+        """Return facts about the node. A response also shows that the worker has started."""
         return node_facts(probe)
 
     def stream(self, item: object, common: object) -> Iterator[tuple[str, object]]:

@@ -18,12 +18,12 @@ class ClusterSettings:
 
     Args:
         kind: `local` for work in this process only, `ray` for work on the nodes of a Ray cluster.
-        address: "host:port" of the head node, "ray://host:port" for Ray's client, "auto" for the cluster to which this
-            machine belongs, or "local" for a new cluster on this machine that ends with the step. With Ray's client,
+        address: one of "host:port" (the head node), "ray://host:port" (Ray's client), "auto" (the cluster to which this
+            machine belongs) and "local" (a new cluster on this machine, which ends with the step). With Ray's client,
             log lines arrive only with the results.
-        workers: number of workers to request; None for as many as the cluster has resources for.
+        workers: number of workers to request. None requests as many as the cluster has resources for.
         cpus: cores per worker; None for the number of threads of a step (`processors`).
-        gpus: GPUs per worker for work with models; None for 1 if nodes have GPUs.
+        gpus: number of GPUs per worker for work with models. By default, this is 1 if nodes have GPUs.
 
     Raises:
         InvalidInputError: a value is invalid.

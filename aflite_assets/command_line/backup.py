@@ -60,8 +60,8 @@ and PGPASSWORD or ~/.pgpass.
 
 @dataclass(frozen=True)
 class Places:
-    """Locations that a backup copies: the home folder, Dagster's home (or None), MLflow's files, and PostgreSQL
-    databases.
+    """Locations of everything that a backup copies: the home folder, Dagster's home (or None), MLflow's files, and
+    PostgreSQL databases.
     """
 
     home: Path
@@ -384,7 +384,7 @@ def _check_content(result: PublishedResult) -> None:
 
 
 def _copy_changed(folder: Path, target: Path) -> None:
-    """Copy the files that are missing in the target or have another size or modification time there."""
+    """Copy the files that the target lacks, and the files that have another size or modification time in the target."""
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         there = target / path.relative_to(folder)
         mark = path.stat()

@@ -121,8 +121,8 @@ def constraints_file() -> Path | None:
 
 
 def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
-    """Return the installed packages with another version than the tested version. Each package is mapped to the
-    installed and the tested version.
+    """Return the installed packages whose version differs from the tested version. Each package name is mapped to two
+    versions, the installed one and the tested one.
     """
     differing = {}
     for line in constraints.read_text(encoding="utf-8").splitlines():

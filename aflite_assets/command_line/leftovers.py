@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """Descriptions of each dataset's leftovers, and leftovers in Dagster's instance (None without `DAGSTER_HOME`)."""
+    """Descriptions of each dataset's leftovers, and the leftovers in Dagster's instance, or None if `DAGSTER_HOME` is
+    not set.
+    """
 
     words: Mapping[str, str]
     instance: "InstanceLeftovers | None"
@@ -60,7 +62,7 @@ def leftover_lines(found: Leftovers) -> Iterator[str]:
 
 
 def confirmed(found: Leftovers, *, is_agreed: bool) -> bool:
-    """Return True if the leftovers may be deleted. On a terminal, the user is asked; without a terminal, `is_agreed` is
+    """Return True if the leftovers may be deleted. If there is a terminal, the user is asked; otherwise `is_agreed` is
     returned.
     """
     if not found.words:

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code. `arguments` default to the arguments of the process.
 
     Raises:
-        SystemExit: with exit code 2 after wrong arguments, or with exit code 0 after `--help`.
+        SystemExit: the arguments are wrong (exit code 2), or they contain `--help` (exit code 0).
     """
     options = command_parser().parse_args(arguments)
     configure_libraries()

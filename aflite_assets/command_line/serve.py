@@ -59,7 +59,7 @@ _STYLE = "body{font:1rem sans-serif;margin:2rem;max-width:60rem} li{margin:.4rem
 
 
 class ResultServer(http.server.ThreadingHTTPServer):
-    """An HTTP server of the published files below one folder, on the loopback address.
+    """An HTTP server on the loopback address, which serves the published files below one folder.
 
     The server answers GET and HEAD. Requests with other host names are rejected, to prevent DNS rebinding by other
     sites. Only regular files are served, and only if their paths have no symbolic links and no hidden names. Folders
@@ -107,7 +107,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Do nothing, because a log line per request would not be useful."""
+        """Do nothing, because nobody needs a log line for each request."""
 
     def _answer(self, *, body: bool) -> None:
         if host_name(self.headers.get("Host", "")) not in self.server.hosts:
@@ -218,7 +218,8 @@ def _damage(report: Path) -> str | None:
 def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda asset: None) -> ResultServer:
     """Return a server that is bound to `port` (0 means any free port). The server answers when `serve_forever` runs.
 
-    Before results are listed, `bring` is called with the name of an asset to download its current results below `root`.
+    `bring`: a function that downloads the current results of the named asset below `root`; it is called before results
+    are listed.
 
     Raises:
         StoreError: the port is in use or not permitted.

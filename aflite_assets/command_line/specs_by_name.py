@@ -38,7 +38,7 @@ def file_of(name: str) -> Path:
 
 
 def _check_is_here(path: Path) -> None:
-    """Raise an error if `NAME.yaml` is a missing file but `NAME` is a registered dataset."""
+    """Raise an error if the file `NAME.yaml` does not exist, although a dataset `NAME` is registered."""
     from aflite_assets.specs.registry import load_registry
 
     if path.exists() or len(path.parts) > 1:

@@ -33,7 +33,7 @@ class StageBars:
         self._end()
 
     def begin(self, stage: str) -> Progress:
-        """End the previous bar, and return a function with which the stage reports its progress.
+        """End the previous bar. Return the function that the stage calls to report its progress.
 
         The new bar appears at the first report.
         """
@@ -48,7 +48,7 @@ class StageBars:
         self._bar = None
 
     def _shown(self, line: str) -> tqdm:
-        """Return the stage's bar after adding this line. A stage without reports has no bar."""
+        """Show a line in the stage's bar, and return the bar. A stage without reports has no bar."""
         words = f"{self._stage:<18} {truncate_escaped(one_line(line), _LONGEST_LINE)}"
         if self._bar is None:
             # At the first place: libraries may have bars of their own that never end.

@@ -57,7 +57,7 @@ def table(rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list
 
 
 def duration(seconds: float) -> str:
-    """Return a duration with two digits in a suitable unit, from µs to days."""
+    """Return a duration as text with two digits and a suitable unit, from µs to days."""
     for unit, size, below in _UNITS:
         if seconds < below:
             return f"{_two_digits(seconds / size)} {unit}"
@@ -65,7 +65,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """Return a number of bytes with two digits in a suitable unit, up to TB."""
+    """Return a number of bytes as text with two digits and a suitable unit, up to TB."""
     number, unit = float(count), 0
     while number >= 999.5 and unit < len(_SIZES) - 1:
         number, unit = number / 1000, unit + 1

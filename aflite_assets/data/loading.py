@@ -44,9 +44,9 @@ from aflite_assets.specs.sources import (
 def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
     """Return an identifier of a source's content; it is empty for generated data.
 
-    For files, the identifier contains their number and one SHA-256 over their paths and contents. For a hub dataset, it
-    contains the current commit of the revision. `hashes` looks up or computes the hashes of files; by default, hashes
-    are stored in `AFLITE_HOME`.
+    For files, the identifier contains their number and one SHA-256 over their paths and contents. For a hub dataset,
+    the identifier contains the current commit of the revision. `hashes` looks up or computes the hashes of files; by
+    default, hashes are stored in `AFLITE_HOME`.
 
     Raises:
         MissingDataError: a file or folder is missing, or the hub cannot be reached.
@@ -104,8 +104,8 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
 def source_places(source: SourceSpec) -> dict[str, pa.Table]:
     """Return, by split, the file, row and line of each row of `load_source`.
 
-    The columns are those of `places_in_files`. For multiple choice and preference data, every answer has the place of
-    its table row. The result is empty for sources other than table files.
+    The columns are those of `places_in_files`. For multiple choice and preference data, every answer gets the place of
+    the table row that contains it. The result is empty for sources other than table files.
 
     Raises:
         MissingDataError: a file is missing.
@@ -171,7 +171,9 @@ def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
 
 
 def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
-    """Return the source at the content in a key: a hub dataset at the key's commit, or any other source unchanged."""
+    """Return the source with the content that a key records: a hub dataset at the key's commit; other sources are
+    unchanged.
+    """
     hub = hub_of(source)
     if hub is None or "commit" not in content:
         return source
@@ -200,7 +202,7 @@ def _naming_no_files(table: pa.Table) -> pa.Table:
     """Return the table with images as bytes, without file paths.
 
     Only tables from image folders may contain paths. In a file or dataset from elsewhere, a row could name any file on
-    this computer, and its content would then be published with the dataset.
+    this computer, and the content of that file would be published with the dataset.
     """
     for number, name in enumerate(table.column_names):
         column = table.column(number)

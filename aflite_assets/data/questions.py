@@ -40,7 +40,7 @@ def right_class(label_names: Sequence[str]) -> int | None:
 def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: bool = False) -> bool:
     """Return True if every group of the rows is a question with at least one right answer and one wrong answer.
 
-    With `partly`, one such group is enough, for multiple choice data from which rows have been removed.
+    With `partly`, one such group is enough; this is useful for multiple choice data from which rows were removed.
     """
     if groups is None or not len(groups):
         return False
@@ -59,8 +59,8 @@ def separate_questions(examples: Examples) -> np.ndarray | None:
 def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return the credit of each question, float64 in [0, 1], by ascending group number.
 
-    The credit is the share of right answers among the answers with the highest score. For example, it is 0.5 if one
-    right and one wrong answer share the highest score. `scores` float64, `right` bool, `groups` int64, all of shape
+    The credit is the share of right answers among the answers with the highest score. For example, the credit is 0.5 if
+    one right and one wrong answer share the highest score. `scores` float64, `right` bool, `groups` int64, all of shape
     (rows,).
     """
     questions, question = np.unique(groups, return_inverse=True)
@@ -71,10 +71,10 @@ def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray
 
 
 def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return each answer's features minus the mean of its question's other answers, float32 of the same shape.
+    """Return each answer's features minus the mean features of the other answers to its question (float32, same shape).
 
-    If a question has two answers, the two results differ only in their sign. If it has a single answer, its features
-    become zeros.
+    If a question has two answers, the two results differ only in their sign. If a question has a single answer, the
+    answer's features become zeros.
 
     Args:
         features: float32 of shape (answers, width).
@@ -93,7 +93,7 @@ def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarra
 
 
 def guessing_credit(right: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the expected credit of guessing per question, by ascending group number: the share of right answers."""
+    """Return the expected credit for guessing (the share of right answers) per question, by ascending group number."""
     return credit_by_question(np.zeros(len(right)), right, groups)
 
 

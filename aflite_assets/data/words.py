@@ -57,12 +57,14 @@ def distinct_words(texts: Sequence[pa.ChunkedArray]) -> DistinctWords:
 
 
 def word_counts(texts: pa.ChunkedArray) -> np.ndarray:
-    """Return the number of words of each text, float64 of shape (rows,); NaN for a null."""
+    """Return the number of words of each text, float64 of shape (rows,); the number is NaN for a null."""
     return _floats(pc.count_substring_regex(texts, _COUNTED))
 
 
 def character_counts(texts: pa.ChunkedArray) -> np.ndarray:
-    """Return the number of characters (code points) of each text, float64 of shape (rows,); NaN for a null."""
+    """Return the number of characters (code points) of each text, float64 of shape (rows,); the number is NaN for a
+    null.
+    """
     return _floats(pc.utf8_length(texts))
 
 

@@ -40,9 +40,9 @@ def enrichment(
     the associated classes, and rows without the cue in the other classes. Without signs, these differences would
     cancel.
 
-    The expected number is a sum over classes: the number of rows with the cue times the share of the class that was
-    removed. The p-value is the larger of two p-values. The first p-value is from the stratified score test with
-    variances between groups of rows (`score_test`).
+    The expected number is a sum over classes: for each class, the number of rows with the cue times the share of the
+    class's rows that were removed. The p-value is the larger of two p-values. The first p-value is from the stratified
+    score test with variances between groups of rows (`score_test`).
 
     The second p-value is correct for few rows with the cue (Mantel 1963, Journal of the American Statistical
     Association 58:690). Its statistic is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with hypergeometric variances
@@ -122,8 +122,8 @@ def score_test(
     The sum is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its stratum. Let x_i be the
     indicator of the cue (0 or 1) minus the cue's share in the stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g
     (sum_{i in g} e_i x_i)^2). This is the score test of a stratified comparison with variances between groups (Liang
-    and Zeger 1986, Biometrika 73:13, section 3). If nothing varies, z is 0. With `signs`, (strata in ascending order,
-    cues) of 1 and -1, x_i is multiplied by the sign of its stratum.
+    and Zeger 1986, Biometrika 73:13, section 3). If nothing varies, z is 0. With `signs` (values 1 and -1, of shape
+    (strata in ascending order, cues)), x_i is multiplied by the sign of its stratum.
     """
     from scipy.sparse import csr_array
 

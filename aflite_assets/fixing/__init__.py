@@ -1,4 +1,5 @@
-"""Cleaned copies of a source, in which a cue found by the scan no longer predicts the label.
+"""Cleaned copies of a source. In a cleaned copy, a cue that the scan found no longer predicts the label.
 
-Command-line arguments are handled in `command_line.fixing`. The remedies for each kind of cue are in `scan.remedies`.
+The package `command_line.fixing` handles the command-line arguments. The module `scan.remedies` lists the remedies for
+each kind of cue.
 """

@@ -1,4 +1,4 @@
-"""Comparison of the cues before and after fixing: cues that the scan of the copy still finds, and new cues."""
+"""Comparison of the cues before and after fixing: which cues the scan of the copy still finds, and which cues are new."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class ComparedCue:
 
     @property
     def named(self) -> Cue:
-        """The cue that provides the shown name and class: the original's cue, or the copy's cue if there is none."""
+        """The cue whose name and class are shown: the cue of the original or, if that is None, the cue of the copy."""
         found = self.before or self.after
         assert found is not None
         return found
@@ -34,8 +34,8 @@ class ComparedCue:
 def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) -> list[ComparedCue]:
     """Return the chosen cues, then the other cues of the original, then the new cues of the copy.
 
-    Two cues are the same if they have the same class and the same properties, or a property with nearly the same rows.
-    Ranges are ignored. With two classes, a range and its negation are one cue.
+    Two cues of one class are the same if they have the same properties, or a property that nearly the same rows have.
+    Ranges are ignored. If there are two classes, a range and its negation count as the same cue.
     """
     numbers = {cue.number for cue in chosen}
     ordered = [*chosen, *(cue for cue in before.cues if cue.number not in numbers)]

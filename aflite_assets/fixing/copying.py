@@ -1,4 +1,4 @@
-"""Cleaned copies of a source in a new folder: all splits get the same changes, and a YAML file is added."""
+"""Cleaned copies of a source in a new folder. All splits get the same changes, and a YAML file is added."""
 
 import shutil
 import tempfile
@@ -24,7 +24,8 @@ from aflite_assets.wording import counted, quoted_list
 class Copied:
     """A copy that was written.
 
-    `source`: new keys of `source` in the YAML file. `phrases`: sentences on what was left out.
+    `source`: new keys for the section `source` of the YAML file. `phrases`: sentences that state what the copy leaves
+    out.
     """
 
     source: Mapping[str, object]
@@ -97,7 +98,7 @@ def new_folder(to: Path) -> Iterator[Path]:
 def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copied:
     """Write the changed source into the existing folder `to`.
 
-    `seed`: seed for random new file names of images.
+    `seed`: seed for the random new file names of images.
 
     Raises:
         DataError: the original does not match its declared format, or the format cannot represent the changed rows.

@@ -14,7 +14,7 @@ _COLUMN = "column "
 
 
 def column_name(place: int) -> str:
-    """Return the scan's name for an unnamed feature column; `place` counts from 0."""
+    """Return the name that the scan gives to an unnamed feature column. `place`: number of the column, from 0."""
     return f"{_COLUMN}{place}"
 
 
@@ -34,7 +34,7 @@ def copy_features(
     Args:
         split: the name of the split; file names begin with it.
         files: the files of the original.
-        to: an existing folder.
+        to: a folder that exists.
         dropped: features to leave out, named as by `column_name`.
         rows: positions of the kept rows, int64, in their new order; None for all rows.
         weights: one weight per row, float64; None if rows have no weights.

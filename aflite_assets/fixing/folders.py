@@ -24,7 +24,7 @@ LABELS = "labels.txt"
 
 @dataclass(frozen=True)
 class MetadataFolder:
-    """A folder of images with a `metadata` file in the format `form` that has one row per image."""
+    """A folder of images, and its file `metadata`, which has the format `form` and one row per image."""
 
     folder: Path
     metadata: Path
@@ -107,7 +107,7 @@ def _new_names(
 ) -> dict[str, str]:
     """Return a distinct new path for each image.
 
-    `parents`: for each image, the folder to use if the image is renamed.
+    `parents`: for each image, the folder of its new path if the image is renamed.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -125,7 +125,7 @@ def _new_names(
 
 
 def _write_images(folder: Path, to: Path, names: Mapping[str, str], changes: ImageChanges) -> list[str]:
-    """Write the images under their new names; return the images that cannot be decoded and are left out."""
+    """Write the images under their new names. Images that cannot be decoded are left out and returned."""
     for parent in {str(PurePosixPath(name).parent) for name in names.values()} | {"."}:
         (to / parent).mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(), ThreadPoolExecutor(available_cores()) as pool:

@@ -1,4 +1,4 @@
-"""Changes to images: one format and quality without metadata, one size, covered corners and borders."""
+"""Changes that make images alike: one format and quality, no metadata, one size, and covered corners and borders."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,8 +37,9 @@ class ImageChanges:
     """Changes that are applied to every image.
 
     `extension`: ".jpg" or ".png", the new format, or "" if files stay unchanged. `quality`: the JPEG quality, 1 to 95.
-    `size`: width and height in pixels, or None. `corners`: names of the corners that are covered, and the side of each
-    covered square in pixels. `border`: width in pixels of the covered frame. `is_renamed`: whether files get new names.
+    `size`: the new width and height in pixels, or None if sizes stay unchanged. `corners`: names of the corners that
+    are covered, and the side of each covered square in pixels. `border`: width, in pixels, of the frame that is
+    covered. `is_renamed`: whether files get new names.
     """
 
     extension: str = ""
@@ -134,7 +135,9 @@ def _upright(opened: "Image.Image") -> "Image.Image":
 
 @dataclass(frozen=True)
 class _Stored:
-    """Storage of an image: format, JPEG quality (or None), and width and height in pixels after rotation."""
+    """How an image is stored: its format, its JPEG quality (or None), and its width and height in pixels after
+    rotation.
+    """
 
     form: str
     quality: int | None
@@ -154,7 +157,9 @@ def _header(opened: "Image.Image") -> _Stored:
 
 
 def _common_format(stored: Sequence[_Stored]) -> tuple[str, int]:
-    """Return (extension, quality): PNG if all images are lossless, otherwise JPEG with the most common quality."""
+    """Return the file extension and the JPEG quality of the new images. If all images are lossless, the new images are
+    PNG files; otherwise they are JPEG files with a quality that nearly all images reach.
+    """
     if {one.form for one in stored} <= _LOSSLESS:
         return ".png", _USUAL_QUALITY
     qualities = [one.quality for one in stored if one.quality is not None]
@@ -183,7 +188,7 @@ def _turned(pixels: np.ndarray, corner: str) -> np.ndarray:
 
 
 def _patch_side(images: pa.ChunkedArray, corner: str) -> int:
-    """Return the side of the square to cover: the side of the patch in most of these images, plus a margin."""
+    """Return the side of the square to cover. It covers the patch in most of these images, with a margin."""
     sides = [_largest_flat(_turned(pixels, corner)) for pixels in _decoded(images)]
     return int(np.quantile(sides, 0.75, method="lower")) + _MARGIN if sides else _MARGIN
 

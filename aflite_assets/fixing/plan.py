@@ -41,7 +41,8 @@ class Origin:
     split of the source. `inputs`: input columns of the source; at least one input must stay. `row_ids`: position of
     each scanned row in the source, counted over all splits, int64; -1 for rows of challenge sets. `unread`: the reason
     why most rows may not have been read, or "" if all rows were read. `answers`: the answer columns of the source, if
-    rows are answers to questions. `right`: the column with the right answer, if the column may repeat an answer's text.
+    rows are answers to questions. `right`: the column that states the right answer, if this column may repeat the
+    answer's text.
     """
 
     source: TableSource | ImageFolderSource | FeatureSource | MetadataFolder
@@ -116,7 +117,9 @@ def plan_changes(
 
 
 def _require_editable(cue: Cue, by: Way | None) -> None:
-    """Check that the remedy is rewriting, because single answers to a question cannot be removed or weighted."""
+    """Raise an error if the remedy is not rewriting, because single answers to a question cannot be removed or
+    weighted.
+    """
     if not is_editable(cue) or by not in (None, "normalise"):
         raise DataError(
             f"cue {cue.number + 1} ({cue.name}) is a property of answers to questions, and in answers `aflite fix` can "
@@ -128,7 +131,7 @@ def _require_editable(cue: Cue, by: Way | None) -> None:
 def _answers_alike(
     result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[Cue], *, by: Way | None
 ) -> Changes:
-    """Return one change for all answer columns, and for the column that repeats the text of the right answer."""
+    """Return the same change for all answer columns and for the column that repeats the text of the right answer."""
     (change,) = _texts(_with_followers(result, cues), result, rows, origin, by=by).values()
     texts: dict[str, TextChange] = dict.fromkeys(origin.answers, change)
     if origin.right is not None and origin.right not in texts:
@@ -162,7 +165,7 @@ def _remedy(cue: Cue, by: Remedy | None) -> Remedy:
 
 
 def _remedies(cues: Sequence[Cue], by: Remedy | None) -> dict[int, Remedy]:
-    """Return the remedy of each cue, by cue number; all cues of one column have the same remedy."""
+    """Return the remedy for each cue, by cue number. All cues of one column have the same remedy."""
     chosen: dict[int, Remedy] = {}
     of_columns: dict[tuple[str, ...], Remedy] = {}
     for cue in cues:
@@ -174,9 +177,10 @@ def _remedies(cues: Sequence[Cue], by: Remedy | None) -> dict[int, Remedy]:
 
 
 def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues, and the artefacts that these cues explain if rewriting is the default remedy.
+    """Return the cues and the artefacts that they explain. Explained artefacts are left out if their default remedy is
+    not rewriting.
 
-    Explained artefacts would otherwise become the new cues of the copy.
+    If explained artefacts were not fixed too, they would become new cues of the copy.
     """
     numbers = {cue.number for cue in cues}
     followers = [cue for cue in result.artefacts if cue.explained_by in numbers and cue.number not in numbers]
@@ -251,7 +255,9 @@ def _is_of_image(one: CueProperty, rows: ScanRows) -> bool:
 
 
 def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
-    """Return the columns to drop: columns of the cues, and columns with nearly the same rows and the same remedy."""
+    """Return the columns to drop. These are the columns of the cues, and columns with a property that nearly the same
+    rows have and that has the same remedy.
+    """
     dropped: dict[str, None] = {}
     for cue in cues:
         for one in cue.properties:
@@ -267,7 +273,9 @@ def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
 
 
 def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
-    """Return the source's column of a property, or "" if there is none and `must` is False."""
+    """Return the source's column for a property. If there is no such column, return "" or, if `must` is True, raise an
+    error.
+    """
     name = origin.names.get(one.source or ID)
     if name is None:
         if not must:
@@ -356,7 +364,7 @@ def _naming(split: str) -> Iterator[None]:
 
 
 def _weighting(result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int]) -> Changes:
-    """Return weights for all rows that make the cues useless for predicting the label."""
+    """Return weights for all rows. In the weighted rows, the cues do not help to predict the label."""
     _require_known(result, rows, origin)
     if isinstance(origin.source, ImageFolderSource):
         raise DataError(
@@ -399,7 +407,9 @@ def _rows_phrase(kept: int, scanned: int, count: int) -> str:
 
 
 def _classes_phrase(before: np.ndarray, after: np.ndarray, names: Sequence[str]) -> str:
-    """Return a phrase with the number of kept rows per class, because the shares of the classes change."""
+    """Return a phrase that gives the number of kept rows per class, because removing rows changes the shares of the
+    classes.
+    """
     sizes = [(name, int((before == number).sum()), int((after == number).sum())) for number, name in enumerate(names)]
     shown = [f"{quoted(name, _SHORT)} {kept:,} of {own:,}" for name, own, kept in sizes[:_MOST_CLASSES]]
     more = f" and {len(sizes) - _MOST_CLASSES} more classes" if len(sizes) > _MOST_CLASSES else ""

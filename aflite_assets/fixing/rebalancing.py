@@ -1,4 +1,6 @@
-"""Subsets of rows in which a cue predicts nothing: the class shares are equal with and without the cue."""
+"""Subsets of rows in which a cue predicts nothing, because rows with the cue and rows without it have the same class
+shares.
+"""
 
 import numpy as np
 
@@ -8,7 +10,7 @@ _ROUNDS = 20
 
 
 def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw the largest subset in which rows with and without the cue have the same class shares.
+    """Draw the largest subset in which rows with the cue and rows without it have the same class shares.
 
     Args:
         carriers: bool of shape (rows, cues), True if the row has the cue. Every combination of cues is balanced.
@@ -24,7 +26,7 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     exact optimum; for several cues, the result is found by coordinate ascent.
 
     Raises:
-        DataError: neither the rows with the cue nor the rows without it contain all classes.
+        DataError: some class is missing both among the rows with the cue and among the rows without it.
     """
     cells, classes, counts = count_cells(carriers, labels)
     kept = _kept_counts(counts)
@@ -41,9 +43,11 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
 
 
 def count_cells(carriers: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the cell of each row, the index of the row's class among the occurring classes, and the row counts.
+    """Return three arrays: the cell of each row, the index of its class among the classes that occur, and the numbers
+    of rows.
 
-    A cell is a combination of cues. `carriers`: bool of shape (rows, cues). The row counts have shape (cells, classes).
+    A cell is a combination of cues. `carriers`: bool of shape (rows, cues). The array of numbers of rows has shape
+    (cells, classes).
 
     Raises:
         DataError: there are no rows.
@@ -58,7 +62,9 @@ def count_cells(carriers: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _kept_counts(counts: np.ndarray) -> np.ndarray | None:
-    """Return the number of rows to keep per cell and class: whole numbers, float64, with the shape of `counts`."""
+    """Return the number of rows to keep per cell and class, as whole numbers in a float64 array of the same shape as
+    `counts`.
+    """
     usable = (counts > 0).all(axis=1)
     if not usable.any():
         return None
@@ -87,7 +93,7 @@ def _total(counts: np.ndarray, factors: np.ndarray) -> float:
 
 
 def _best_factor(counts: np.ndarray, factors: np.ndarray, cell: int) -> np.ndarray:
-    """Return the factors with one cell's factor replaced by the value that keeps the most rows."""
+    """Replace one cell's factor by the value that keeps the most rows, and return all factors."""
     others = np.arange(len(counts)) != cell
     if not others.any():
         return factors

@@ -1,4 +1,4 @@
-"""YAML dataset files of cleaned copies: the original file with another source, or a new file if there was none."""
+"""YAML dataset files of cleaned copies: the original's YAML file with another source, or a new YAML file."""
 
 import os
 import re
@@ -68,7 +68,7 @@ def _refuse_secrets(value: object, path: Path) -> None:
 
 
 def _without(content: dict[str, object], dropped: Sequence[str]) -> dict[str, object]:
-    """Return the content without the dropped columns; features of challenge sets lose these columns too."""
+    """Return the content without the dropped columns. They are also dropped from the features of challenge sets."""
     columns = content.get("columns")
     features = columns.get("features") if isinstance(columns, dict) else None
     places = {place for place, name in enumerate(features) if name in dropped} if isinstance(features, list) else set()
@@ -120,7 +120,7 @@ def first_content(
     has_images: bool = False,
     has_unlabelled: bool = False,
 ) -> dict[str, object]:
-    """Return the content of a new dataset file for a source without one, with models that need no download.
+    """Return the content of a new dataset file for a source that has none. It uses only models that need no download.
 
     `label`, `texts`, `features`, `columns` and `group`: columns of the source. The inputs are the first two texts, or
     the features if there are no texts.
@@ -215,7 +215,7 @@ def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str
 
 
 def _escaped(value: object) -> object:
-    """Return the value in plain types; text that looks like a variable is escaped to stay text."""
+    """Return the value in plain types. Text that looks like a variable is escaped, so that it is read as text."""
     if isinstance(value, str):
         return value.replace("$", "$$") if "${" in value or "$$" in value else value
     if isinstance(value, Mapping):

@@ -24,8 +24,8 @@ _BLOCK = 2**16
 class TableChange:
     """Changes of a table; every column that is not named here stays unchanged.
 
-    `texts`: the change of every text in these columns, including texts in lists. `dropped`: columns to leave out.
-    `rows`: positions of the kept rows, int64, in the new order; None for all rows. `weights`: the new column
+    `texts`: for each column to change, the change of its texts, including texts in lists. `dropped`: columns to leave
+    out. `rows`: positions of the kept rows, int64, in the new order; None for all rows. `weights`: the new column
     `WEIGHT_COLUMN`, float64 with one value per row of all files, or None.
     """
 
@@ -97,7 +97,7 @@ def _changed(table: pa.Table, change: TableChange) -> pa.Table:
 
 
 def _edited(value: Any, edit: Callable[[str], str]) -> Any:
-    """Return the changed text or list of changed texts; return other values unchanged."""
+    """Change a text, or each text in a list, and return the result. Other values are returned unchanged."""
     if isinstance(value, list):
         return [_edited(one, edit) for one in value]
     return edit(value) if isinstance(value, str) else value

@@ -1,7 +1,7 @@
 """Normalisation of texts: quotes, dashes, ellipses, blanks, markup, encoding damage, case and final punctuation.
 
-`STEP_OF` maps properties of the scan to steps. A step has two strengths. The weak form unifies a family of characters.
-If the family still predicts the label, the strong form deletes it.
+`STEP_OF` maps properties of the scan to steps. A step has two strengths. The weak form replaces all characters of a
+family, such as dashes, by one of them. If the family still predicts the label, the strong form deletes it.
 """
 
 import html
@@ -90,7 +90,7 @@ def _without_exclamations(text: str) -> str:
 class Step:
     """One normalisation step.
 
-    `unify` writes all characters of a family in one way. `has` detects characters of the family that remain, and
+    `unify` writes all characters of a family in one way. `has` detects characters of the family that are left, and
     `remove` deletes them. `unified` and `removed` are the phrases for reports. A step without `remove` has only the
     weak form.
     """

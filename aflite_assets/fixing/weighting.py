@@ -1,4 +1,4 @@
-"""Row weights that make a cue useless for predicting the label, and the strength of cues in weighted rows.
+"""Row weights with which a cue no longer predicts the label, and the strength of cues in weighted rows.
 
 No row is removed.
 """
@@ -21,7 +21,7 @@ _DIGITS = 6
 
 
 def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return row weights that give rows with and without the cue the same class shares as all rows.
+    """Return row weights with which both rows with the cue and rows without it have the class shares of all rows.
 
     Args:
         carriers: bool of shape (rows, cues), True if the row has the cue. Every combination of cues is balanced.
@@ -35,7 +35,7 @@ def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
     number of rows of the class, divided by the number of all rows times the number of rows with both.
 
     Raises:
-        DataError: there are no rows, or every combination lacks a class.
+        DataError: there are no rows, or no combination has rows of all classes.
     """
     cells, classes, counts = count_cells(carriers, labels)
     usable = (counts > 0).all(axis=1)
@@ -58,15 +58,15 @@ def effective_rows(weights: np.ndarray) -> float:
 
 
 def weighted_result(result: ScanResult, rows: ScanRows, weights: np.ndarray) -> ScanResult:
-    """Return the scan's result with only the cues that still predict the label in weighted rows.
+    """Return the scan's result, reduced to the cues that still predict the label in weighted rows.
 
     Args:
         result: the scan of all `rows`.
         rows: the scanned rows.
         weights: weight of each row, float64; weights of rows in other sets are ignored.
 
-    A cue stays if the lower bound of its weighted balanced accuracy reaches the scan's threshold, for or against its
-    class. The function does not search for other cues, and does not test the artefacts together.
+    A cue, or its negation, is kept if the lower bound of its weighted balanced accuracy reaches the scan's threshold.
+    The function does not search for other cues, and does not test the artefacts together.
     """
     own = np.flatnonzero(rows.scanned)
     classes = {name: number for number, name in enumerate(rows.label_names)}
@@ -95,9 +95,10 @@ def _balanced(
 
 
 def _share(carried: np.ndarray, weights: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the weighted share of rows with the cue, and Wilson's interval for the effective number of rows.
+    """Return the weighted share of rows with the cue, and Wilson's interval of this share, computed with the effective
+    number of rows.
 
-    The effective number follows from the variance of a ratio of sums over units.
+    The effective number of rows is derived from the variance of a ratio of sums over units.
     """
     total = float(weights.sum())
     if not total:

@@ -134,8 +134,8 @@ def lease_devices(
     log: Log = lambda line: None,
     poll_seconds: float = _POLL_SECONDS,
 ) -> Iterator[DeviceLease]:
-    """Hold a lock on one of `devices` inside the `with` block. With `all_free`, hold a lock on every free device, at
-    least one.
+    """Hold a lock on one of `devices` inside the `with` block. With `all_free`, lock every free device; at least one
+    device is locked.
 
     If all devices are in use, this function waits without a time limit. While it waits, one line in `log` lists the
     processes that hold the locks. `purpose` is shown to other processes that wait. `listed`: the unique names of the

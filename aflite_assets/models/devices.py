@@ -25,7 +25,7 @@ slower.
 
 @dataclass(frozen=True)
 class DeviceSettings:
-    """The name of a device (`auto`: the GPU if there is one) and the precision of matrix products.
+    """The name of a device (`auto` selects the GPU if there is one) and the precision of matrix products.
 
     With `bfloat16`, weights and optimiser state stay float32, and torch's autocast chooses the precision of each
     operation. `leased` only records which GPUs were leased to the process (`device_leases`). Environment variables

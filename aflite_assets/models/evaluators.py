@@ -128,7 +128,7 @@ def evaluate_saved(
     interrupted stage from the files in `scratch`.
 
     Raises:
-        ModelError: the folder contains no saved model, or for a reason listed in `evaluate`.
+        ModelError: the folder contains no saved model, or a reason listed in `evaluate` applies.
         DataError: texts or images cannot be read.
     """
     from aflite_assets.models.training.fine_tuning import fine_tune  # as below

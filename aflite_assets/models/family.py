@@ -71,7 +71,8 @@ def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A network, with its tokenizer or vocabulary if that is learned or loaded together with the network.
+    """A network, with its tokenizer or vocabulary if the tokenizer or vocabulary is learned or loaded together with the
+    network.
 
     `model`: a torch module with a last linear layer that computes the output `logits`, rows x classes. `model` has an
     attribute `num_labels` and a method `save_pretrained(folder)`, which writes `config.json` and safetensors.
@@ -106,8 +107,8 @@ class ModelFamily(ABC, Generic[Settings]):
         """
 
     def make(self, settings: Settings) -> str:
-        """Return a text that is equal for models of the same make, for example from the same checkpoint. A model never
-        judges a model of the same make.
+        """Return a text that is equal for closely related models, for example for models from the same checkpoint. A
+        model never judges a closely related model.
         """
         return str(getattr(settings, "kind", type(self).__name__))
 

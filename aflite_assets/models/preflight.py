@@ -1,4 +1,6 @@
-"""Checks that a model fits the data and can be downloaded, before any expensive work. The checks load no weights."""
+"""Functions that check, before any expensive work, that a model fits the data and can be downloaded. The checks load no
+weights.
+"""
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import answer_pairs

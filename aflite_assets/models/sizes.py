@@ -1,4 +1,6 @@
-"""Test for small models, which are trained in one thread each, in parallel with each other."""
+"""A function that recognises small models. Each small model is trained in one thread, in parallel with other small
+models.
+"""
 
 from aflite_assets.models.devices import SMALL_MODEL
 from aflite_assets.models.families import family_of

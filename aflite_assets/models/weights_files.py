@@ -46,8 +46,8 @@ def is_refused_pickle(error: BaseException) -> bool:
 
 
 def cause_of(error: Exception) -> Exception | None:
-    """Return the error to chain to a message about loading (`raise ... from`). Return None if the text of the error
-    must not be shown to users.
+    """Return the error to use as the cause of a message about loading (`raise ... from`). Return None if the text of
+    the error must not be shown to users.
     """
     return None if is_refused_pickle(error) else error
 

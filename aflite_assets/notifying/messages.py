@@ -16,9 +16,9 @@ _WORDS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Alert:
-    """Record of what happened to which stage of which dataset, why, and where to look.
+    """An event of one stage of a dataset, with its reason and a link to the run.
 
-    `reason` may hold text of a dataset; it is made safe where it is shown.
+    `reason` may contain text of a dataset, which is escaped before it is shown.
     """
 
     kind: Kind
@@ -35,14 +35,14 @@ def log_line(alert: Alert) -> str:
 
 
 def chat_text(alerts: Sequence[Alert]) -> str:
-    """Return the alerts as one message in Slack's markup, a line each; Mattermost and others read the same."""
+    """Return the alerts as one message in Slack's markup, which Mattermost accepts too, with a line per alert."""
     return "\n".join(_chat_line(alert) for alert in alerts)
 
 
 def one_line(text: str) -> str:
-    """Any text on one line of at most `LONGEST_REASON` printable characters.
+    """Return the text on one line of at most `LONGEST_REASON` printable characters.
 
-    Line ends become spaces; control characters, direction overrides and invisible characters a replacement mark.
+    Line ends become spaces. Control characters, direction overrides and invisible characters become replacement marks.
     """
     joined = " ".join(text[: 4 * LONGEST_REASON].split())
     shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in joined)
@@ -51,16 +51,16 @@ def one_line(text: str) -> str:
 
 def _chat_line(alert: Alert) -> str:
     subject = f"*{_inert(alert.dataset)}*, {_inert(alert.stage)}"
-    # Slack's links end at ">" and have their text after "|".
+    # In Slack, a link ends at ">", and its text follows "|".
     link = _entities(one_line(alert.link)).replace("|", "%7C")
     return f"{subject} {_WORDS[alert.kind]}: `{_inert(alert.reason)}` <{link}|open>"
 
 
 def _inert(text: str) -> str:
-    """Text that a chat shows literally: no markup, no link, no mention of a person.
+    """Return text that a chat shows literally, without markup, links and mentions of people.
 
-    Slack asks for entities in place of its three signs of markup (docs.slack.dev, "Formatting message text"). Others
-    mention people by "@all" without any markup, and all turn addresses into links: an invisible space breaks both.
+    Slack requires entities for its three signs of markup (docs.slack.dev, "Formatting message text"). Other chats
+    mention people by "@all" without markup, and all chats turn addresses into links; an invisible space prevents both.
     """
     return _entities(one_line(text)).replace("`", "'").replace("@", "@\u200b").replace("://", ":\u200b//")
 

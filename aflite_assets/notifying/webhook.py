@@ -1,4 +1,4 @@
-"""Posting a message to a webhook. Its address is a secret: no error or log shows it."""
+"""Posting of a message to a webhook; its secret address does not appear in errors or logs."""
 
 import json
 from http.client import HTTPException, HTTPMessage
@@ -11,11 +11,11 @@ from aflite_assets.deadlines import LateError, within
 from aflite_assets.errors import NotificationError
 
 TIMEOUT_SECONDS = 10.0
-"""For the whole exchange: finding the host, connecting, sending and the answer's status."""
+"""Limit for the whole exchange: finding the host, connecting, sending, and reading the answer's status."""
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Follows no redirect: the message would go to another place than the configured one."""
+    """Handler that follows no redirect, so that messages are sent only to the configured address."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -24,16 +24,18 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def post_message(address: str, text: str, *, seconds: float = TIMEOUT_SECONDS) -> None:
-    """Post `{"text": text}` as JSON, in the form of Slack's incoming webhooks; any 2xx answer counts as delivered.
+    """Post `{"text": text}` as JSON, as for Slack's incoming webhooks; any 2xx answer counts as delivered.
 
     Raises:
-        NotificationError: the address is invalid, or did not accept the message within so many seconds altogether. It
-            may arrive later all the same.
+        NotificationError: the address is invalid, or the message was not accepted within `seconds`. It may still
+            arrive later.
     """
     trouble = _trouble(address, text, seconds)
-    # Raised here, where no other error is being handled: its text may hold the address.
+    # Raised here without the original error as context, because the text of that error may contain the address.
     if trouble:
-        raise NotificationError(f"the alert webhook {trouble}; correct AFLITE_ALERT_WEBHOOK or mend what it names")
+        raise NotificationError(
+            f"the alert webhook {trouble}; correct AFLITE_ALERT_WEBHOOK, or repair the server that it names"
+        )
 
 
 def _trouble(address: str, text: str, seconds: float) -> str | None:
@@ -52,7 +54,7 @@ def _trouble(address: str, text: str, seconds: float) -> str | None:
     except HTTPError as error:
         with error:
             return f"answered {error.code}"
-    except OSError as error:  # URLError too; a library's text may quote the address, the operating system's does not
+    except OSError as error:  # also URLError; a library's text may quote the address, `strerror` does not
         reason = error.reason if isinstance(error, URLError) else error
         return f"cannot be reached ({getattr(reason, 'strerror', None) or type(reason).__name__})"
     except (HTTPException, ValueError) as error:

@@ -1,1 +1,1 @@
-"""Scheduled refreshes without Dagster: what changed, what is due, what was tried, and running it. Stages: `stages`."""
+"""Scheduled refreshes without Dagster: changed inputs, due stages, earlier failures, and the run of a dataset."""

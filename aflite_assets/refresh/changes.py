@@ -1,4 +1,4 @@
-"""Differences between a stage's result and what it would be made from now: settings, files, commits, code, inputs."""
+"""Differences between the inputs of a stage's result and its inputs now: settings, files, commits, code, results."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _UNSET = object()
 
 @dataclass(frozen=True)
 class Change:
-    """One reason why a stage is due: what it is about, and what was there before and is there now, shortened."""
+    """One reason why a stage is due: the subject, and its shortened values before and now."""
 
     kind: Kind
     what: str
@@ -40,16 +40,14 @@ def changes(
     old_files: Mapping[str, Mapping[str, Any]],
     new_files: Mapping[str, Sequence[HashedFile]],
 ) -> tuple[Change, ...]:
-    """Why a result that was made from one key is not that of another; empty where both are the same.
+    """Return the differences between the key that a result was made from and another key.
 
-    `old_files`: the records that the result keeps, empty where it was made before results kept them.
+    `old_files`: records of files in the result; empty for results of versions without such records.
     """
     old, new = made_from["fields"], key.fields
-    differences: list[Change] = []
-    if made_from["code_version"] != key.code_version:
-        differences.append(Change("code version", "code version", made_from["code_version"], key.code_version))
-    left_out = ("contents", "attempt")
-    was, now = ({name: each[name] for name in each if name not in left_out} for each in (old, new))
+    versions = made_from["code_version"], key.code_version
+    differences = [] if versions[0] == versions[1] else [Change("code version", "code version", *versions)]
+    was, now = ({name: each[name] for name in each if name not in ("contents", "attempt")} for each in (old, new))
     differences += [
         Change("field", name, _json_text(before), _json_text(after))
         for name, before, after in _differences(was, now, "")
@@ -59,9 +57,9 @@ def changes(
         if before != after:
             differences += _content(field, before, after, old_files.get(field), new_files.get(field, ()))
     for name in dict.fromkeys([*made_from["inputs"], *key.inputs]):
-        versions = made_from["inputs"].get(name), key.inputs.get(name)
-        if versions[0] != versions[1]:
-            differences.append(Change("input", f"data version of {name}", *map(_short, versions)))
+        before, after = made_from["inputs"].get(name), key.inputs.get(name)
+        if before != after:
+            differences.append(Change("input", f"data version of {name}", _short(before), _short(after)))
     more = len(differences) - _MOST_CHANGES
     note = (Change("note", f"and {more} more changes"),) if more > 0 else ()
     return (*differences[:_MOST_CHANGES], *note)
@@ -73,7 +71,7 @@ def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any
         for name in dict.fromkeys([*old, *new]):
             inner += _differences(old.get(name, _UNSET), new.get(name, _UNSET), f"{place}.{name}" if place else name)
         if not inner and list(old) != list(new):
-            # The order of models and splits is part of a key.
+            # A key contains the order of models and splits.
             inner = [(f"order of {place or 'fields'}", list(old), list(new))]
         yield from inner
     elif old != new:

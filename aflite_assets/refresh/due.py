@@ -1,4 +1,4 @@
-"""Which stages of a plan a refresh runs now, and why not the others: a pause, the file's `refresh`, cron, failures."""
+"""The stages of a plan that a refresh runs now, and why it does not run the others: pause, settings, cron, failures."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,30 +22,29 @@ class GivenUp:
 
     @property
     def remedy(self) -> str:
-        """Return what a person does about it."""
-        launch = f"make it by hand: `{launch_command(self.stage.dataset)}`"
-        return {"refused": "mend what it reads", "failed": f"mend what it reads, or {launch}"}.get(
-            self.left.kind, launch
-        )
+        """Advice for a person who wants the stage to run."""
+        launch = f"start it by hand: `{launch_command(self.stage.dataset)}`"
+        remedies = {"refused": "correct its inputs", "failed": f"correct its inputs, or {launch}", "cancelled": launch}
+        return remedies[self.left.kind]
 
     def __str__(self) -> str:
-        until = "left until what it reads changes"
-        return {
-            "refused": f"{self.stage.stage} is refused, and {until}: {self.left.why}",
-            "failed": f"{self.stage.stage} failed, and is {until} or a person starts it: {self.left.why}",
-            "cancelled": f"{self.stage.stage} is {until} or a person starts it: {self.left.why}",
-        }[self.left.kind]
+        until = "not retried until its inputs change"
+        words = {
+            "refused": f"is refused, and is {until}",
+            "failed": f"failed, and is {until} or a person starts it",
+            "cancelled": f"is {until} or a person starts it",
+        }
+        return f"{self.stage.stage} {words[self.left.kind]}: {self.left.why}"
 
 
 @dataclass(frozen=True)
 class Due:
-    """Record of what is to be done about one dataset now.
+    """The stages of one dataset that a refresh runs now.
 
-    `closed`: nothing is due, whatever changed, because refreshes are paused, or `never` or cron forbids it.
-    `stages`: to be run now, in this order. `following`: stages after these, which may become due when they are made.
-    `why_not`: why nothing is due though something is stale, one line per reason. `given_up`: stages that were refused,
-    failed or were cancelled. `never_begun`: the dataset has no result, and its file does not say that a refresh may
-    make the first one.
+    `stages`: stages to run, in order. `following`: later stages, which may become due. `why_not`: a line per reason if
+    nothing is due although a stage is stale. `given_up`: stages that were refused, failed or were cancelled. `closed`:
+    a pause, `never` or cron forbids all stages. `never_begun`: the dataset has no result, and its file does not set
+    `refresh.start`.
     """
 
     dataset: str
@@ -58,7 +57,7 @@ class Due:
 
     @property
     def failed(self) -> tuple[GivenUp, ...]:
-        """The stages given up without a person's decision."""
+        """The stages that are no longer tried, except stages of a cancelled run."""
         return tuple(given_up for given_up in self.given_up if given_up.left.kind != "cancelled")
 
 
@@ -71,11 +70,11 @@ def what_is_due(
     at_once: bool = False,
     dry_run: bool = False,
 ) -> Due:
-    """Return what a refresh does about a dataset at `now`, a time with a zone.
+    """Return the stages that a refresh runs at `now`, a time with a zone.
 
-    `at_once`: whatever its cron says, and also what failed or was cancelled. Changes are acted on from the first time
-    of `cron` after the dataset was first planned, until nothing of it is due; then they wait for the next time. Only
-    the cron times that were acted on are written to the state; with `dry_run` nothing is. A stage is made for the first
+    `at_once`: ignore cron, and include stages that failed or were cancelled. Changes are acted on from the first time
+    of `cron` after the dataset was first planned, until nothing is due; later changes wait for the next time. Only the
+    cron times that were acted on are written to the state, and nothing with `dry_run`. A stage is made for the first
     time only with `refresh: {start: true}`, or if a stage after it has a result.
 
     Raises:
@@ -85,14 +84,14 @@ def what_is_due(
     never_begun = not plan.begun and bool(plan.stale) and refresh != "never" and not refresh.start
     closed = _closed(plan, refresh, now, state, at_once=at_once, dry_run=dry_run)
     if closed is not None:
-        return Due(name, why_not=closed, closed=True, never_begun=never_begun and plan.failure is None)
+        return Due(name, why_not=() if plan.up_to_date else (closed,), closed=True, never_begun=never_begun)
     assert refresh != "never"
     due: list[StagePlan] = []
     given_up: list[GivenUp] = []
     why_not: list[str] = []
     for stage in plan.stale:
         held_back = given_up_before(stage, state)
-        if stage.state == "made" and not refresh.start and not _made_before(stage, plan):
+        if stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
             why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
         elif held_back is not None and not (at_once and held_back.left.kind != "refused"):
             given_up.append(held_back)
@@ -103,28 +102,45 @@ def what_is_due(
     waiting = any(stage.state == "waiting" for stage in plan.stages)
     if refresh.cron is not None and not (due or waiting or dry_run):
         state.note_acted(name, until=now)
-    following = _following(plan, {stage.stage for stage in due}, start=refresh.start)
-    reasons = () if due else tuple(why_not)
-    return Due(name, tuple(due), following, reasons, given_up=tuple(given_up), never_begun=never_begun)
+    later = _with_later({stage.stage for stage in due})
+    following = (stage.stage for stage in plan.stages if stage.state == "after" and stage.stage in later)
+    return Due(
+        name,
+        tuple(due),
+        tuple(stage for stage in following if refresh.start or _made_before(stage, plan)),
+        why_not=() if due else tuple(why_not),
+        given_up=tuple(given_up),
+        never_begun=never_begun,
+    )
 
 
 def _closed(
     plan: DatasetPlan, refresh: Settings, now: datetime, state: RefreshState, *, at_once: bool, dry_run: bool
-) -> tuple[str, ...] | None:
-    """Why changes are not acted on now, empty where there are none; None where they are acted on."""
+) -> str | None:
+    """Return why changes are not acted on now, or None if they are."""
     paused = state.paused()
     if paused is not None:
-        return (str(paused),)
+        return str(paused)
     if plan.failure is not None:
-        return ("its file was not understood",)
-    why = "refresh: never" if refresh == "never" else None
-    if refresh != "never" and not at_once:
-        why = _until(refresh, plan.dataset, now, state, dry_run=dry_run)
-    return None if why is None else () if plan.up_to_date else (why,)
+        return "its file is invalid"
+    if refresh == "never":
+        return "refresh: never"
+    last = None if at_once else refresh.last_time(now)
+    if last is None:
+        return None
+    acted = state.notes(plan.dataset).acted
+    if acted is None:
+        # Cron times before the first plan are not made up for.
+        acted = now
+        if not dry_run:
+            state.note_acted(plan.dataset, until=now)
+    if last > acted:
+        return None
+    return f"changes wait for {refresh.next_time(now):%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
 
 
 def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
-    """Why no refresh makes a stage for its present key; None if one may.
+    """Return why no refresh makes a stage with its present key, or None if a refresh may make it.
 
     Raises:
         StoreError: the state cannot be used.
@@ -134,45 +150,19 @@ def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
 
 
 def how_to_start(dataset: str) -> str:
-    """Return what a person does about a dataset that no refresh makes for the first time."""
+    """Return how a person starts a dataset that no refresh makes for the first time."""
     return f"start it once with `{launch_command(dataset)}`, or write `refresh: {{start: true}}` into its file"
 
 
-def _until(
-    refresh: RefreshSpec, dataset: str, now: datetime, state: RefreshState, *, dry_run: bool = False
-) -> str | None:
-    """Why the dataset's cron does not allow anything now, or None where it does."""
-    last = refresh.last_time(now)
-    if last is None:
-        return None
-    acted = state.acted_until(dataset)
-    if acted is None:
-        # Refreshes that are switched on late wait for the next time; missed times are not made up for.
-        acted = now
-        if not dry_run:
-            state.note_acted(dataset, until=now)
-    if last > acted:
-        return None
-    next_time = refresh.next_time(now)
-    assert next_time is not None
-    return f"changes wait for {next_time:%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
-
-
-def _made_before(stage: StagePlan, plan: DatasetPlan) -> bool:
-    """Whether the stage, or any stage downstream of it, has a result."""
-    names = {stage.stage}
-    for name, candidate in STAGES.items():
-        if names & set(candidate.input_names):
-            names.add(name)
+def _made_before(stage: str, plan: DatasetPlan) -> bool:
+    """Return whether the stage, or any stage after it, has a result."""
+    names = _with_later({stage})
     return any(planned.made_before for planned in plan.stages if planned.stage in names)
 
 
-def _following(plan: DatasetPlan, due: set[str], *, start: bool) -> tuple[str, ...]:
-    reached = set(due)
-    following = []
-    for stage in plan.stages:
-        if stage.stage not in due and reached & set(STAGES[stage.stage].input_names):
-            reached.add(stage.stage)
-            if stage.state == "after" and (start or _made_before(stage, plan)):
-                following.append(stage.stage)
-    return tuple(following)
+def _with_later(names: set[str]) -> set[str]:
+    """Return these stages and all stages that depend on them."""
+    for name, stage in STAGES.items():
+        if names & set(stage.input_names):
+            names = names | {name}
+    return names

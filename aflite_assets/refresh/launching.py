@@ -1,4 +1,4 @@
-"""The command by which a person starts a dataset's run, as it works in the folder where it is printed."""
+"""The command that starts a run of a dataset, as it works in the folder where it is printed."""
 
 import os
 import re
@@ -6,16 +6,16 @@ import shlex
 from pathlib import Path
 
 PLACEHOLDER = "NAME"
-"""Stands for a dataset in a command that is about several."""
+"""Placeholder for the name of a dataset in a command for several datasets."""
 
 _VARIABLES = ("AFLITE_DATASETS", "AFLITE_HOME", "AFLITE_STORE", "DAGSTER_HOME")
 _NEEDS_NO_QUOTES = re.compile(r"[\w./:-]*")
 
 
 def launch_command(dataset: str) -> str:
-    """Return the line for a shell that runs a dataset's whole benchmark, with the variables that are set here.
+    """Return the shell command that runs all stages of a dataset, with the variables that are set here.
 
-    `-m definitions` names the project's module, so that it works in any folder. Paths below this folder begin with
+    The command works in any folder, because it names the module `definitions`. Paths below this folder begin with
     `$PWD`.
     """
     variables = [f"{name}={_in_shell(value)}" for name in _VARIABLES if (value := os.environ.get(name))]
@@ -23,7 +23,7 @@ def launch_command(dataset: str) -> str:
 
 
 def for_dataset(command: str, dataset: str) -> str:
-    """Return a text with a command about any dataset, about one of them."""
+    """Return the text with `PLACEHOLDER` in its command replaced by the name of a dataset."""
     return command.replace(f"--partition {PLACEHOLDER}", f"--partition {dataset}")
 
 

@@ -1,15 +1,17 @@
-"""The plan of a refresh: which stages of which datasets are found, which would be made, why, and how long it took last.
+"""The plan of a refresh: which stages of which datasets are found, which would be made, and why.
 
-No stage is run, only hashes of files are written, and neither torch nor Dagster is imported. What a plan means for a
-refresh (the switch, `refresh` of the YAML file, failures) is in `due`. After a run the next plan finds what it made; if
-a data version is unchanged, the stages after it are found again and not due.
+A plan runs no stage and writes only hashes of files. The module `due` decides which planned stages a refresh runs. If a
+stage's data version is unchanged after a run, the next plan finds the later stages.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import BaseModel
 
 from aflite_assets.data.hub.datasets import asked_anew
 from aflite_assets.errors import AfliteError, SpecError, StoreError, UnsettledDataError
@@ -30,23 +32,25 @@ _log = logging.getLogger(__name__)
 
 State = Literal["found", "made", "after", "waiting", "refused"]
 STATES: Mapping[State, str] = {
-    "found": "its result is there",
+    "found": "its result exists",
     "made": "it would be made",
     "after": "it depends on stages that are not found",
     "waiting": "a file is still being written, or not hashed yet",
-    "refused": "it cannot be made until what is said there is mended",
+    "refused": "it cannot be made until the named problem is fixed",
 }
 """Meanings of the states in words."""
+HUB_SECONDS = 15.0
+"""Seconds within which the Hub answers all requests of a plan for commits."""
 
 
 @dataclass(frozen=True)
 class StagePlan:
-    """Record of what a refresh would do about one stage of one dataset.
+    """The planned work on one stage of one dataset.
 
-    `reasons`: why it is not found, or not current. `seconds`: how long making the current result took, None where
-    unknown. `key`: digest of its present key, None where inputs or files do not determine it yet. `current`: it is
-    found and is what is read downstream. `made_before`: there is a current result, of whatever key. `data_version`:
-    that of the result found.
+    `reasons`: why the stage is not found or not current. `seconds`: duration of the computation of the current result,
+    None if unknown. `key`: digest of the stage's present key, None if an input or a file is missing. `current`: the
+    stage is found, and later stages read this result. `made_before`: there is a current result with any key.
+    `data_version`: data version of the found result.
     """
 
     dataset: str
@@ -61,15 +65,15 @@ class StagePlan:
 
     @property
     def stale(self) -> bool:
-        """Whether running the stage now would change what is read downstream."""
+        """Whether running the stage now would change the inputs of later stages."""
         return self.state == "made" or (self.state == "found" and not self.current)
 
 
 @dataclass(frozen=True)
 class DatasetPlan:
-    """The stages of one dataset in order; none where `failure` says why its file was not understood.
+    """The planned stages of one dataset in order; empty if `failure` explains why its file is invalid.
 
-    `notes`: what the plan had to assume, such as a commit that the hub did not confirm. `contents`: its files and
+    `notes`: assumptions of the plan, such as a commit that the Hub did not confirm. `contents`: the dataset's files and
     commits as they were read.
     """
 
@@ -81,12 +85,12 @@ class DatasetPlan:
 
     @property
     def stale(self) -> tuple[StagePlan, ...]:
-        """The stages that could be run now and would change something."""
+        """The stages that could be run now and would change the inputs of later stages."""
         return tuple(stage for stage in self.stages if stage.stale)
 
     @property
     def begun(self) -> bool:
-        """Whether any stage was made before."""
+        """Whether any stage has a result."""
         return any(stage.made_before for stage in self.stages)
 
     @property
@@ -96,41 +100,35 @@ class DatasetPlan:
 
     @property
     def seconds(self) -> float | None:
-        """How long the stages that are not found took last time; None where that is unknown for any of them."""
-        last_times = [stage.seconds for stage in self.stages if stage.state != "found"]
-        known = [seconds for seconds in last_times if seconds is not None]
-        return sum(known) if len(known) == len(last_times) else None
+        """Total duration of the last computations of all stages that are not found, or None if one is unknown."""
+        known = [stage.seconds for stage in self.stages if stage.state != "found" and stage.seconds is not None]
+        return sum(known) if len(known) == sum(stage.state != "found" for stage in self.stages) else None
 
     def __getitem__(self, stage: str) -> StagePlan:
         return next(each for each in self.stages if each.stage == stage)
 
 
 def plan_datasets(
-    registry: Registry,
-    store: ResultStore,
-    names: Iterable[str] | None = None,
-    *,
-    hashes: FileHashes | None = None,
-    hub_seconds: float = 15.0,
+    registry: Registry, store: ResultStore, names: Iterable[str] | None = None, *, hashes: FileHashes | None = None
 ) -> Iterator[DatasetPlan]:
-    """Yield the plans of these datasets, by default of all, and a plan with a `failure` for each file not understood.
+    """Yield the plans of these datasets, by default of all, and a plan with a `failure` for each invalid file.
 
-    The hub is asked anew for every commit, all questions together within `hub_seconds`; files are hashed by `hashes`,
-    whose budget the datasets share. A dataset that cannot be planned does not affect the others.
+    Commits are requested from the Hub within `HUB_SECONDS`. `hashes` computes the hashes of files, and its budget is
+    shared by all datasets. A dataset that cannot be planned does not affect the others.
 
     Raises:
-        SpecError: a name that no file has.
+        SpecError: no file has one of the names.
     """
     wanted = list(registry.specs) if names is None else list(names)
     failures = {path.stem: message for path, message in registry.failures.items() if path.stem not in registry.specs}
     specs = {name: registry[name] for name in wanted if name not in failures}
-    with asked_anew(seconds=hub_seconds) as asking:
+    with asked_anew(seconds=HUB_SECONDS) as asking:
         for name, spec in specs.items():
             asking.unanswered.clear()
             contents = FieldContents(spec, hashes=hashes or FileHashes())
             try:
                 plan = plan_dataset(spec, store, contents=contents)
-            except Exception as error:  # anything in one dataset's folders, such as a manifest that is not JSON
+            except Exception as error:  # a damaged folder of one dataset may raise anything
                 _log.exception("%s could not be planned", name)
                 plan = DatasetPlan(name, (), failure=f"{name} could not be planned: {type(error).__name__}: {error}")
             notes = tuple(f"{what} is taken at its last known commit: {why}" for what, why in asking.unanswered.items())
@@ -149,8 +147,8 @@ def plan_dataset(
 ) -> DatasetPlan:
     """Return what a refresh of one dataset would do, stage by stage.
 
-    A stage is found where the key that follows from the found results before it has a complete result, whatever is
-    current. `contents`: its files and commits; by default they are read now, without a limit.
+    A stage is found if there is a complete result for the key that follows from the found results of earlier stages,
+    whether or not the result is current. `contents`: the dataset's files and commits; by default, they are read now.
     """
     contents = contents or FieldContents(spec)
     plans: dict[str, StagePlan] = {}
@@ -160,45 +158,47 @@ def plan_dataset(
     return DatasetPlan(spec.name, tuple(plans.values()))
 
 
+@dataclass
 class _Planner:
-    """One stage's plan, given those of the stages before it; adds its result to `results`."""
+    """The plan of one stage, given the plans of earlier stages. A found result is added to `results`."""
 
-    def __init__(
-        self,
-        spec: DatasetSpec,
-        store: ResultStore,
-        contents: FieldContents,
-        stage: Stage,
-        plans: Mapping[str, StagePlan],
-        results: dict[str, PublishedResult],
-    ) -> None:
-        self._spec, self._store, self._contents, self._stage = spec, store, contents, stage
-        self._plans, self._results = plans, results
-        self._current = _current(store, stage.name, spec.name)
-        self._current_key = store.current_key(stage.name, spec.name)
-        self._manifest, self._damage = _manifest(self._current)
+    spec: DatasetSpec
+    store: ResultStore
+    contents: FieldContents
+    stage: Stage
+    plans: Mapping[str, StagePlan]
+    results: dict[str, PublishedResult]
+
+    def __post_init__(self) -> None:
+        place = self.stage.name, self.spec.name
+        self.current_key = self.store.current_key(*place)
+        self.current: PublishedResult | None = None
+        with suppress(StoreError):
+            self.current = self.store.current(*place)
+        self.damage = None if self.current is None else manifest_damage(self.current)
+        self.manifest = None if self.current is None or self.damage is not None else self.current.manifest
 
     def plan(self) -> StagePlan:
-        stage = self._stage
-        inputs = {name: self._results[name] for name in stage.input_names if name in self._results}
-        missing = [name for name in stage.input_names if name not in self._results]
+        stage, name = self.stage, self.spec.name
+        inputs = {name: self.results[name] for name in stage.input_names if name in self.results}
         try:
-            key = stage_key(stage, self._spec, inputs, contents=self._contents)
-            if missing:
-                return self._planned("after", (*self._own_changes(key, missing), *self._after(missing)))
+            key = stage_key(stage, self.spec, inputs, contents=self.contents)
+            if len(inputs) < len(stage.input_names):
+                after = self._after(name for name in stage.input_names if name not in inputs)
+                return self._planned("after", (*self._own_changes(key), *after))
             unavailable = self._unavailable(key)
             if unavailable:
                 return self._planned("waiting", unavailable, key=key.digest)
-            wanted = next_attempt(self._store, stage.name, self._spec.name, key)
-            result = self._store.find(stage.name, self._spec.name, wanted)
+            wanted = next_attempt(self.store, stage.name, name, key)
+            result = self.store.find(stage.name, name, wanted)
             if result is not None:
                 return self._is_found(key, result)
-            _check_models(self._spec, stage)
-            stage.refuse(self._spec, inputs)
-            if waits_for_scan(stage.name, self._spec):
-                if CUE_SCAN.name not in self._results:
+            _check_models(self.spec, stage)
+            stage.refuse(self.spec, inputs)
+            if waits_for_scan(stage.name, self.spec):
+                if CUE_SCAN.name not in self.results:
                     return self._planned("after", tuple(self._after([CUE_SCAN.name])), key=key.digest)
-                refuse_artefact(self._spec, self._results[CUE_SCAN.name])
+                refuse_artefact(self.spec, self.results[CUE_SCAN.name])
         except UnsettledDataError as error:
             return self._planned("waiting", (Change("note", str(error)),))
         except AfliteError as error:
@@ -206,105 +206,93 @@ class _Planner:
         return self._planned("made", self._why_made(key, again=wanted != key), key=key.digest)
 
     def _is_found(self, key: ResultKey, result: PublishedResult) -> StagePlan:
-        self._results[self._stage.name] = result
-        current = self._current is not None and self._current.key == result.key
-        reasons: tuple[Change, ...] = ()
-        if not current:
-            reasons = (Change("note", "found, but not what is current"), *self._own_changes(key, ()))
+        self.results[self.stage.name] = result
+        current = self.current is not None and self.current.key == result.key
+        reasons: tuple[Change, ...] = () if current else (Change("note", "found, but another result is current"),)
+        if self.current is not None and not current:
+            reasons += self._own_changes(key)
         return self._planned("found", reasons, key=key.digest, current=current, data_version=result.data_version)
 
     def _why_made(self, key: ResultKey, *, again: bool) -> tuple[Change, ...]:
-        if self._current is None:
-            return (self._absent(),)
-        different = self._own_changes(key, ())
-        if again and not different:
+        different = self._own_changes(key)
+        if different:
+            return different
+        if again:
             return (Change("incomplete", "its result lacks parts that failed; they are tried again"),)
-        damage = None if different else self._store.damage(self._stage.name, self._spec.name, key)
-        lost = Change("lost", "its folder is missing" if damage is None else f"its result is damaged: {damage.files}")
-        return different or (lost,)
+        damage = self.store.damage(self.stage.name, self.spec.name, key)
+        why = "its folder is missing" if damage is None else f"its result is damaged: {damage.files}"
+        return (Change("lost", why),)
 
     def _absent(self) -> Change:
-        """Why there is no current result: none was ever made, or its folder was set aside or deleted."""
-        if self._current_key is None:
+        """Return why there is no current result: it was never made, set aside or deleted."""
+        if self.current_key is None:
             return Change("never made", "never made")
-        aside = self._store.root / self._stage.name / self._spec.name / DAMAGED
-        was_damaged = any(aside.glob(f"{self._current_key}-*"))
+        aside = self.store.root / self.stage.name / self.spec.name / DAMAGED
+        was_damaged = any(aside.glob(f"{self.current_key}-*"))
         return Change("lost", "its result was damaged and is set aside" if was_damaged else "its folder is missing")
 
     def _unavailable(self, key: ResultKey) -> tuple[Change, ...]:
-        """Challenge sets that the current result has and the hub does not serve now: an outage is not a change."""
-        if self._manifest is None or "challenge_sets" not in self._stage.reads:
+        """Return the challenge sets of the current result that the Hub does not serve now; they do not count as
+        changed.
+        """
+        if self.manifest is None or "challenge_sets" not in self.stage.reads:
             return ()
-        had = self._manifest["made_from"]["fields"].get("contents", {}).get("challenge_sets", {})
+        had = self.manifest["made_from"]["fields"].get("contents", {}).get("challenge_sets", {})
         has = key.fields["contents"]["challenge_sets"]
         return tuple(
-            Change("note", f"challenge_sets.{name}: the hub does not give it now; it is asked again later")
-            for name, challenge in self._spec.challenge_sets.items()
+            Change("note", f"challenge_sets.{name}: the Hub does not serve it now; a later refresh requests it again")
+            for name, challenge in self.spec.challenge_sets.items()
             if isinstance(challenge.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
         )
 
-    def _after(self, names: Sequence[str]) -> Iterator[Change]:
-        """Yield the stages before this one that are not found, as notes."""
+    def _after(self, names: Iterable[str]) -> Iterator[Change]:
+        """Yield notes about the earlier stages that are not found."""
+        planned = [self.plans[name] for name in names if name in self.plans]
         wording = {"after {}": ("made", "after"), "{} waiting": ("waiting",), "{} refused": ("refused",)}
         for words, states in wording.items():
-            named = [name for name in names if name in self._plans and self._plans[name].state in states]
+            named = [plan.stage for plan in planned if plan.state in states]
             if named:
                 yield Change("note", words.format(", ".join(named)))
 
-    def _own_changes(self, key: ResultKey, unknown_inputs: Iterable[str]) -> tuple[Change, ...]:
-        """How the key differs from the current result's, leaving out inputs whose data version is not known yet."""
-        if self._current is None:
-            return (self._absent(),) if unknown_inputs else ()
-        if self._manifest is None:
-            return (Change("lost", f"its result is damaged: {self._damage}"),)
-        made_from = self._manifest["made_from"]
-        unknown = set(unknown_inputs)
+    def _own_changes(self, key: ResultKey) -> tuple[Change, ...]:
+        """Return how the key differs from the current result's, except in inputs that are not found yet."""
+        if self.current is None:
+            return (self._absent(),)
+        if self.manifest is None:
+            return (Change("lost", f"its result is damaged: {self.damage}"),)
+        made_from = self.manifest["made_from"]
+        unknown = set(self.stage.input_names) - set(key.inputs)
         known = {name: version for name, version in made_from["inputs"].items() if name not in unknown}
         return changes(
             {**made_from, "inputs": known},
             key,
-            old_files=self._manifest["provenance"].get("files", {}),
-            new_files=self._contents.files(self._stage.reads),
+            old_files=self.manifest["provenance"].get("files", {}),
+            new_files=self.contents.files(self.stage.reads),
         )
 
     def _planned(self, state: State, reasons: tuple[Change, ...], **rest: Any) -> StagePlan:
-        made_before = self._current_key is not None
-        seconds = None if self._manifest is None else self._manifest["provenance"].get("seconds")
-        return StagePlan(
-            self._spec.name, self._stage.name, state, reasons, seconds=seconds, made_before=made_before, **rest
-        )
-
-
-def _current(store: ResultStore, stage: str, dataset: str) -> PublishedResult | None:
-    try:
-        return store.current(stage, dataset)
-    except StoreError:
-        return None
-
-
-def _manifest(result: PublishedResult | None) -> tuple[Mapping[str, Any] | None, str]:
-    """Return a result's manifest, or None and what is wrong with it."""
-    if result is None:
-        return None, ""
-    damage = manifest_damage(result)
-    return (result.manifest, "") if damage is None else (None, damage)
+        seconds = None if self.manifest is None else self.manifest["provenance"].get("seconds")
+        made_before = self.current_key is not None
+        names = self.spec.name, self.stage.name
+        return StagePlan(*names, state, reasons, seconds=seconds, made_before=made_before, **rest)
 
 
 def _check_models(spec: DatasetSpec, stage: Stage) -> None:
     """Refuse a model whose folder or file is missing, before the stage is begun.
 
     Raises:
-        SpecError: names the field, and what it names.
+        SpecError: names the field and the missing path.
     """
+    models: dict[str, BaseModel | None] = {"distance_encoder": spec.distance_encoder}
+    models |= {f"forgettables.{name}.model": entry.model for name, entry in spec.forgettables.items()}
+    for field_name in ("representations", "evaluators"):
+        models |= {f"{field_name}.{name}": model for name, model in getattr(spec, field_name).items()}
     read = stage.settings.read_of(spec)
-    models = {
-        **{f"{field}.{name}": model for field in ("representations", "evaluators") if field in read
-           for name, model in getattr(spec, field).items()},
-        **({"distance_encoder": spec.distance_encoder} if "distance_encoder" in read else {}),
-        **{f"forgettables.{name}.model": entry.model for name, entry in spec.forgettables.items()
-           if "forgettables" in read and entry.model is not None},
-    }  # fmt: skip
     for place, settings in models.items():
+        if settings is None or place.partition(".")[0] not in read:
+            continue
         for named in named_models(settings):
             if not is_hub_id(named, settings) and not Path(named).exists():
-                raise SpecError(f"{place} names {named!r}, which is not there; put the model back or correct the path")
+                raise SpecError(
+                    f"{place} names {named!r}, which does not exist; put the model back or correct the path"
+                )

@@ -1,36 +1,33 @@
-"""A refresh of one dataset without Dagster: plan, run what is due, plan again, until nothing of it is due."""
+"""A refresh of one dataset without Dagster: plan, run a due stage, and plan again, until nothing is due."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
 
 from aflite_assets.data.hub.datasets import asked_anew
 from aflite_assets.errors import AfliteError
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.refresh.due import Due, what_is_due
-from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_dataset
+from aflite_assets.refresh.due import Due, Settings, what_is_due
+from aflite_assets.refresh.plan import HUB_SECONDS, DatasetPlan, StagePlan, plan_dataset
 from aflite_assets.refresh.state import INCOMPLETE, RefreshState, is_refusal
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.refresh_settings import RefreshSpec
-from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage
+from aflite_assets.stages.pipeline import record_if_whole, run_stage
 from aflite_assets.stages.shared.content_hashes import FieldContents
 from aflite_assets.stages.stage import Progress, no_progress
 from aflite_assets.tracking import Tracker
 
-_HUB_SECONDS = 15.0
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Refreshed:
-    """Record of what a refresh of one dataset did.
+    """The outcome of a refresh of one dataset.
 
-    `made`: the stages that were run, with whether each was found after all; `failed`: why others failed, by stage.
-    `plan` and `due`: those of the dataset afterwards.
+    `made`: the stages that were run, with their results. `failed`: why other stages failed, by stage. `plan` and `due`:
+    the state of the dataset afterwards.
     """
 
     dataset: str
@@ -42,9 +39,9 @@ class Refreshed:
 
 @dataclass(frozen=True)
 class RefreshContext:
-    """Record of what stages are run with. `run`: the refresh's name, for those who wait for it.
+    """The store and the resources of a refresh. `run`: name of the refresh for other processes that wait for it.
 
-    `progress` is given the name of each stage that is run, and returns where it tells how far it is.
+    `progress` receives the name of each stage before the stage runs, and returns the functions for its progress.
     """
 
     store: ResultStore
@@ -64,14 +61,13 @@ def refresh_dataset(
     watch: Watch | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Refreshed:
-    """Run the stages of a dataset that are due, until none is: data versions are unchanged, or a stage failed.
+    """Run the due stages of a dataset until no stage is due. Each stage runs once; the state records failures.
 
-    `at_once`: whatever the dataset's cron says, and also what failed or was cancelled. `begin`: also stages that were
-    never made, as `refresh: {start: true}` in the dataset's file has it. A stage is tried once; the state records
-    failures.
+    `at_once`: ignore cron, and include stages that failed or were cancelled. `begin`: also make stages that were never
+    made, as with `refresh: {start: true}` in the dataset's file.
 
     Raises:
-        DatasetBusyError: another run of the dataset is going on.
+        DatasetBusyError: another run of the dataset is active.
         StoreError: the state cannot be used.
     """
     what = f"aflite refresh {context.run}"
@@ -81,9 +77,9 @@ def refresh_dataset(
     begun: set[tuple[str, str | None]] = set()
     with context.store.dataset_lock(spec.name, what=what, wait=0):
         while True:
-            with asked_anew(seconds=_HUB_SECONDS):
+            with asked_anew(seconds=HUB_SECONDS):
                 contents = FieldContents(spec, hashes=FileHashes(watch=watch))
-                plan = plan_dataset(spec, context.store, contents=contents, stages=STAGES)
+                plan = plan_dataset(spec, context.store, contents=contents)
             due = what_is_due(plan, settings, now=clock(), state=state, at_once=at_once)
             todo = [each for each in due.stages if each.stage not in failed and (each.stage, each.key) not in begun]
             if not todo:
@@ -100,28 +96,22 @@ def refresh_dataset(
     return Refreshed(spec.name, tuple(made), failed, plan, due)
 
 
-def settings_of(spec: DatasetSpec, *, begin: bool) -> RefreshSpec | Literal["never"]:
-    """Return a file's settings for refreshes; with `begin` as if they said that one may make the first results."""
+def settings_of(spec: DatasetSpec, *, begin: bool) -> Settings:
+    """Return a file's settings of refreshes, with `start` set if `begin`."""
     if begin and spec.refresh != "never":
         return spec.refresh.model_copy(update={"start": True})
     return spec.refresh
 
 
 def _run(stage: StagePlan, spec: DatasetSpec, context: RefreshContext, state: RefreshState) -> StoredResult | str:
-    """Return the stage's result, or why it failed. No failure ends the refresh; an interruption is none."""
-    is_refused = False
+    """Return the stage's result, or why it failed. A failure does not end the refresh; an interruption does."""
+    is_refused, progress = False, context.progress(stage.stage)
+    tracker, device = context.tracker, context.device
     try:
-        obtained = run_stage(
-            stage.stage,
-            spec,
-            store=context.store,
-            tracker=context.tracker,
-            device=context.device,
-            progress=context.progress(stage.stage),
-        )
+        obtained = run_stage(stage.stage, spec, store=context.store, tracker=tracker, device=device, progress=progress)
     except AfliteError as error:
         problem, is_refused = str(error), is_refusal(error)
-    except Exception as error:  # anything that a model, a reader or a user's data raises
+    except Exception as error:  # a model, a reader or a user's data may raise anything
         _log.exception("%s of %s failed", stage.stage, spec.name)
         problem = f"{type(error).__name__}: {error}"
     else:

@@ -1,19 +1,19 @@
-"""State kept between refreshes below `AFLITE_HOME`: stages left alone, cron times acted on, the last check, the pause.
+"""State kept between refreshes below `AFLITE_HOME`: stages without a result, cron times, the last check, the pause.
 
-A JSON file per dataset, and one for the pause. Any number of processes share them; deleting the folder loses only these
-notes.
+There is a JSON file per dataset, and one for the pause. Any number of processes share the files. Deleting the folder
+loses only these notes.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from filelock import FileLock
+from pydantic import TypeAdapter, ValidationError
 
 from aflite_assets.errors import AfliteError, StoreError
 from aflite_assets.results import ResultStore
@@ -21,12 +21,12 @@ from aflite_assets.results.files import write_json
 
 INCOMPLETE = "its result lacks parts that failed"
 MOST_TRIES = 3
-"""Failures of one stage for one key, refusals apart; then the stage is left alone until its key changes."""
+"""Failures of a stage for one key until it is no longer tried; refused inputs count at once."""
 
 
 @dataclass(frozen=True)
 class Left:
-    """Why a stage has no result for a key: its inputs were refused, it failed so many times, or a run was cancelled."""
+    """Reason why a stage has no result for a key: refused inputs, `tries` failures, or a cancelled run."""
 
     key: str
     kind: Literal["refused", "failed", "cancelled"]
@@ -41,16 +41,20 @@ class Left:
 
 @dataclass
 class Notes:
-    """Notes about one dataset: stages without a result, up to when cron times were acted on, the last run noted."""
+    """Notes about one dataset.
+
+    `left`: stages without a result. `acted`: time up to which cron times were acted on. `run`: id of the last run that
+    ended without success.
+    """
 
     left: dict[str, Left] = field(default_factory=dict)
-    acted: str | None = None
+    acted: datetime | None = None
     run: str | None = None
 
 
 @dataclass(frozen=True)
 class Paused:
-    """Since when all refreshes are paused, in UTC, and why."""
+    """Start and reason of a pause of all refreshes."""
 
     since: datetime
     reason: str
@@ -60,15 +64,21 @@ class Paused:
         return f"refreshes are paused since {self.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC{reason}"
 
 
-@dataclass(frozen=True)
+_NOTES, _PAUSED = TypeAdapter(Notes), TypeAdapter(Paused)
+
+
 class RefreshState:
-    """The notes in one folder. Times are given with a time zone.
+    """The notes in one folder. All times have a time zone.
 
     Raises:
         StoreError: by every method, if the folder or a file cannot be used.
     """
 
-    folder: Path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lock = folder / "refresh.lock"
+        """The file that a command holds locked while it refreshes."""
+        self._pause_file, self._checked = folder / "paused.json", folder / "checked"
 
     @classmethod
     def beside(cls, store: ResultStore) -> "RefreshState":
@@ -79,19 +89,18 @@ class RefreshState:
         """Return the notes about a dataset."""
         file = self._file(dataset)
         try:
-            content = json.loads(file.read_text(encoding="utf-8"))
-            left = {stage: Left(**fields) for stage, fields in content.pop("left").items()}
-            return Notes(left, **content)
+            return _NOTES.validate_json(file.read_bytes())
         except FileNotFoundError:
             return Notes()
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValidationError) as error:
+            why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
             raise StoreError(
-                f"notes about refreshes cannot be read from {file} ({error}); make it readable, or delete it if it is "
-                "damaged: only stages left alone and times are in it"
+                f"notes about refreshes cannot be read from {file} ({why}); make the file readable, or delete it if it "
+                "is damaged: only failed stages and times are lost"
             ) from error
 
     def left(self, dataset: str, stage: str, key: str) -> Left | None:
-        """Return why a stage has no result for a key, or None if it was not tried for that."""
+        """Return why a stage has no result for a key, or None if it was not tried with this key."""
         left = self.notes(dataset).left.get(stage)
         return left if left is not None and left.key == key else None
 
@@ -103,32 +112,27 @@ class RefreshState:
             notes.left[stage] = Left(key, "refused" if is_refused else "failed", error, tries)
 
     def note_made(self, dataset: str, stage: str) -> None:
-        """Forget that a stage was left alone."""
+        """Forget why a stage had no result."""
         if stage in self.notes(dataset).left:
             with self._changing(dataset) as notes:
                 notes.left.pop(stage, None)
 
     def note_run(self, dataset: str, run: str, left: Mapping[str, Left]) -> None:
-        """Record that a run ended without success, and the stages that are left because of that."""
+        """Record that a run ended without success, and the stages that have no result because of that."""
         with self._changing(dataset) as notes:
             notes.run = run
             notes.left.update(left)
 
     def forget_run(self, dataset: str) -> None:
-        """Forget the run that ended without success and what was left, as after a person has started the dataset."""
+        """Forget the run that ended without success, and all stages without a result that were not refused."""
         with self._changing(dataset) as notes:
             notes.run = None
             notes.left = {stage: left for stage, left in notes.left.items() if left.kind == "refused"}
 
-    def acted_until(self, dataset: str) -> datetime | None:
-        """Up to when the cron times of a dataset have been acted on; None if none is recorded."""
-        acted = self.notes(dataset).acted
-        return None if acted is None else datetime.fromisoformat(acted)
-
     def note_acted(self, dataset: str, *, until: datetime) -> None:
-        """Record up to when the cron times of a dataset have been acted on."""
+        """Record the time up to which the cron times of a dataset have been acted on."""
         with self._changing(dataset) as notes:
-            notes.acted = until.astimezone(UTC).isoformat()
+            notes.acted = until
 
     def datasets(self) -> set[str]:
         """Return the datasets with a stage that has no result."""
@@ -141,28 +145,27 @@ class RefreshState:
         os.utime(self._checked, (now.timestamp(), now.timestamp()))
 
     def last_check(self) -> datetime | None:
-        """Return when all datasets were last planned, in UTC, or None if they never were."""
+        """Return the time when all datasets were last planned, in UTC, or None if they never were."""
         return datetime.fromtimestamp(self._checked.stat().st_mtime, UTC) if self._checked.exists() else None
 
     def pause(self, *, reason: str, now: datetime) -> None:
         """Pause all refreshes until `resume`."""
         self.make_folder()
-        write_json(self._pause_file, {"since": now.astimezone(UTC).isoformat(), "reason": reason})
+        write_json(self._pause_file, _PAUSED.dump_python(Paused(now, reason), mode="json"))
 
     def resume(self) -> bool:
-        """End the pause; returns whether there was one."""
+        """End the pause; return whether there was one."""
         existed = self._pause_file.exists()
         self._pause_file.unlink(missing_ok=True)
         return existed
 
     def paused(self) -> Paused | None:
-        """Return the pause, or None. A file that cannot be read pauses too: somebody put it there."""
+        """Return the pause, or None. A file that cannot be read counts as a pause."""
         try:
-            content = json.loads(self._pause_file.read_text(encoding="utf-8"))
-            return Paused(datetime.fromisoformat(content["since"]), str(content["reason"]))
+            return _PAUSED.validate_json(self._pause_file.read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValidationError):
             why = f"{self._pause_file} cannot be read; `aflite resume` removes it"
             return Paused(datetime.fromtimestamp(0, UTC), why)
 
@@ -176,33 +179,19 @@ class RefreshState:
                 "AFLITE_HOME"
             ) from error
 
-    @property
-    def lock(self) -> Path:
-        """The file that a command holds locked while it refreshes."""
-        return self.folder / "refresh.lock"
-
-    @property
-    def _pause_file(self) -> Path:
-        return self.folder / "paused.json"
-
-    @property
-    def _checked(self) -> Path:
-        return self.folder / "checked"
-
     def _file(self, dataset: str) -> Path:
         return self.folder / "datasets" / f"{dataset}.json"
 
     @contextmanager
     def _changing(self, dataset: str) -> Iterator[Notes]:
-        """Yield the notes about a dataset, locked until the block ends; then they are written."""
+        """Yield the notes about a dataset, locked until the block ends, and write them."""
         self.make_folder()
         with FileLock(self.folder / ".notes.lock"):
             notes = self.notes(dataset)
             yield notes
-            content: dict[str, Any] = asdict(notes)
-            write_json(self._file(dataset), content)
+            write_json(self._file(dataset), _NOTES.dump_python(notes, mode="json"))
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether an error is about inputs that would be refused each time."""
+    """Return whether an error is about inputs that would be refused each time."""
     return isinstance(error, AfliteError) and error.refuses and not error.may_pass

@@ -1,4 +1,4 @@
-"""The status of datasets: stages as letters, times, size, what waits, what needs a person; also for `aflite doctor`."""
+"""The status of datasets: a letter per stage, times, sizes, and what needs a person; also for `aflite doctor`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from datetime import datetime
 
 from aflite_assets.errors import StoreError
 from aflite_assets.refresh.due import given_up_before
+from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
@@ -18,20 +19,21 @@ LETTERS: Mapping[str, str] = {
     "F": "found",
     "f": "found, not current",
     "M": "to be made",
-    "a": "depends on a stage before it",
+    "a": "depends on an earlier stage",
     "w": "waits for a file",
     "R": "refused",
-    "L": "failed, refused or cancelled before, and left alone",
+    "L": "failed, refused or cancelled; no longer tried",
     ".": "never made",
 }
-"""A stage's state in one letter."""
+"""Letters for the states of a stage, with their meanings."""
 
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """One dataset's line: `letters` a letter per stage in order, `made` in UTC or None, `size` in bytes.
+    """The status of one dataset.
 
-    `troubles`: what stays as it is until a person acts; `waits`: what goes on by itself later. One line each.
+    `letters`: a letter per stage, in order. `made`: time of the newest result in UTC, or None. `size`: bytes.
+    `troubles`: a line per problem that needs a person. `waits`: a line per stage that continues later by itself.
     """
 
     dataset: str
@@ -43,32 +45,37 @@ class DatasetStatus:
 
     @property
     def stages(self) -> dict[str, str]:
-        """The meaning of each stage's letter; empty for a refused file."""
+        """The meaning of each stage's letter; empty if the file is invalid."""
         return {stage: LETTERS[letter] for stage, letter in zip(STAGES, self.letters, strict=False)}
 
 
-def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -> DatasetStatus:
-    """Return the status of a planned dataset.
+def dataset_status(
+    plan: DatasetPlan, store: ResultStore, state: RefreshState, *, failed_run: str | None = None
+) -> DatasetStatus:
+    """Return the status of a planned dataset. `failed_run`: its newest run, if it failed before its first stage.
 
     Raises:
         StoreError: the notes about refreshes cannot be read.
     """
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
     left = {stage.stage for stage in plan.stale if given_up_before(stage, state) is not None}
+    troubles = [trouble.what for trouble in _troubles(plan, state)]
+    if failed_run is not None and not left:
+        troubles.append(f"{failed_run}; start it again with `{launch_command(plan.dataset)}`")
     return DatasetStatus(
         plan.dataset,
         "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),
         max(made, default=None),
         store.size(plan.dataset),
-        troubles=tuple(trouble.what for trouble in _troubles(plan, state)),
+        troubles=tuple(troubles),
         waits=tuple(_waits(plan, store)),
     )
 
 
 def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem]:
-    """Dataset files that are not understood, and stages of datasets made before that are refused or given up."""
+    """Yield invalid dataset files, and refused or no longer tried stages of datasets that were made before."""
     for message in registry.failures.values():
-        yield Problem("dataset file", _one_line(message), "until then no refresh makes anything of it")
+        yield Problem("dataset file", _one_line(message), "until then refreshes skip this dataset")
     state = RefreshState.beside(store)
     try:
         noted = state.datasets()
@@ -82,24 +89,24 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
 
 
 def _troubles(plan: DatasetPlan, state: RefreshState) -> Iterator[Problem]:
-    """Yield what stays as it is until a person acts."""
+    """Yield the problems of a dataset that need a person."""
     if plan.failure is not None:
-        yield Problem("dataset file", _one_line(plan.failure), "until then no refresh makes anything of it")
+        yield Problem("dataset file", _one_line(plan.failure), "until then refreshes skip this dataset")
     for stage in plan.stages:
         if stage.state == "refused":
-            reasons = _one_line("; ".join(map(str, stage.reasons)))
-            yield Problem("stage refused", f"{stage.stage} is refused: {reasons}", "mend what is said there")
+            yield Problem("stage refused", f"{stage.stage} is refused: {_why(stage)}", "fix the named problem")
         elif stage.stale and (given_up := given_up_before(stage, state)) is not None:
-            yield Problem("stage left alone", _one_line(str(given_up)), given_up.remedy)
+            yield Problem("stage not retried", _one_line(str(given_up)), given_up.remedy)
 
 
-def _waits(plan: DatasetPlan, store: ResultStore) -> Iterator[str]:
+def _waits(plan: DatasetPlan, store: ResultStore) -> list[str]:
     if (runner := occupant(store.locks_folder, plan.dataset)) is not None:
-        yield f"is being run by {runner}"
-        return
-    for stage in plan.stages:
-        if stage.state == "waiting":
-            yield f"{stage.stage} waits: {_one_line('; '.join(map(str, stage.reasons)))}"
+        return [f"is being run by {runner}"]
+    return [f"{stage.stage} waits: {_why(stage)}" for stage in plan.stages if stage.state == "waiting"]
+
+
+def _why(stage: StagePlan) -> str:
+    return _one_line("; ".join(map(str, stage.reasons)))
 
 
 def _one_line(text: str) -> str:
@@ -116,8 +123,6 @@ def _letter(stage: StagePlan) -> str:
 
 def _published(store: ResultStore, stage: str, dataset: str) -> datetime | None:
     try:
-        if store.current_key(stage, dataset) is None:
-            return None
         return datetime.fromisoformat(store.current(stage, dataset).manifest["published"])
     except (StoreError, FileNotFoundError):
         return None

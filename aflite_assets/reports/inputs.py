@@ -1,4 +1,6 @@
-"""Inputs of a report in addition to the numbers of an analysis: rows of the dataset, matrices and published tables."""
+"""Inputs that a report needs in addition to the numbers of an analysis: rows of the dataset, matrices and published
+tables.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +19,11 @@ from aflite_assets.data.examples import Examples
 
 @dataclass(frozen=True, eq=False)
 class ReportInputs:
-    """The rows, matrices (by representation) and tables of one report, and the two feature columns to plot.
+    """Inputs of one report: rows, matrices (by representation), tables, and the two feature columns to plot.
 
     `cue_rows`: ids of a few train rows with each cue and its class, by cue number. `counterexamples`: ids of a few rows
     with each cue but another class. `carriers`: ids of all rows with each cue, int64. `versions`: comparisons with
-    earlier results and, for a cleaned copy of a dataset, with the original dataset.
+    earlier results. If the dataset is a cleaned copy, there is also a comparison with the original dataset.
     """
 
     examples: Examples
@@ -37,7 +39,7 @@ class ReportInputs:
 
     @property
     def from_files(self) -> bool:
-        """True if the rows are in the user's own files, so that `aflite fix` can write a cleaned copy."""
+        """Whether the rows are in the user's own files. `aflite fix` can write a cleaned copy of such files."""
         if self.examples.modality != "image":
             return self.source.from_files
         return pc.count(pc.struct_field(self.examples.table["image"], "path")).as_py() > 0

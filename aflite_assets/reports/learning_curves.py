@@ -1,5 +1,5 @@
-"""Sentences about sizes that were chosen from learning curves: warm-up rows for encoders, and a sample of the train
-rows.
+"""Sentences about sizes that were chosen from learning curves: the number of warm-up rows for encoders, and the size of
+the sample of train rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,9 @@ def choice_text(points: Sequence[CurvePoint]) -> str:
 
 
 def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """Yield cautions about the elbows of learning curves. Nothing is yielded for a curve that rises and flattens."""
+    """Yield cautions about the elbows of learning curves. Nothing is yielded for a curve that rises at first and is
+    flat at the end.
+    """
     for name, each in groupby(points, attrgetter("representation")):
         curve = list(each)
         texts: dict[Flaw | None, str] = {
@@ -38,7 +40,7 @@ def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
 
 
 def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
-    """Return sentences on the chosen sample, the rule that chose it, the number of rows, and the limits of the
+    """Return sentences on the chosen sample: the rule by which it was chosen, the number of rows, and the limits of the
     choice.
     """
     chosen = next(point for point in points if point.chosen)
@@ -56,7 +58,7 @@ def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
 
 
 def sample_cautions(points: Sequence[SamplePoint]) -> tuple[str, ...]:
-    """Return cautions about the sample. The result is empty if the curve rises and then stops rising."""
+    """Return cautions about the sample. The result is empty if the curve rises at first and is flat at the end."""
     first, flaw = points[0], curve_flaw(points)
     texts: dict[Flaw, str] = {
         "no better than guessing": "no sample gave the model a higher accuracy than predicting only the most "

@@ -1,4 +1,4 @@
-"""The result store: keys, atomic publishing, manifests, locks, and the current version of each asset.
+"""The result store: keys, publishing in one step, manifests, locks, and the current version of each asset.
 
 The result store contains no code about AFLite.
 """

@@ -1,7 +1,8 @@
-"""Operations that a `ResultStore` needs from the location of the results: a folder, or a bucket with local copies.
+"""Operations that a `ResultStore` needs from the location of the results, which is a folder or a bucket with local
+copies.
 
-Names are relative to the store and contain slashes: `embeddings/digits/current.json`. On this machine, a result has the
-same path below `root` whether its files exist already or are only fetched when the path is requested.
+Names are relative to the store and contain slashes: `embeddings/digits/current.json`. On this machine, a result has one
+path below `root`. If its files do not exist yet, they are fetched when the path is requested.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ Log = Callable[[str], None]
 
 
 class Look(Enum):
-    """Reason for checking a result.
+    """Reason why a result is checked.
 
     The reason decides how many requests are sent to an object store; a folder is checked in the same way for each
     reason.
@@ -32,8 +33,8 @@ class Look(Enum):
 class Backend(Protocol):
     """Operations on the location that holds the results. Any number of threads may use a backend.
 
-    A backend of a folder raises `OSError`. A backend of a server raises `StoreError`, or one of its subclasses if the
-    server does not answer or refuses.
+    A backend of a folder raises `OSError`. A backend of a server raises `StoreError`. If the server does not answer or
+    refuses, it raises a subclass of `StoreError`.
     """
 
     keeps_copies: ClassVar[bool]
@@ -50,7 +51,7 @@ class Backend(Protocol):
         """The location of the results, in words."""
 
     def now(self) -> datetime | None:
-        """Return the time by a clock that all writers share (UTC), or None if a lock allows only one writer at a
+        """Return the time (UTC) of a clock that all writers share. Return None if a lock allows only one writer at a
         time.
         """
 
@@ -68,44 +69,44 @@ class Backend(Protocol):
         """Return the size in bytes of all objects with names that begin with `prefix`, which ends with a slash."""
 
     def folders(self, prefix: str) -> list[str]:
-        """Return the parts of names between `prefix` and the next slash, in order.
+        """Return, in order, the part of each name that is between `prefix` and the next slash.
 
         `prefix` is empty or ends with a slash.
         """
 
     def put(self, name: str, body: bytes) -> None:
-        """Write a small object in one step and replace the previous one."""
+        """Write a small object in one step. If the object exists already, it is replaced."""
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a small object, unless the function `unless` returns True for the content of the present object.
+        """Write a small object, except if the function `unless` returns True for the content that the object has now.
 
         Return the content that was kept, or None if `body` was written. If another writer replaces the object
         meanwhile, `unless` is called again with the new content, so no change is lost.
         """
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Make the store ready for writing, by writing an object with content that is always `body`.
+        """Make the store ready for writing: write an object that always has the content `body`.
 
         Raises:
             UnsupportedStoreError: writers would overwrite each other's results.
         """
 
     def published(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
-        """Return the result in a folder, whether intact or damaged, or None if there is no result."""
+        """Return the result in a folder, even if the result is damaged. Return None if there is no result."""
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
         """Return the damage of a result, or None if no damage was found. `look` decides how much is checked.
 
         Raises:
-            LostObjectsError: the result should be `REUSED`, but its location holds an object that only `aflite doctor`
-                may remove.
+            LostObjectsError: `look` is `REUSED`, but the location of the result holds an object that only `aflite
+                doctor` may remove.
         """
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
         """Return a function that checks one result or part and returns its damage. `deep`: read every byte."""
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Remove a damaged result in one step, without its parts, and describe in words how it was removed.
+        """Remove a damaged result, but not its parts, in one step. Return a text that describes how it was removed.
 
         Return None if the result is no longer damaged, or if another result was published meanwhile.
         """

@@ -2,14 +2,14 @@
 
 A manifest is compared with its own hash (`manifests`), and files are compared with the manifest. `.seen/<key>.json`
 stores each file's size, times and inode at the time of the last successful check. A file with the same size, times and
-inode counts as unchanged; any other file is hashed. A store that was copied or restored is therefore hashed once, file
-by file, when a result is first used. Later checks cost one `stat` call per file. If `.seen/<key>.json` cannot be
-written because the store is read-only, its content is kept in memory until the process ends.
+inode counts as unchanged; any other file is hashed. After a store is copied or restored, each file is therefore hashed
+once, when its result is first used. Later checks cost one `stat` call per file. If `.seen/<key>.json` cannot be written
+because the store is read-only, its content is kept in memory until the process ends.
 
-Two kinds of damage are not found. The first is a disk fault that changes bytes but neither size, times nor inode. The
-second is a write within a few milliseconds after publication, because file systems store times coarsely.
-`find_damage(..., ignore_cache=True)` (`aflite doctor --deep`) finds both. A person who can write to the store and also
-changes the hashes is not detected.
+Two kinds of damage are not found. The first is a disk fault that changes bytes of a file, but not its size, its times
+or its inode. The second is a write within a few milliseconds after publication, because file systems store times
+coarsely. `find_damage(..., ignore_cache=True)` (`aflite doctor --deep`) finds both. A person who can write to the store
+and also changes the hashes is not detected.
 """
 
 import logging
@@ -53,15 +53,15 @@ class Damage:
 
     @property
     def files(self) -> str:
-        """All reasons in one line: first the reasons of the result itself, then the reasons of its parts."""
+        """All problems in one line: first those of the result itself, and then those of its parts."""
         return "; ".join(self.reasons)
 
 
 def find_damage(result: PublishedResult, *, ignore_cache: bool = False) -> Damage | None:
-    """Return the damage of a result or of any part that its manifest names, or None if there is no damage.
+    """Return the damage of a result, including the parts that its manifest names, or None if there is no damage.
 
-    A file with unchanged size, times and inode since the last successful check is hashed only with `ignore_cache`. A
-    missing folder does not count as damage.
+    A file whose size, times and inode are the same as in the last successful check is only hashed if `ignore_cache` is
+    True. A missing folder does not count as damage.
     """
     return damage_with_parts(result, partial(_own, ignore_cache=ignore_cache))
 
@@ -121,12 +121,14 @@ def manifest_damage(result: PublishedResult) -> str | None:
 
 
 def record_verified(result: PublishedResult) -> None:
-    """Record that every file has the content that the manifest states, so that unchanged files are not hashed again."""
+    """Record that every file has the content that the manifest states. Files that do not change are then not hashed
+    again.
+    """
     _write_seen(result, {name: _mark((result.path / name).stat()) for name in result.manifest["files"]})
 
 
 def forget(result: PublishedResult) -> None:
-    """Remove the record of the last check of a folder that no longer exists."""
+    """Remove the record of the last check. Call this for a folder that no longer exists."""
     path = _seen_file(result)
     _unwritten.pop(path, None)
     with suppress(
@@ -143,7 +145,7 @@ def size_problem(name: str, now: int | None, size: int) -> str | None:
 
 
 def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
-    """Return the damage of the files of a result with an intact manifest, and record the undamaged files."""
+    """Return the damage of a result's files, and record the undamaged files. The manifest must be intact."""
     manifest, seen = result.manifest, _read_seen(result)
     known = {} if ignore_cache else seen
     folder, sizes = str(result.path), manifest["sizes"]
@@ -185,9 +187,9 @@ def _examined(folder: str, name: str, digest: str, size: int, known: Any) -> tup
 
 
 def _unpublished(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
-    """Yield files that the manifest does not name, if stages read files with their suffix.
+    """Yield files that the manifest does not name and whose suffix is one that stages read.
 
-    Some stages read all files of a folder, so an additional file would change their input.
+    An additional file would change the input of stages that read all files of a folder.
     """
     for place, _, names in os.walk(folder):
         inner = os.path.relpath(place, folder)

@@ -1,4 +1,4 @@
-"""Problems of a result store, advice for each problem, and repairs that lose no data."""
+"""Search for problems of a result store, with advice on each problem, and repairs that lose no data."""
 
 import shutil
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from aflite_assets.results.store import ResultStore
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem: its kind, what was found, what to do, and whether it was just repaired."""
+    """One problem: its kind, a description, advice, and whether it was repaired in this check."""
 
     kind: str
     what: str
@@ -35,8 +35,8 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     """Return all problems of a store, asset by asset.
 
     `deep`: hash all files, including files that look unchanged. `fix`: set aside damaged results and folders without a
-    manifest. Also remove drafts and lock files of writers that died, and the trash of an unfinished prune. Files of a
-    running writer are never changed.
+    manifest. With `fix`, drafts and lock files of writers that died, and the trash of an unfinished prune, are removed
+    too. Files of a running writer are never changed.
     """
     try:
         store.check_format()
@@ -78,7 +78,9 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
 
 
 def _unread(store: ResultStore, backend: ObjectBackend, fix: bool) -> Iterator[Problem]:
-    """Yield the objects in an object store that nothing reads, if no object was added for a day."""
+    """Yield objects in an object store that nothing reads. Objects of an upload that was active within the last day are
+    left out.
+    """
     now = backend.now()
 
     def found() -> Iterator[Leftover]:

@@ -1,4 +1,5 @@
-"""Content hashes of source files, cached while a file's directory entry (inode, size, times) is unchanged.
+"""Content hashes of source files. A hash is cached as long as the file's directory entry (inode, size, times) is
+unchanged.
 
 `FileHashes` returns sha256 hashes by path. `Watch` finds files that did not change since the last check. Both store
 their data in one small database, which any number of processes share. The database may be deleted at any time.
@@ -51,7 +52,7 @@ class FileMark:
 
     @classmethod
     def of(cls, path: Path) -> "FileMark":
-        """Return the mark of a file or, for a link, the mark of its target.
+        """Return the mark of a file. For a link, this is the mark of the link's target.
 
         Raises:
             MissingDataError: the file does not exist.
@@ -67,7 +68,7 @@ class FileMark:
 
 @dataclass(frozen=True)
 class HashedFile:
-    """A file, the mark that it had when it was hashed, and its hash (`sha256`, 64 hexadecimal digits)."""
+    """A file, its hash (`sha256`, 64 hexadecimal digits), and the mark that it had when the hash was computed."""
 
     path: Path
     mark: FileMark
@@ -80,10 +81,11 @@ def default_database() -> Path:
 
 
 class FileHashes:
-    """Hashes of files, read from the database or computed. `noted` lists every file in the order of the calls.
+    """Hashes of files, read from the database or computed. `noted`: all files that were hashed, in the order of the
+    calls.
 
-    `most_bytes`: the largest number of bytes to read. Later objects in the same process continue from there, even
-    within a file. `watch`: hash only files that did not change between two checks.
+    `most_bytes`: the largest number of bytes to read. A later object in the same process continues at this point, even
+    in the middle of a file. `watch`: if given, only files that did not change between two checks are hashed.
     """
 
     def __init__(
@@ -181,7 +183,8 @@ def check_unchanged(files: Iterable[HashedFile]) -> None:
 
 
 class Watch:
-    """Detector of files that did not change: their mark was the same in two checks, at least `apart` seconds apart.
+    """Detector of files that are not being changed. Such a file has the same mark in two checks that are at least
+    `apart` seconds apart.
 
     `clock` returns seconds since 1970.
     """
@@ -208,17 +211,17 @@ class Watch:
 
 
 class _Database:
-    """The database with its two tables. If it cannot be used, hashing takes longer, but no result is lost."""
+    """The database with its two tables. If the database cannot be used, hashing takes longer, but no result is lost."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def hashes(self, marks: dict[Path, FileMark]) -> dict[Path, str]:
-        """Return the hashes known for files with these marks."""
+        """Return the hashes that are known for files with these marks."""
         return self._matching("sha256", "hashes", marks)
 
     def looks(self, marks: dict[Path, FileMark]) -> dict[Path, float]:
-        """Return, for each file, the time since which it has had its present mark."""
+        """Return, for each file, the time of the first check in which it had its present mark."""
         return self._matching("since", "looks", marks)
 
     def remember(self, hashes: dict[Path, tuple[FileMark, str]]) -> None:
@@ -274,7 +277,7 @@ class _OutOfBudgetError(Exception):
 
 
 def _begin(path: Path, mark: FileMark, digest: Any, offset: int) -> None:
-    """Keep the state of a partly hashed file for the next call. Only the 16 newest states are kept."""
+    """Store the state of a partly hashed file, so that the next call can continue. Only the 16 newest states are kept."""
     while len(_begun) >= 16:
         _begun.pop(next(iter(_begun)))
     _begun[path, mark] = digest, offset

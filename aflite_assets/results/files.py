@@ -1,4 +1,6 @@
-"""Durable writes, content hashes of files and folders, and JSON files that anyone may have written."""
+"""Writing that survives a power failure, content hashes of files and folders, and reading of JSON files that anyone may
+have written.
+"""
 
 import hashlib
 import json
@@ -25,13 +27,15 @@ def file_sha256(path: Path) -> str:
 
 
 def folder_hashes(folder: Path) -> dict[str, str]:
-    """Return the hash of every file below a folder by relative path, in the order of the paths."""
+    """Return the hash of every file below a folder. The mapping is by relative path and in the order of the paths."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
 
 
 def folder_sizes(folder: Path) -> dict[str, int]:
-    """Return the size in bytes of every file below a folder by relative path, in the order of the paths."""
+    """Return the size in bytes of every file below a folder. The mapping is by relative path and in the order of the
+    paths.
+    """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
@@ -69,7 +73,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def json_bytes(value: Mapping[str, Any]) -> bytes:
-    """Return a value as the bytes of a JSON file of a store.
+    """Return the bytes of a JSON file that contains this value.
 
     Raises:
         ValueError: a number is not finite.
@@ -120,7 +124,7 @@ def read_small(path: Path) -> bytes:
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse UTF-8 JSON more strictly than `json.loads`: a repeated name in an object is an error, and so is NaN.
+    """Parse UTF-8 JSON more strictly than `json.loads`: repeated names in an object, and NaN, are errors.
 
     Raises:
         ValueError: the text is not JSON, or its values are nested too deeply.
@@ -147,7 +151,9 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def flush_entry(folder: Path) -> None:
-    """Write a folder's list of names to the disk (`fsync`), so that a rename in the folder survives a power failure."""
+    """Write a folder's list of names to the disk (`fsync`), so that renamed files keep their new names after a power
+    failure.
+    """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -158,7 +164,7 @@ def flush_entry(folder: Path) -> None:
 def reserve(path: Path) -> None:
     """Allocate disk space for the whole size of a file.
 
-    Without this, a full disk would end a process without a message when it writes to a memory map.
+    Without this, a process that writes to a memory map on a full disk would end without a message.
 
     Raises:
         OSError: the disk has too little space.
@@ -168,7 +174,7 @@ def reserve(path: Path) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Put a file into a draft and keep it in the scratch folder.
+    """Put a file of the scratch folder into a draft as well. The file stays in the scratch folder.
 
     If the writer is killed before publishing, the next writer can use the file again.
     """

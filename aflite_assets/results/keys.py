@@ -1,4 +1,6 @@
-"""Keys of results. A key contains the inputs of a result; the key's short hash is the name of the result's folder."""
+"""Keys of results. A key contains everything that a result is computed from. A short hash of the key is the name of the
+result's folder.
+"""
 
 import hashlib
 import json
@@ -15,8 +17,8 @@ DIGEST = re.compile(r"[0-9a-f]{20}")
 class ResultKey:
     """Everything that decides whether a stored result can be used again.
 
-    `code_version` changes when the code computes a different result. `fields` are the settings that the stage reads
-    (JSON values). `inputs` maps the names of the results that the stage reads to their data versions. Library versions
+    `code_version` changes when the code computes a different result. `fields`: the settings that the stage reads, as
+    JSON values. `inputs`: the data version of each result that the stage reads, by the result's name. Library versions
     and the device are not part of the key; they are in the manifest.
     """
 
@@ -26,8 +28,8 @@ class ResultKey:
 
     @property
     def digest(self) -> str:
-        """Hash of the key, 20 hexadecimal digits. The order of mappings changes it, because rows follow the order of
-        splits.
+        """Hash of the key, 20 hexadecimal digits. Mappings with another order give another hash, because rows are in
+        the order of splits.
         """
         material = json.dumps(self.as_json(), separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(material.encode()).hexdigest()[:20]
@@ -38,7 +40,7 @@ class ResultKey:
 
 
 def is_digest(value: object) -> bool:
-    """Return True if a value is a key's digest, so that it may be used as the name of a folder.
+    """Return True if a value has the form of a key's digest. Such a value may be used as the name of a folder.
 
     The value may come from a file that anyone wrote.
     """
@@ -46,7 +48,7 @@ def is_digest(value: object) -> bool:
 
 
 def checked_digest(value: object) -> str:
-    """Return the digest of a key from a file that anyone may have written.
+    """Return a key's digest that was read from a file which anyone may have written.
 
     Raises:
         ValueError: the value is not a digest.

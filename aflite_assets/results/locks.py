@@ -1,5 +1,5 @@
-"""Locks: one writer per asset and partition, one run per dataset, and marks of readers, which protect results from
-prune.
+"""Locks that allow one writer per asset and partition and one run per dataset, and marks of readers, which protect
+results from prune.
 """
 
 import fcntl
@@ -39,7 +39,7 @@ class Holder:
 
 @contextmanager
 def writing(home: Path) -> Iterator[None]:
-    """Hold the lock for writing one asset's partition, and wait if another writer has the lock.
+    """Hold the lock for writing one asset's partition. If another writer has the lock, wait for it.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -57,7 +57,7 @@ def writing_now(home: Path) -> Iterator[bool]:
 
 @contextmanager
 def alone(path: Path, *, results: Path) -> Iterator[None]:
-    """Hold the lock on a file, which only one process of this machine can hold.
+    """Hold the lock on a file. Only one process of this machine can hold the lock at a time.
 
     `results`: the folder that will be written.
 
@@ -153,7 +153,7 @@ def _acquire(lock: FileLock, partition: str, wait: float) -> None:
 
 
 def read_holder(lock: Path) -> Holder | None:
-    """Return the process that last recorded that it holds a dataset's lock.
+    """Return the last process that recorded itself as holder of a dataset's lock.
 
     The process may have ended without removing the record.
     """
@@ -186,7 +186,7 @@ def is_free(lock: Path) -> bool:
 
 @contextmanager
 def reading(results: Iterable[PublishedResult]) -> Iterator[None]:
-    """Mark results as being read, so that prune does not remove the results or their parts. The mark ends with the
+    """Mark results as being read. Prune then does not remove the results or their parts. The mark ends with the
     process.
 
     Raises:
@@ -217,7 +217,9 @@ def _shared(result: PublishedResult) -> Iterator[None]:
 
 @contextmanager
 def unread(folder: Path) -> Iterator[bool]:
-    """Yield True if no reader has marked a result's folder. No reader can mark the folder while the block runs."""
+    """Yield True if no reader has marked a result's folder, else False. No reader can mark the folder while the block
+    runs.
+    """
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:

@@ -1,8 +1,9 @@
-"""Manifests: the hash that a manifest contains of itself, and checks whether a manifest belongs to its folder.
+"""Manifests: computing the hash of a manifest, which the manifest contains, and checking whether a manifest belongs to
+its folder.
 
 The hash covers everything in a manifest, in order: key, inputs, files, parts, summary, provenance, environment and
-time. The hash reveals damage, edits by hand and manifests copied over other manifests. The hash does not stop a person
-who can write to the store and computes the hash again. A manifest without a hash counts as damaged.
+time. The hash reveals damage, edits by hand and manifests copied over other manifests. The hash does not reveal changes
+by a person who can write to the store and who computes the hash again. A manifest without a hash counts as damaged.
 """
 
 import hashlib
@@ -33,7 +34,8 @@ _LIBRARIES = (
 
 
 def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a manifest as JSON would return them, with the format and the hash of all fields added.
+    """Return the fields of a manifest, converted as by writing and reading JSON. The format and the hash of all fields
+    are added.
 
     Raises:
         ValueError: a number is not finite, or the manifest would be larger than a reader accepts.
@@ -81,11 +83,11 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
 
 
 def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str | None:
-    """Return the problem of a manifest, which anyone may have written, as a phrase, or None.
+    """Return a phrase on the problem of a manifest, which anyone may have written, or None if there is no problem.
 
-    A manifest without a problem has the right hash, and belongs to the asset, partition and key. Its data version is
-    computed from its files and parts, and its key from its inputs. Keys are digests, sizes are numbers of bytes, and
-    names of files are relative paths that stay below the folder.
+    A manifest without a problem has the right hash, and belongs to the asset, partition and key. Its data version
+    matches its files and parts, and the digest of its key matches the key's content. Keys are digests, sizes are
+    numbers of bytes, and names of files are relative paths that stay below the folder.
     """
     try:
         problem = _seal_problem(manifest) or _place_problem(manifest, asset, partition, key)
@@ -140,7 +142,7 @@ def _is_consistent(manifest: Mapping[str, Any]) -> bool:
 
 
 def _is_below(name: str) -> bool:
-    """Return True if a text can be the name of a file and, joined to a folder, stays below the folder."""
+    """Return True if a text can be the name of a file that lies below a folder when the text is joined to the folder."""
     return not any(step in ("", ".", "..") for step in name.split("/")) and b"\0" not in name.encode()
 
 
@@ -154,9 +156,10 @@ def without_nan(value: Any) -> Any:
 
 
 def environment() -> dict[str, str | int | None]:
-    """Return the versions of this project, Python and the libraries that compute, and facts about the machine.
+    """Return the versions of this project, of Python and of the libraries that compute results, and facts about the
+    machine.
 
-    The facts are system, kind, cores and threads per step.
+    The facts are the system, the kind of processor, the number of cores, and the number of threads per step.
     """
     return {
         "aflite_assets": __version__,

@@ -1,4 +1,4 @@
-"""Choice of the store with the results: a folder below `AFLITE_HOME`, or the object store that `AFLITE_STORE` names."""
+"""Opening of the result store, which is a folder below `AFLITE_HOME` or the object store that `AFLITE_STORE` names."""
 
 import os
 from pathlib import Path
@@ -12,10 +12,12 @@ STORE = "AFLITE_STORE"
 
 
 def open_store(home: Path | None = None, *, address: str | None = None, endpoint_url: str | None = None) -> ResultStore:
-    """Return the store at `address` (default: the value of `AFLITE_STORE`), or in the folder `results` of the home.
+    """Return the store at `address` (by default, the value of `AFLITE_STORE`). Without an address, return the store in
+    the folder `results` of the home.
 
-    `home`: default `aflite_home()`; with an object store, it holds this machine's copies. `endpoint_url`: the object
-    store's server (default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or AWS's own server). No request is made yet.
+    `home`: the home folder, by default `aflite_home()`. If there is an object store, this folder holds this machine's
+    copies. `endpoint_url`: the object store's server. By default, this is the value of `AWS_ENDPOINT_URL_S3` or of
+    `AWS_ENDPOINT_URL`, or else AWS's own server. Opening the store makes no request.
 
     Raises:
         InvalidInputError: the address of the store or of the server is not valid.

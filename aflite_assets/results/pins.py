@@ -18,7 +18,9 @@ _NO_PINS = "nothing is pruned there, so pins are not needed"
 
 @dataclass(frozen=True)
 class Pin:
-    """A result that prune keeps. `note`: why the result is kept; `pinned`: when it was pinned (ISO 8601, UTC)."""
+    """A result that prune keeps. `note`: the reason why the result is kept. `pinned`: the time at which it was pinned
+    (ISO 8601, UTC).
+    """
 
     asset: str
     partition: str
@@ -52,7 +54,7 @@ def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -
 
 
 def unpin(store: ResultStore, partition: str, asset: str | None = None) -> list[Pin]:
-    """Remove every pin of a dataset, or of one of its assets, and return the removed pins."""
+    """Remove every pin of a dataset, or every pin of one asset of the dataset. Return the removed pins."""
     gone = [pinned for pinned in read_pins(store) if pinned.partition == partition and asset in (None, pinned.asset)]
     for pinned in gone:
         _path(store, pinned).unlink(missing_ok=True)
@@ -63,7 +65,7 @@ def read_pins(store: ResultStore) -> list[Pin]:
     """Return every pin, by dataset and asset.
 
     Raises:
-        StoreError: a pin cannot be read; nothing may be removed until it can be read.
+        StoreError: a pin cannot be read. Nothing may be removed as long as this pin cannot be read.
         UnsupportedStoreError: the results are in an object store.
     """
     store.needs_folder("aflite pin", instead=_NO_PINS)

@@ -1,7 +1,7 @@
 """Removal of results, parts and leftovers that are no longer needed.
 
-A folder is renamed into the store's trash and deleted there, and results are removed before the parts that they name.
-If a prune is killed, the store is therefore intact, but larger than necessary.
+A folder is moved into the store's trash and deleted there. Results are removed before the parts that they name. If a
+prune is killed, the store is therefore still intact, but larger than necessary.
 """
 
 import os
@@ -49,10 +49,11 @@ class Removal:
 
 @dataclass
 class Pruned:
-    """Results that were removed (or would be removed), results that a process uses, and kept results by reason.
+    """Three kinds of results: those that were (or would be) removed, those that a process uses, and those that were
+    kept.
 
     `in_use`: one line per result. `damaged`: one line per result that was not removed because a damaged result may need
-    it. `kept`: for each reason, the most important first, the number of results and their bytes; parts are counted
+    it. `kept`: the number of results and their bytes by reason, the most important reason first. Parts are counted
     separately.
     """
 
@@ -87,13 +88,13 @@ def prune(
     """Remove the results that are no longer needed.
 
     Current results and pinned results are needed. The results of the `keep` newest refreshes are needed; refreshes that
-    used the same results count once. Results that a process reads are needed, and all results of an asset that a
-    process writes. Results published within `older_than` are needed. The inputs of needed results are needed too,
-    except that a pin protects only the pinned folder and its parts.
+    used the same results count once. All results that a process reads are needed, and so are all results of an asset
+    that a process writes. Results that were published less than `older_than` ago are needed. Inputs of needed results
+    are needed too. Inputs of pinned results are an exception: a pin protects only the pinned folder and its parts.
 
-    `caches`: folders outside the store that can be computed again. Caches that were not used for `older_than` are
-    removed too. `deleted`: datasets with a deleted dataset file. A result of a deleted dataset is kept only if it is
-    pinned, in use or younger than `older_than`.
+    `caches`: folders outside the store whose content can be computed again. A cache is removed if it was last used more
+    than `older_than` ago. `deleted`: datasets with a deleted dataset file. A result of a deleted dataset is kept only
+    if it is pinned, in use or younger than `older_than`.
 
     Raises:
         StoreError: a refresh or a pin cannot be read, or the store has another format. Nothing was removed.
@@ -136,7 +137,7 @@ def prune(
 
 @contextmanager
 def _exclusive(store: ResultStore) -> Iterator[None]:
-    """Allow only one prune at a time, so that everything in the trash belongs to it."""
+    """Allow only one prune at a time. Everything in the trash then belongs to this prune."""
     store.locks_folder.mkdir(exist_ok=True)
     with FileLock(store.locks_folder / ".prune.lock"):
         yield
@@ -144,7 +145,7 @@ def _exclusive(store: ResultStore) -> Iterator[None]:
 
 @dataclass
 class _Rules:
-    """Rules that decide what is kept of every dataset, and the removal of everything else."""
+    """Rules that decide which results of each dataset are kept, and the removal of all other results."""
 
     store: ResultStore
     keep: int
@@ -163,7 +164,7 @@ class _Rules:
         self.pinned = {(pin.asset, pin.partition, pin.key) for pin in read_pins(self.store)}
 
     def records(self, partition: str) -> tuple[list[tuple[str, str]], list[Path]]:
-        """Return the (asset, key) pairs of the kept refreshes, and the files of the other refreshes."""
+        """Return the (asset, key) pairs that the kept refreshes used, and the files of the refreshes that are not kept."""
         refreshes = read_refreshes(self.store, partition)
         groups = newest_distinct(refreshes, 0 if partition in self.deleted else self.keep)
         kept = [(asset, key) for group in groups for asset, key in group[0].keys.items()]
@@ -226,7 +227,7 @@ class _Dataset:
     def _removed_whole(
         self, asset: str, results: Mapping[str, PublishedResult], needed: Mapping[str, str], pruned: Pruned
     ) -> bool:
-        """Remove the asset's folder of a deleted dataset if no result in it is needed. Return whether it was
+        """Remove an asset's folder of a deleted dataset, if no result in this folder is needed. Return whether it was
         removed.
         """
         rules = self.rules
@@ -252,8 +253,8 @@ class _Dataset:
     def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
         """Return the reason why each key is needed, by asset.
 
-        The keys of current results, of results that refreshes used and of results that are being read are needed, with
-        the keys of all their inputs. The keys of pinned results are needed without their inputs.
+        The needed keys are those of current results, of results that refreshes used and of results that are being read,
+        with the keys of all their inputs. The keys of pinned results are needed too, but not the keys of their inputs.
         """
         needed: dict[str, dict[str, str]] = {asset: {} for asset in results}
         versions: dict[tuple[str, str], list[PublishedResult]] = defaultdict(list)
@@ -280,7 +281,7 @@ class _Dataset:
         return needed
 
     def _roots(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> Iterator[tuple[str, str, str]]:
-        """Yield assets and keys that are needed for their own sake and not as inputs, with the reason."""
+        """Yield each asset and key that is needed for a reason other than being an input, with this reason."""
         for asset in results if self.partition not in self.rules.deleted else ():
             current = self.rules.store.current_key(asset, self.partition)
             if current is not None:
@@ -310,7 +311,7 @@ class _Dataset:
                 forget(result)
 
     def _lost(self, asset: str) -> str | None:
-        """Describe a result with unknown parts, or return None.
+        """Describe a result whose parts are unknown, or return None if the parts of all results are known.
 
         The parts of a damaged result are unknown, and so are the parts of a current result that was set aside.
         """
@@ -355,7 +356,7 @@ def _missing(
     needed: Mapping[str, Mapping[str, str]],
     versions: Mapping[tuple[str, str], list[PublishedResult]],
 ) -> list[str]:
-    """Return the assets among a result's inputs for which no result with the same content is known to be needed."""
+    """Return those inputs of a result for which no needed result with the same content is known, as names of assets."""
     inputs = result.manifest["made_from"]["inputs"].items()
     return [
         asset

@@ -1,5 +1,5 @@
-"""Completion of a folder before it gets its final name: its manifest, flushing to disk, and errors that explain
-failures.
+"""Functions that complete a folder before it gets its final name: they write its manifest, flush it to disk, and
+explain failures.
 """
 
 import errno
@@ -23,7 +23,7 @@ _OBSTACLES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 @contextmanager
 def whole_folder(path: Path, scratch: Path, *, ready: Path) -> Iterator[None]:
-    """Create an empty folder `path` for the block to fill, and rename it to `ready` once it is on the disk.
+    """Create an empty folder `path`, which the block fills. Then flush the folder to disk and rename it to `ready`.
 
     After an error or an interruption, `path` is removed. `scratch` is kept if the block left a file in it.
     """
@@ -83,7 +83,7 @@ def write_manifest(
 
 @contextmanager
 def explain_full_disk(result: str, home: Path) -> Iterator[None]:
-    """Convert the error of a full disk to an error with advice. Other errors pass unchanged."""
+    """Convert an error that a full disk caused to an error with advice. Other errors pass unchanged."""
     try:
         yield
     except OSError as error:
@@ -97,7 +97,7 @@ def explain_full_disk(result: str, home: Path) -> Iterator[None]:
 
 @contextmanager
 def explain_obstacle(home: Path) -> Iterator[None]:
-    """Convert an error to an error that names the path if another file or folder has a path that the store needs.
+    """If another file or folder has a path that the store needs, convert the error to an error that names this path.
 
     Other errors pass unchanged.
     """

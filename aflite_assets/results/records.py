@@ -1,4 +1,6 @@
-"""`PublishedResult`: a published folder, which never changes, with its manifest. Results are published in `store`."""
+"""`PublishedResult`: a published folder with its manifest. A published folder never changes. The module `store`
+publishes results.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

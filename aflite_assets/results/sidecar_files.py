@@ -1,4 +1,4 @@
-"""Files that can be computed from a published result at any time, and are stored next to it so that they are computed
+"""Files that are computed from a published result. They are stored next to the result, so that they are computed only
 once.
 
 <root>/<asset>/<partition>/shown/<key>-<name>-<version>.json
@@ -22,7 +22,8 @@ _log = logging.getLogger(__name__)
 
 
 def kept_beside(result: PublishedResult, name: str, *, version: str, make: Callable[[], Any]) -> Any:
-    """Return the JSON value that `make` returns, cached for this result's data version and this `version` of the code.
+    """Return the JSON value that `make` returns. The value is cached for the result's data version and for the
+    `version` of the code.
 
     If the file is missing, damaged or of another version, the value is computed again. If the file cannot be written,
     the error is logged, and the value is computed again the next time.
@@ -40,9 +41,7 @@ def kept_beside(result: PublishedResult, name: str, *, version: str, make: Calla
 
 @cache
 def sources_version(files: tuple[Path, ...]) -> str:
-    """Return 12 hexadecimal digits that change with the content of `files`, which are code files or folders of code
-    files.
-    """
+    """Return a hash, 12 hexadecimal digits, of the content of `files`, which are code files or folders of code files."""
     digest = hashlib.sha256()
     for path in _expanded(files):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

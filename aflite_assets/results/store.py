@@ -61,7 +61,7 @@ Write = Callable[["Draft"], Summary]
 
 @dataclass(frozen=True)
 class StoredResult:
-    """A result, and whether it was found in the store (`cached`) or computed.
+    """A result. `cached`: True if the result was found in the store, and False if it was computed.
 
     `damage`: the damage of the result that it replaced, if any.
     """
@@ -73,7 +73,9 @@ class StoredResult:
 
 @dataclass
 class Draft:
-    """Folder that a writer fills. Files in `path` are published; `scratch` survives if the writer is killed."""
+    """A folder that a writer fills with the files of a result. Files in `path` are published; `scratch` survives if the
+    writer is killed.
+    """
 
     store: "ResultStore"
     asset: str
@@ -91,24 +93,20 @@ class Draft:
         return self.store.root / self.asset / self.partition / self.key.digest
 
     def part(self, name: str, key: ResultKey, write: Write) -> StoredResult:
-        """Add a part with its own key. The part is reused if it was published before; otherwise it is computed and
-        published.
-        """
+        """Add a part with its own key. A published part is reused; otherwise, the part is computed and published."""
         obtained = self.store.get_or_create_part(self.asset, self.partition, key, write, log=self.log)
         self.parts[name] = obtained.result
         return obtained
 
     def add_published_part(self, name: str, key: ResultKey) -> PublishedResult | None:
-        """Add a part that was published before, and return the part, or return None if it was not published."""
+        """Add a part that was published before, and return it. Return None if the part was not published before."""
         part = self.store.find_part_or_set_aside(self.asset, self.partition, key, log=self.log)
         if part is not None:
             self.parts[name] = part
         return part
 
     def order_parts(self, names: Iterable[str]) -> None:
-        """Put the parts into this order, because threads may have made them in any order. Parts not named come
-        first.
-        """
+        """Put the parts, which threads made in any order, into this order. Parts without a name in `names` come first."""
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
 
@@ -119,7 +117,8 @@ def _no_log(_: str) -> None:
 
 @dataclass(frozen=True)
 class ResultStore:
-    """Results that any number of processes share, in the folder `root`, or at `remote` with local copies below `root`.
+    """Results that any number of processes share. They are in the folder `root`, or at `remote` with local copies below
+    `root`.
 
     With an object store, two machines may compute the same result at once. One machine publishes it, and the other
     machine uses the published result.
@@ -152,7 +151,7 @@ class ResultStore:
             raise UnsupportedStoreError(f"{command} does not work on the object store {self.place}; {instead}")
 
     def has(self, asset: str, partition: str, key: str) -> bool:
-        """Return True if there is a result with this key's digest, damaged or not."""
+        """Return True if there is a result with this key's digest, even if the result is damaged."""
         return self.backend.exists(f"{asset}/{partition}/{key}/{MANIFEST}")
 
     def size(self, partition: str) -> int:
@@ -180,7 +179,7 @@ class ResultStore:
         return None if there is None else self.backend.damage(there, Look.FOUND)
 
     def current(self, asset: str, partition: str) -> PublishedResult:
-        """Return the version of an asset's partition that downstream stages read.
+        """Return the result of an asset's partition that downstream stages read.
 
         Raises:
             StoreError: no result was published yet, or the current result no longer exists.
@@ -198,7 +197,8 @@ class ResultStore:
         return result
 
     def current_key(self, asset: str, partition: str) -> str | None:
-        """Return the key of the version that downstream stages read, or None. The result itself may be missing.
+        """Return the key of the result that downstream stages read, or None if there is no key. The result itself may
+        be missing.
 
         Raises:
             StoreError: the file with the key cannot be read.
@@ -236,8 +236,8 @@ class ResultStore:
     def get_or_create_part(
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
-        """Do the same as `get_or_create` for a part. Call this while the result of the part's asset is being
-        written.
+        """Return a stored part of a key, or compute and publish the part, as `get_or_create` does for a result. Call
+        this only while a result of the part's asset is being written.
         """
         part = self.find_part_or_set_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
@@ -254,7 +254,8 @@ class ResultStore:
         return self._reusable(asset, partition, self._part_folder(asset, partition, key), then, log)[0]
 
     def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _no_log) -> None:
-        """Compare the files of results, and of their parts, with their hashes before they are used as inputs.
+        """Check results before they are used as inputs: compare their files, and the files of their parts, with the
+        hashes.
 
         Raises:
             StoreError: a result is damaged. The result was set aside, so that its stage computes it again in the next
@@ -275,7 +276,7 @@ class ResultStore:
                 )
 
     def set_aside(self, damage: Damage, *, log: Log = _no_log) -> bool:
-        """Remove a damaged result or part from its place, under its asset's lock.
+        """Remove a damaged result or part from its place, while holding its asset's lock.
 
         The next run computes it again. Return whether it was removed; a result that was published again meanwhile is
         kept.
@@ -284,7 +285,7 @@ class ResultStore:
             return self._set_aside(damage, "it is computed again when its stage runs", log)
 
     def bring_current(self, asset: str) -> None:
-        """Fetch the current results of an asset into `root`, from which files are served.
+        """Fetch the current results of an asset into `root`, so that their files can be served from there.
 
         Other `current.json` files are removed. A lost result is left out, with a warning.
 
@@ -302,11 +303,12 @@ class ResultStore:
 
     @contextmanager
     def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
-        """Hold the lock of the only run of a dataset on this machine. The lock ends with its process.
+        """Hold the lock that allows only one run of a dataset on this machine. The lock is released when its process
+        ends.
 
         `what`: the name of the holder in messages, for example "aflite refresh". `wait`: seconds to wait for another
-        run; a negative number means no limit, and 0 means not to wait. A thread that holds the lock already does not
-        wait.
+        run; a negative number means no limit, and 0 means not to wait. If the thread holds the lock already, it does
+        not wait.
 
         Raises:
             DatasetBusyError: another run did not end in time; the message names its process, host and time.
@@ -356,7 +358,7 @@ class ResultStore:
                 yield from ((asset, name, self.root / asset / name) for name in names if NAME.fullmatch(name))
 
     def datasets(self) -> set[str]:
-        """Return the names of the datasets that have results, or folders for them."""
+        """Return the names of the datasets that have results, or at least folders for results."""
         return {partition for _, partition, _ in self.partitions()}
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
@@ -423,7 +425,7 @@ class ResultStore:
             yield
 
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
-        """Make this result the current result, unless another result was requested later by the store's clock."""
+        """Make this result the current result, except if the current result was requested later, by the store's clock."""
         asset, partition = result.asset, result.partition
         mark = {"key": result.key, "data_version": result.data_version}
         if asked is not None:
@@ -472,7 +474,7 @@ class ResultStore:
         return result
 
     def _can_be_published(self, asset: str, partition: str, ready: Path) -> bool:
-        """Return True if a folder holds a result that was completed but not published, with unchanged parts."""
+        """Return True if a folder holds a complete result with unchanged parts that was not published."""
         try:
             manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
             hashes = folder_hashes(ready)
@@ -487,9 +489,7 @@ class ResultStore:
 
 
 def _asked(mark: bytes) -> datetime:
-    """Return the time at which the result in `current.json` was requested, or the earliest possible time if it is
-    unknown.
-    """
+    """Return when the result in `current.json` was requested, or the earliest possible time if unknown."""
     earliest = datetime.min.replace(tzinfo=UTC)
     try:
         fields = parse_json(mark)

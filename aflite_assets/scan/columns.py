@@ -1,4 +1,4 @@
-"""Grouping of the cues of one table column: these cues share a line in a list of cues, and are fixed together."""
+"""Grouping of cues by table column. The cues of one column share a line in a list of cues, and are fixed together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ _Place = tuple[tuple[str, ...] | int, str]
 class CueLine:
     """One line in a list of cues: the first cue of a column for a class, and the other cues of the column.
 
-    With two classes, cues of both classes share a line. Artefacts and candidates have separate lines, except for
-    candidates that a stronger cue explains. `beside`: the first cue of the column's other line, or None. A cue of a
-    text or an image has a separate line.
+    If there are only two classes, cues of both classes share a line. Artefacts and candidates have separate lines, but
+    a candidate that a stronger cue explains may share the artefacts' line. `beside`: the first cue of the column's
+    other line, or None. A cue of a text or an image has a separate line.
     """
 
     lead: Cue
@@ -39,7 +39,7 @@ class CueLine:
 
 
 def columns_of(cue: Cue) -> tuple[str, ...]:
-    """Return the columns that a cue reads, or () if the cue reads anything other than single columns."""
+    """Return the columns that a cue reads, or () if the cue reads something that is not a single column."""
     if not cue.kinds <= COLUMN_KINDS or not all(one.source for one in cue.properties):
         return ()
     return tuple(sorted({one.source for one in cue.properties}))
@@ -70,6 +70,6 @@ def listed_cues(result: ScanFacts) -> list[Cue]:
 
 
 def with_columns(result: ScanFacts, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the given cues, followed by all other cues of the same columns, for any class."""
+    """Return the given cues, followed by all other cues (of any class) of the same columns."""
     columns, numbers = {columns_of(cue) for cue in cues} - {()}, {cue.number for cue in cues}
     return [*cues, *(cue for cue in result.cues if cue.number not in numbers and columns_of(cue) in columns)]

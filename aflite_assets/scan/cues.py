@@ -25,7 +25,7 @@ ALL_TOGETHER = "all artefacts together"
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Strength of a cue in a set that was not scanned.
+    """Strength of a cue in a set other than the scanned set.
 
     `balanced`, `low`, `high`: balanced accuracy with a 95 % interval; None if not measured.
     """
@@ -42,8 +42,8 @@ class Elsewhere:
 class CueProperty:
     """One of the properties that make up a cue.
 
-    `kind` and `name`: kind and name of the property, regardless of the range or negation that the cue uses. `source`:
-    the column or text that the property is computed from, or "" if there is no single column.
+    `kind` and `name`: kind and name of the property. They do not depend on the range or negation that the cue uses.
+    `source`: the column or text that the property is computed from, or "" if there is no single column.
     """
 
     kind: str
@@ -57,14 +57,15 @@ class Cue:
 
     `name`: a readable name that may contain dataset text and must be escaped. `kind` and `reason`: the kind of the
     property, and why the property is an artefact; `reason` is None for a candidate. `label`: name of the predicted
-    class. `rows`: the number of scanned rows with the cue. `share_of_class`, `share_of_rest`: the share of rows with
-    the cue, in the class and in all other rows. `precision`: share of the rows with the cue that have the class.
-    `base_rate`: share of all rows that have the class. `balanced`, `low`, `high`: balanced accuracy of the cue alone on
-    held-out rows, with a 95 % interval. `p_value`: the p-value adjusted for all artefacts, or for all candidates.
-    `tested_rows` and `tested_precision`: number of held-out rows with the cue, and the share of these rows that have
-    the class. `synonyms`: names of cues with nearly the same rows. `explained_by`: number of a stronger cue that
-    explains this cue, or None. `properties`: the properties that make up the cue. `same_properties`: properties of cues
-    with nearly the same rows, including negations.
+    class. `rows`: the number of scanned rows with the cue. `share_of_class`, `share_of_rest`: the share of rows that
+    have the cue, among the rows of the class and among all other rows. `precision`: among the rows with the cue, the
+    share of rows that have the class. `base_rate`: share of all rows that have the class. `balanced`, `low`, `high`:
+    balanced accuracy of the cue alone on held-out rows, with a 95 % interval. `p_value`: the p-value of the cue,
+    adjusted for all artefacts if the cue is an artefact, else for all candidates. `tested_rows` and `tested_precision`:
+    number of held-out rows with the cue, and the share of these rows that have the class. `synonyms`: names of cues
+    with nearly the same rows. `explained_by`: number of a stronger cue that explains this cue, or None. `properties`:
+    the properties that make up the cue. `same_properties`: properties of cues with nearly the same rows, including
+    negations.
     """
 
     number: int
@@ -104,8 +105,8 @@ class Cue:
 class ClassSize:
     """Size of a class among the scanned rows.
 
-    `detectable`: balanced accuracy of the weakest cue that the scan can find, if 2 % of the other rows have the cue.
-    The value is None if the class has too few rows to be tested.
+    `detectable`: balanced accuracy of the weakest cue that the scan can find. This assumes that 2 % of the other rows
+    have the cue. The value is None if the class has too few rows to be tested.
     """
 
     name: str
@@ -150,13 +151,13 @@ class ScanFacts:
 
     @property
     def own_artefacts(self) -> tuple[Cue, ...]:
-        """The artefacts that no stronger cue explains, other than overlap with a question, which may be the task."""
+        """The artefacts that no stronger cue explains. Overlap with a question is left out, because it may be the task."""
         overlap = {cue.number for cue in self.candidates if self.blind is not None and OVERLAP in cue.kinds}
         return tuple(cue for cue in self.artefacts if cue.explained_by is None or cue.explained_by in overlap)
 
     @property
     def can_tell(self) -> bool:
-        """Whether a class has enough rows, or the set has enough questions, for at least one test."""
+        """Whether at least one test is possible, because a class has enough rows or there are enough questions."""
         return self.tests_classes or self.blind is not None
 
     @property
@@ -171,7 +172,7 @@ class ScanFacts:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict of the scan; all artefacts together count as one artefact."""
+        """Return the verdict of the scan. For the verdict, all artefacts together count as an artefact of their own."""
         if not self.can_tell:
             return "cannot tell"
         blind_artefact = self.blind is not None and self.blind.has_artefact
@@ -182,7 +183,7 @@ class ScanFacts:
 
     @property
     def is_spread(self) -> bool:
-        """Whether one model on all artefacts predicts the label at least 5 points better than chance."""
+        """Whether one model that reads all artefacts predicts the label at least 5 points better than chance."""
         return self.surface is not None and self.surface.low >= self.surface.chance + 0.05
 
 
@@ -245,7 +246,7 @@ CUE_SETS = pa.schema(
 
 
 def cue_sets(cues: Sequence[Cue]) -> pa.Table:
-    """Return the balanced accuracy of the cues in all other sets, as a table with the schema `CUE_SETS`."""
+    """Return the balanced accuracy of each cue in each set that was not scanned, as a table with the schema `CUE_SETS`."""
     return table_of([[cue.number, *vars(one).values()] for cue in cues for one in cue.elsewhere], CUE_SETS)
 
 

@@ -32,7 +32,7 @@ def is_end(name: str) -> bool:
 
 
 def cut_off_advice(result: ScanFacts, cue: Cue, rows: ScanRows, command: str) -> str:
-    """Return two lines of advice if a cue may come from texts that are cut off; otherwise "".
+    """Return two lines of advice if the reason for a cue may be that texts are cut off. Otherwise return "".
 
     `command`: the beginning of the command that fixes a cue: `aflite fix` and the file.
     """
@@ -58,7 +58,7 @@ def cut_off(texts: Sequence[str | None]) -> list[str]:
     """Return the texts that may be cut off.
 
     A text may be cut off if it ends with a letter or digit, and either contains the end of an earlier sentence or has
-    at least `LONG` words. Returns an empty list if most texts that end with a letter or digit look complete.
+    at least `LONG` words. Returns an empty list if most of the texts that end with a letter or digit look complete.
     """
     open_ended = [text for text in texts if text and text.rstrip()[-1:].isalnum()]
     found = [text for text in open_ended if _SENTENCE_END.search(text) or len(text.split()) >= LONG]

@@ -1,4 +1,4 @@
-"""Random cuts of the rows into two halves: cues are chosen on one half and tested on the other half.
+"""Random cuts, which divide the rows into two halves. Cues are chosen on one half and tested on the other half.
 
 Rows of one unit stay in the same half.
 """
@@ -17,7 +17,8 @@ class Cut:
 
 
 def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> Cut:
-    """Divide rows into two halves with about the same number of rows of each class; rows of one unit stay together.
+    """Divide rows into two halves that have about the same number of rows of each class. Rows of one unit stay
+    together.
 
     Args:
         rows: positions of the rows to divide, int64.
@@ -48,7 +49,7 @@ def _usual_class(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def _balanced(sizes: np.ndarray, first: bool) -> np.ndarray:
-    """Assign each unit to the half with fewer rows so far; return a bool per unit, True for the second half."""
+    """Assign each unit to the half that has fewer rows so far. Return a bool per unit, True for the second half."""
     side = np.zeros(len(sizes), dtype=bool)
     ahead = 0
     for place, size in enumerate(sizes.tolist()):

@@ -14,11 +14,12 @@ Z_95 = 1.959964
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Effects per rule, float64: balanced accuracy and its 95 % interval in [0, 1], and shares of rows.
+    """Effects of rules, as float64 arrays with one value per rule: balanced accuracy and its 95 % interval in [0, 1],
+    and shares of rows.
 
     `carriers`: the number of rows that meet each rule. `precision`: the share of these rows that have the class.
-    `precision_without`: the share of all other rows that have another class. Each share is 0 if there are no rows to
-    divide by.
+    `precision_without`: among all other rows, the share of rows that have another class. A share is 0 if it would be a
+    share of no rows.
     """
 
     balanced: np.ndarray
@@ -37,9 +38,9 @@ def measure_effects(present: Any, is_class: np.ndarray, units: np.ndarray) -> Ef
         is_class: bool of shape (rows,), with at least one True and one False.
         units: codes of rows that belong together, int64.
 
-    Balanced accuracy is 0.5 + (share of the class that meets the rule - share of the rest) / 2. The interval of the
-    difference is Newcombe's hybrid score interval (1998, Statistics in Medicine 17:873, method 10). Both row counts are
-    divided by the design effect of the units.
+    Balanced accuracy is 0.5 + (a - b) / 2, where a share a of the class and a share b of the rest meet the rule. The
+    interval of the difference is Newcombe's hybrid score interval (1998, Statistics in Medicine 17:873, method 10). The
+    numbers of rows in the class and in the rest are divided by the design effect of the units.
     """
     inside, outside = (_share(present, rows, units) for rows in (is_class, ~is_class))
     carriers = np.asarray(present.sum(axis=0)).ravel()
@@ -53,8 +54,8 @@ def balanced_accuracy(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the balanced accuracy of rules and the bounds of its 95 % interval, in [0, 1].
 
-    `inside`, `outside`: the share of rows that meet each rule, in the class and in the rest, with the bounds of the
-    share's interval.
+    `inside`, `outside`: the share of rows that meet each rule, among the rows of the class and among the rest, and the
+    bounds of the share's interval.
     """
     apart = inside[0] - outside[0]
     below = np.hypot(inside[0] - inside[1], outside[2] - outside[0])
@@ -63,7 +64,9 @@ def balanced_accuracy(
 
 
 def _share(present: Any, rows: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the share of these rows that meets each rule, and Wilson's interval for the effective number of rows."""
+    """Return, for each rule, the share of these rows that meets the rule, and Wilson's interval, computed with the
+    effective number of rows.
+    """
     from scipy.sparse import csr_array
 
     own = csr_array(present)[np.flatnonzero(rows)]
@@ -84,7 +87,9 @@ def _share(present: Any, rows: np.ndarray, units: np.ndarray) -> tuple[np.ndarra
 
 
 def wilson(share: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper bounds of Wilson's 95 % interval (1927) for shares of `count` rows each."""
+    """Return the lower and upper bounds of Wilson's 95 % interval (1927) for several shares, each a share of `count`
+    rows.
+    """
     middle = (share + Z_95**2 / (2 * count)) / (1 + Z_95**2 / count)
     half = Z_95 / (1 + Z_95**2 / count) * np.sqrt(share * (1 - share) / count + Z_95**2 / (4 * count**2))
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

@@ -42,7 +42,7 @@ def _measured(name: str, carriers: np.ndarray, is_class: np.ndarray, balanced: f
 
 
 def _state(low: float, high: float, scanned: float) -> State:
-    """Return the strength of the cue in the set, relative to the scanned rows.
+    """Return how strong the cue is in the set, compared with the scanned rows.
 
     The cue is weaker or gone if its effect is significantly below half of the effect in the scanned rows.
     """

@@ -1,6 +1,6 @@
-"""HTML highlighting of the parts of a text that have the properties of a cue.
+"""HTML in which the parts of a text that have the properties of a cue are highlighted.
 
-The HTML page of the scan and the report highlight examples with this module.
+The HTML page of the scan and the HTML report both use this module for examples.
 """
 
 import re
@@ -34,8 +34,8 @@ _BEFORE = 80
 def carrying_parts(text: str, properties: Iterable[CueProperty], source: str) -> list[Span]:
     """Return the parts of a text that have the properties, in text order.
 
-    Returns an empty list if a property belongs to the whole text, or is the absence of something. `source`: the name of
-    the column that contains the text.
+    Returns an empty list if a property is one of the whole text, or if it is the absence of something. `source`: the
+    name of the column that contains the text.
     """
     found: set[Span] = set()
     for one in properties:
@@ -66,7 +66,9 @@ def _edge_parts(text: str, at_beginning: bool, edge: str) -> list[Span]:
 
 
 def _sign_parts(text: str, name: str, has: Callable[[str], bool]) -> list[Span]:
-    """Return the shortest parts with the property, or the outermost character for a property of a text's end."""
+    """Return the shortest parts that have the property. For a property of the beginning or end of a text, return the
+    outermost character.
+    """
     if not has(text):
         return []
     if "begin" in name or name.startswith("ends ") or name.endswith(" end"):
@@ -108,7 +110,7 @@ def _merged(spans: list[Span]) -> list[Span]:
 def marked_text(text: str, cue: Cue, source: str) -> Markup:
     """Return a text as escaped HTML in which the parts with the cue are highlighted.
 
-    A long text is shortened to `MAX_SHOWN_CHARACTERS` that include the first highlighted part.
+    A long text is cut to `MAX_SHOWN_CHARACTERS` around the first highlighted part.
     """
     parts = carrying_parts(text, cue.properties, source)
     first = parts[0][0] if parts else 0

@@ -1,4 +1,4 @@
-"""Merging of redundant cues: synonyms with nearly the same rows, and cues that a stronger cue explains."""
+"""Merging of redundant cues: synonyms, which nearly the same rows have, and cues that a stronger cue explains."""
 
 import re
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ MOST_EXPLAINING = 10
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A rule that passed the tests: its name, its rows (bool), and its effects over all cuts.
+    """A rule that passed the tests, with its name, the rows that meet it (bool), and its effects over all cuts.
 
-    `source`: the column of a rule with one property, or "". `tested_rows` and `precision`: the number of rows of a
-    tested half that meet the rule, and the share of these rows with the rule's class.
+    `source`: the column of a rule with one property, or "". `tested_rows`: the number of rows of a tested half that
+    meet the rule. `precision`: the share of these rows that have the rule's class.
     """
 
     rule: Rule
@@ -57,7 +57,8 @@ def _shown_strength(one: Found) -> float:
 def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list[Found]]]:
     """Return each cue with its synonyms, artefacts before candidates, and strong cues before weak cues.
 
-    With two classes, a cue and its negation are one cue with two names; the name with fewer rows comes first.
+    If there are two classes, a cue and its negation are one cue with two names. The name that fewer rows have comes
+    first.
     """
     ordered = sorted(found, key=_leads_by)
     cues: list[tuple[Found, list[Found]]] = []
@@ -71,7 +72,7 @@ def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list
 
 
 def _led_by_fewer_rows(lead: Found, same: list[Found]) -> tuple[Found, list[Found]]:
-    """Return the cue under the name of its opposite range, if that range is about as strong and has fewer rows."""
+    """If the cue's opposite range is among its synonyms and has fewer rows, name the cue by this range."""
     opposite = next((one for one in same if _is_opposite(lead, one)), None)
     if opposite is None or opposite.carriers.sum() >= lead.carriers.sum():
         return lead, same
@@ -114,14 +115,18 @@ def _are_one(first: Found, second: Found, *, is_binary: bool) -> bool:
 
 
 def is_value_of(one: Found, column: Found) -> bool:
-    """Return True if nearly all rows with a property have one of several values of the same column."""
+    """Return True if a cue consists of several values of a column, and nearly all rows with another property of this
+    column have one of these values.
+    """
     if [part.form for part in column.rule.parts] != ["values"] or not one.source or one.source != column.source:
         return False
     return float((one.carriers & column.carriers).sum()) >= SAME_ROWS * float(one.carriers.sum())
 
 
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the Jaccard similarity: rows with both properties divided by rows with either; 0 if there are none."""
+    """Return the Jaccard similarity: the number of rows with both properties divided by the number of rows with at
+    least one. Return 0 if there are no such rows.
+    """
     return float((first & second).sum() / max((first | second).sum(), 1))
 
 
@@ -130,10 +135,10 @@ Cues = list[tuple[Found, list[Found]]]
 
 
 def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, list[int | None]]:
-    """Return the cues in report order, and the position of the cue that explains each cue, or None.
+    """Return the cues in the order of the report and, for each cue, the position of the cue that explains it, or None.
 
-    Artefacts come first, then candidates, then cues that a stronger cue explains. Within each group, stronger cues come
-    first; at about equal strength, cues of words come before cues of letters.
+    Artefacts come first, then candidates, then cues that a stronger cue explains. In each of these groups, stronger
+    cues come first. If two cues are about equally strong, a cue of words comes before a cue of letters.
     """
     by_strength = sorted(cues, key=lambda cue: (-round(cue[0].balanced, 2), not cue[0].is_artefact))
     by = _explainers([lead for lead, _ in by_strength], labels, units)
@@ -145,9 +150,10 @@ def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, l
 
 
 def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) -> list[int | None]:
-    """Return, per cue, the position of a stronger cue that explains it, or None.
+    """Return, for each cue, the position of a stronger cue that explains this cue, or None.
 
-    A cue is explained if it does not pass a score test on the scanned rows, stratified by the stronger cue.
+    A cue is explained by a stronger cue if it does not pass a score test on the scanned rows that is stratified by the
+    stronger cue.
     """
     beside: dict[int, np.ndarray] = {}
     explainers: list[int | None] = []
@@ -169,7 +175,9 @@ def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) ->
 
 
 def _tell_beside(cues: Sequence[Found], carriers: np.ndarray, labels: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the z statistic of every cue for its class, stratified by `carriers` (bool), from one test per class."""
+    """Return the z statistic of every cue for its class, from a test that is stratified by `carriers` (bool). There is
+    one test per class.
+    """
     from scipy.sparse import csr_array
 
     z = np.zeros(len(cues))

@@ -64,14 +64,15 @@ _SENTENCES: Mapping[Remedy, str] = {
 def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
     """Return the remedies for a cue, the default first.
 
-    A cue of two properties with different remedies is rebalanced, because each property alone may be harmless.
+    If a cue consists of two properties with different remedies, the remedy is rebalancing, because each property alone
+    may be harmless.
     """
     different = list(dict.fromkeys(_remedies(one) for one in cue.properties))
     return different[0] if len(different) == 1 else ("rebalance",)
 
 
 def is_editable(cue: Cue) -> bool:
-    """Return True if rewriting all answers removes the cue, because the cue is typography or blanks."""
+    """Return True if the cue is typography or blanks, so that rewriting all answers removes it."""
     return all(one.kind in ("typography", "blanks") and "normalise" in _remedies(one) for one in cue.properties)
 
 
@@ -96,14 +97,16 @@ def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
 
 
 def advised(result: ScanFacts) -> frozenset[int]:
-    """Return the numbers of the artefacts that need advice: those that no other artefact explains."""
+    """Return the numbers of the artefacts that no other artefact explains. Only these artefacts need advice."""
     artefacts = {cue.number for cue in result.artefacts}
     told = (cue for cue in result.artefacts if cue.explained_by not in artefacts)
     return frozenset(cue.number for cue in told if remedies_in(result, cue))
 
 
 def effect_of(result: ScanFacts, cues: Sequence[Cue]) -> str:
-    """Return the default effect of `aflite fix` on these cues, such as "leaves out the column"; "" if there is none."""
+    """Return what `aflite fix` does about these cues by default, such as "leaves out the column", or "" if it does
+    nothing.
+    """
     first = [remedies_in(result, cue)[:1] for cue in cues]
     return "; ".join(dict.fromkeys(_SENTENCES[remedy] for remedies in first for remedy in remedies))
 
@@ -116,7 +119,7 @@ def advice(result: ScanFacts, cue: Cue, command: str) -> str:
 
 
 def candidate_advice(result: ScanFacts, candidates: Sequence[Cue], command: str) -> str:
-    """Return the command that fixes a candidate; "" if there is no candidate, or if the rows are answers to questions.
+    """Return the command that fixes a candidate, or "" if there is no candidate or the rows are answers to questions.
 
     `command` is the beginning: `aflite fix` and the file.
     """

@@ -28,7 +28,9 @@ NO_CLASS = -1
 
 @dataclass(frozen=True, eq=False)
 class TableColumn:
-    """A column of a table: numbers as float64, NaN if missing, or other values as texts, None if missing."""
+    """A column of a table. Numbers are float64, with NaN for a missing value; other values are texts, with None for a
+    missing value.
+    """
 
     role: Role
     values: np.ndarray | Sequence[str | None]
@@ -36,16 +38,17 @@ class TableColumn:
 
 @dataclass(frozen=True, eq=False)
 class ScanRows:
-    """Labelled rows of sets: the scan reads the first set, and the other sets show whether a cue holds elsewhere.
+    """Labelled rows of several sets. The scan reads the first set, and the other sets show whether a cue also holds
+    there.
 
-    `labels`: int64 of shape (rows,), `NO_CLASS` for a class that is not in `label_names`. `sets`: the index in
-    `set_names` of each row's set. `groups`: codes of rows that belong together, or None. `order`: the position of each
-    row in its file, float64 from 0. `row_ids`: int64, the id of each row within its set; None if the id is the
-    position. `ids` and `files`: the source id and the file of each row, or None. `answers`: whether the rows are
-    answers to questions. `questions`: the number of each row's question, int64, if a group may contain several
+    `labels`: int64 of shape (rows,). The value is `NO_CLASS` for a class that is not in `label_names`. `sets`: for each
+    row, the index of its set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: the
+    position of each row in its file, float64 from 0. `row_ids`: int64, the id of each row within its set; None if the
+    id is the position. `ids` and `files`: the source id and the file of each row, or None. `answers`: whether the rows
+    are answers to questions. `questions`: the number of each row's question, int64, if a group may contain several
     questions; None if each group is one question. `answers_listed`: whether answers are in the order of the source.
     `subset`: the column with the data subset of each question, or None. `ordered_by_reader`: whether the reader
-    determined the order of rows, so that the order is not a property of the source.
+    determined the order of rows. In this case, the order is not a property of the source.
     """
 
     labels: np.ndarray
@@ -89,7 +92,7 @@ class ScanRows:
 
     @property
     def question_codes(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64; the group of the row if `questions` is None."""
+        """Number of the question that each row answers, int64. If `questions` is None, this is the group of the row."""
         return self.groups if self.questions is None else self.questions
 
     @property
@@ -117,9 +120,9 @@ def rows_of_examples(
 
     A row of `others` keeps its class if the dataset has a class of the same name. `feature_names`: names of the feature
     columns in order; the default names are "column 0" and so on. `scale`: the scale by which features were
-    standardised; features are scanned in the source's units. `text_names`: the source's names of the columns `text` and
-    `text_pair`, if any. `subset`: the attribute with the data subset of each question. Without a split named train, all
-    rows are scanned.
+    standardised. It is undone, so that features are scanned in the source's units. `text_names`: the source's names of
+    the columns `text` and `text_pair`, if any. `subset`: the attribute with the data subset of each question. Without a
+    split named train, all rows are scanned.
     """
     splits = list(dict.fromkeys(examples.table["split"].to_pylist()))
     if "train" in splits:
@@ -164,7 +167,9 @@ def _labels(one: Examples, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
-    """Return codes of groups or questions, made distinct per set, because only codes of the scanned set are used."""
+    """Return codes of groups or questions. Rows of different sets get different codes, because only codes of the
+    scanned set are used.
+    """
     codes, start = [], 0
     for one in parts:
         own = one.table[column].to_numpy() if column in one.table.column_names else one.row_ids
@@ -174,7 +179,9 @@ def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
 
 
 def _texts(parts: Sequence[Examples], text_names: Mapping[str, str]) -> dict[str, list[str | None]]:
-    """Return the texts by column name of the source, or of the raw table if both texts have the same source column."""
+    """Return the texts by their column names in the source. If both texts are from the same source column, the names in
+    the raw table are used.
+    """
     if parts[0].modality != "text":
         return {}
     names = [name for name in ("text", "text_pair") if name in parts[0].table.column_names]
@@ -208,7 +215,7 @@ def _features(parts: Sequence[Examples], names: Sequence[str], scale: Scale | No
 
 
 def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
-    """Return float32 features as float64 in the source's units, without float32 rounding errors."""
+    """Convert float32 features to float64 in the source's units, and remove the rounding errors of float32."""
     values = features.astype(np.float64)
     sizes = np.abs(values)
     if scale is not None:
@@ -222,7 +229,7 @@ def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
 
 
 def _are_hashes(ids: Sequence[str | None]) -> bool:
-    """Return True if the ids are content hashes, which the loader assigns to rows without ids."""
+    """Return True if the ids are content hashes. The loader assigns such ids to rows that have none."""
     return all(value is None or (len(value) == 16 and set(value) <= set("0123456789abcdef")) for value in ids[:200])
 
 

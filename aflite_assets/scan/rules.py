@@ -37,9 +37,10 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Part:
-    """One condition: a flag is present or absent, a number is in bins `low` to `high`, or a column has one of `values`.
+    """One condition of a rule: that a flag is present or absent, that a number is in bins `low` to `high`, or that a
+    column has one of `values`.
 
-    `values`: positions in the values of `Categories`; the most predictive values come first.
+    `values`: positions in `Categories.values`. The most predictive values come first.
     """
 
     form: Literal["flag", "number", "values"]
@@ -54,7 +55,8 @@ class Part:
 class Rule:
     """A rule: rows that meet all `parts` have the class `label` more often than other rows.
 
-    `strength`: the difference of the shares of the class and of the rest, on the rows on which the rule was chosen.
+    `strength`: share of the class that meets the rule minus share of the rest, on the rows on which the rule was
+    chosen.
     """
 
     label: int
@@ -63,7 +65,7 @@ class Rule:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Key that is equal for all rules of one property and class, regardless of their ranges."""
+        """Key that is equal for all rules of one property and class, even if their ranges differ."""
         return (self.label, *((part.form, part.index, part.has) for part in self.parts))
 
 
@@ -77,15 +79,15 @@ class ClassCounts:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are only two classes; the test of one class then equals the test of the other class."""
+        """Whether there are only two classes. If so, the tests of the two classes are the same test."""
         return len(np.unique(self.labels)) == 2
 
 
 def choose_rules(properties: Properties, rows: np.ndarray, counts: ClassCounts) -> list[Rule]:
-    """Return the rules with a difference of shares of at least `LEAST_CHOSEN`, and pairs of the strongest rules.
+    """Return the rules whose strength is at least `LEAST_CHOSEN`, and pairs of the strongest rules.
 
-    `rows`: positions, int64. Each number gives one rule per class, from the range with the largest difference of
-    shares. Each column of unordered values gives one rule per class, from the values that predict the class.
+    `rows`: positions, int64. Each number gives one rule per class: the range with the largest strength. Each column of
+    unordered values also gives one rule per class: the values that predict the class.
     """
     labels = counts.labels[rows]
     single = [*_flag_rules(properties, rows, labels, counts), *_number_rules(properties, rows, labels, counts)]
@@ -114,10 +116,10 @@ def _flag_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, co
 
 
 def share_differences(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
-    """Return, per property and class, the share of the class with the property minus the share of the rest.
+    """Return, for each property and class, the share of the class that has the property minus the share of the rest.
 
-    `present`: sparse, shape (rows, properties). Returns float64 of shape (properties, classes); the value is 0 if the
-    class has no rows or all rows.
+    `present`: sparse, shape (rows, properties). Returns float64 of shape (properties, classes). The value is 0 if no
+    row or every row has the class.
     """
     from scipy.sparse import csr_array
 
@@ -146,10 +148,11 @@ NEARLY_ALL = 0.95
 def best_ranges(
     number: Number, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[tuple[int, int, int, float]]:
-    """Return, per tested class, the range of bins (first, last) with the largest difference between class and rest.
+    """Return, for each tested class, the range of bins (first, last) whose share of the class exceeds the share of the
+    rest most.
 
-    Kadane's algorithm finds the run of bins with the largest sum of differences. Rows without the number are outside of
-    every range. A class has no range if the range would contain nearly all rows.
+    Kadane's algorithm finds the run of bins with the largest sum of differences. Rows in which the number is missing
+    are outside of every range. A class has no range if the range would contain nearly all rows.
     """
     codes = number.codes[rows]
     known = codes >= 0
@@ -174,7 +177,9 @@ def best_ranges(
 def _value_rules(
     others: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[Rule]:
-    """Return rules of several values of a column that are stronger together than any single value or range."""
+    """Return rules that combine several values of a column, and are stronger than any single value or range of the
+    column.
+    """
     alone: dict[tuple[str, int], float] = {}
     for rule in others:
         key = info_of_part(rule.parts[0], properties).source, rule.label
@@ -190,9 +195,11 @@ def _value_rules(
 def best_values(
     column: Categories, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[tuple[int, tuple[int, ...], float]]:
-    """Return, per tested class, the values that predict the class, and the sum of their differences of shares.
+    """Return, for each tested class, the values that predict the class, and the sum over these values of the share of
+    the class minus the share of the rest.
 
-    There are at least two values, the most predictive first. A class has no values if they would cover nearly all rows.
+    Each class has at least two values, the most predictive value first. A class has no values at all if nearly all rows
+    would have one of them.
     """
     codes = column.codes[rows]
     known = codes != MISSING_BIN
@@ -213,7 +220,9 @@ def best_values(
 
 
 def _pairs(rules: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray) -> list[Rule]:
-    """Return pairs of the strongest rules of a class that are at least `PAIR_GAIN` stronger than each rule alone."""
+    """Return those pairs of a class's strongest rules that are at least `PAIR_GAIN` stronger than each rule of the pair
+    alone.
+    """
     found = []
     for label in sorted({rule.label for rule in rules}):
         own = [rule for rule in _strongest(rules) if rule.label == label][:PAIRED]
@@ -266,7 +275,7 @@ def is_artefact(rule: Rule, properties: Properties) -> bool:
 
 
 def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCounts) -> Rule:
-    """Return the rule with the range or values chosen on all of these rows, to be reported."""
+    """Return the rule as it is reported. Its range or its values are chosen again on all of these rows."""
     if len(rule.parts) > 1 or rule.parts[0].form == "flag":
         return rule
     (part,) = rule.parts
@@ -304,7 +313,7 @@ def _part_name(part: Part, properties: Properties) -> str:
 
 
 def _longer_text(compares: tuple[str, ...], part: Part, number: Number) -> str:
-    """Return which of two texts is longer, and by how much; return "" for a range with both signs."""
+    """Describe which of two texts is longer, and by how much. Return "" for a range that has both signs."""
     first, second = compares
     if part.high == number.bins - 1 and number.lows[part.low] >= 1:
         return f"{first} is longer than {second} by at least {counted(int(number.lows[part.low]), 'word')}"

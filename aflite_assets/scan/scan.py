@@ -1,6 +1,6 @@
-"""Scan for properties of rows that predict the label by themselves.
+"""The scan, which finds properties of rows that predict the label by themselves.
 
-Start with `scan_examples` or `scan_rows`.
+The functions to call are `scan_examples` and `scan_rows`.
 """
 
 from collections import defaultdict
@@ -76,7 +76,7 @@ class ScanSettings:
 
 @dataclass(eq=False)
 class _Tally:
-    """P-values and effects of one rule in each cut that chose the rule."""
+    """P-values and effects of one rule, from each cut in which the rule was chosen."""
 
     rule: Rule
     p_values: list[float] = field(default_factory=list)
@@ -170,7 +170,9 @@ def _class_sizes(rows: ScanRows, scanned: np.ndarray, units: np.ndarray) -> tupl
 
 
 def _detectable(rows: int, rest: int) -> float:
-    """Return the balanced accuracy of a cue with an interval that starts at `LEAST_BALANCED` on half of the rows."""
+    """Return the balanced accuracy of the weakest cue that can be found: on half of the rows, the lower bound of its
+    interval is just `LEAST_BALANCED`.
+    """
     shares = np.linspace(0.1, 1.0, 181)
     low, _ = wilson(shares, np.full(len(shares), rows / 2))
     _, high = wilson(np.full(len(shares), 0.02), np.full(len(shares), rest / 2))
@@ -238,7 +240,7 @@ def _surface(
 def _tested_rules(
     extracted: Extracted, counts: ClassCounts, cuts: Sequence[Cut], rules: Sequence[Sequence[Rule]], seed: int
 ) -> list[Found]:
-    """Test the rules that each cut chose, and return the rules that pass over all cuts."""
+    """Test the rules that were chosen in each cut. Return the rules that pass when all cuts are combined."""
     properties = extracted.properties
     tallies: dict[bool, dict[tuple[object, ...], _Tally]] = {True: {}, False: {}}
     for number, (cut, chosen) in enumerate(zip(cuts, rules, strict=True)):
@@ -267,7 +269,7 @@ def _test(
 ) -> None:
     """Add the p-values and effects of one cut to the tallies.
 
-    P-values are adjusted for the number of rules in the family: artefacts or candidates.
+    P-values are adjusted for the number of rules in the family. There are two families, artefacts and candidates.
     """
     rows = cut.tested_on
     labels, units = counts.labels[rows], extracted.units[rows]
@@ -302,8 +304,8 @@ def _artefact_p_values(
 ) -> np.ndarray:
     """Return p-values adjusted for all artefacts.
 
-    Near copies form a separate family with half of the error rate. Near copies enlarge units, so a correlation between
-    near copies and a class shows in the sizes of units.
+    Near copies form a separate family with half of the error rate. Near copies enlarge units. If near copies are
+    correlated with a class, the sizes of units are therefore correlated with it too.
     """
     p_values = np.ones(len(rule_labels))
     for own, by_size, families in ((~of_copies, True, 1), (of_copies, False, 2)):
@@ -318,7 +320,7 @@ def _as_array(effects: Effects) -> np.ndarray:
 
 
 def _carried(rules: Sequence[Rule], properties: Properties, rows: np.ndarray) -> Any:
-    """Return a csc_array of shape (rows, rules): which of the rows meet each rule."""
+    """Return a csc_array of shape (rows, rules) that marks the rows that meet each rule."""
     from scipy.sparse import csc_array
 
     where = [np.flatnonzero(carriers(rule, properties)[rows]) for rule in rules]
@@ -376,9 +378,10 @@ def _kind(rule: Rule, properties: Properties) -> str:
 
 
 def _is_opposite_shorter(rule: Rule, has: np.ndarray, counts: ClassCounts) -> bool:
-    """Return True if a cue of two classes is plainer and has fewer rows when the property is negated.
+    """Return True if there are two classes and the negation of the cue's property is simpler and has fewer rows.
 
-    A property that about half of the rows have is not negated: the name is "the column is missing", not "is given".
+    A property that only about half of the rows have is not negated: a cue is named "the column is missing", not "is
+    given".
     """
     flag = len(rule.parts) == 1 and rule.parts[0].form == "flag"
     return counts.is_binary and flag and bool(has.mean() > NAMED_BY_LACK)
@@ -453,7 +456,7 @@ def _properties_of(found: Sequence[Found], properties: Properties) -> tuple[CueP
 
 
 def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:
-    """Return the names of other properties with the same rows; negations are left out."""
+    """Return the names of other properties that nearly the same rows have. Negations are left out."""
     own = [one for one in same if one.rule.label == lead.rule.label and one.rule.key != lead.rule.key]
     own = [one for one in own if not is_value_of(one, lead)]  # the name of the cue lists these values
     if all(part.has for part in lead.rule.parts):

@@ -1,4 +1,4 @@
-"""Sentences that describe the results of a scan; texts are not escaped."""
+"""Sentences that describe the results of a scan. Their text is not escaped."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ _OF_ANSWERS = "in balanced accuracy of single answers, where chance is 50 %"
 
 
 def headline(result: ScanFacts) -> str:
-    """Return the result of the scan in one sentence, preceded by another sentence for answers to questions."""
+    """Return the result of the scan in one sentence. If rows are answers to questions, another sentence comes first."""
     blind = "" if result.blind is None else blind_sentence(result.blind)
     if blind and not result.tests_classes:
         return blind
@@ -22,12 +22,16 @@ def headline(result: ScanFacts) -> str:
 
 
 def blind_sentence(scores: BlindScores) -> str:
-    """Return a sentence on how many right answers are found without the question, and one on overlap with it."""
+    """Return two sentences: how many right answers are found without the question, and how many are found by overlap
+    with the question.
+    """
     return " ".join(filter(None, [_alone_sentence(scores), overlap_sentence(scores)]))
 
 
 def overlap_sentence(scores: BlindScores) -> str:
-    """Return sentences on how many right answers overlap with the question finds; empty if it finds no more."""
+    """Return sentences on how many right answers are found by overlap with the question, or "" if no rule on overlap is
+    reported.
+    """
     rule = scores.overlap
     if rule is None:
         return ""
@@ -103,7 +107,9 @@ def cue_headline(result: ScanFacts) -> str:
 
 
 def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequence[Cue]) -> str:
-    """Return a sentence that separates overlap with the question; "" if the sentence of other rows is right."""
+    """Return a sentence for answers that counts overlap with the question separately. Return "" if the sentence for
+    other rows fits too.
+    """
     overlap = [cue for cue in candidates if OVERLAP in cue.kinds]
     alone = [cue for cue in candidates if OVERLAP not in cue.kinds]
     tested = f"{result.properties:,} properties of single answers"
@@ -111,15 +117,17 @@ def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequenc
         if result.cues or result.is_spread or not (blind.named or blind.overlap):
             return ""
         return (
-            f"None of {tested} tells the label by itself: what is found compares the answers of a question, or adds up "
+            f"None of {tested} tells the label by itself: what is found compares the answers to a question, or adds up "
             "many properties."
         )
+    if result.artefacts and not result.own_artefacts:
+        return ""
     sides = ((result.own_artefacts, "artefact"), (alone, "candidate"))
     found = [_counted(cues, noun) for cues, noun in sides if cues]
     compared = f"{counted(len(overlap), 'candidate')} of overlap with the question ({_described(overlap[0])})"
     if found:
         return f"Found {' and '.join(found)}, besides {compared}; {_OF_ANSWERS}."
-    if result.artefacts or result.is_spread:
+    if result.is_spread:
         return ""
     return f"No artefact and no candidate found among {tested}, except {compared}; {_OF_ANSWERS}."
 
@@ -182,7 +190,7 @@ def cue_sentence(cue: Cue, remark: str) -> str:
 def remarks(result: ScanFacts) -> dict[int, str]:
     """Return the remark on each cue, by cue number.
 
-    A remark consists of `purity_sentence` and the question on the cue's column; it is "" if both are missing.
+    A remark consists of `purity_sentence` and the question on the cue's column. If there is neither, the remark is "".
     """
     questions = column_questions(result)
     parts = {cue.number: (purity_sentence(cue), questions.get(cue.number, "")) for cue in result.cues}
@@ -194,7 +202,8 @@ _KNOWN_COLUMNS = frozenset({"identifier", CONVERSION})
 
 
 def column_questions(result: ScanFacts) -> dict[int, str]:
-    """Return a question per column, by number of the column's first cue, on whether the values precede the label.
+    """Return one question per column: were its values known before the label? The questions are by the number of the
+    column's first cue.
 
     Candidates come first, then artefacts. Declared columns, identifiers and unit conversions have no question.
     """
@@ -246,9 +255,9 @@ _PURER = 4
 
 
 def purity_sentence(cue: Cue) -> str:
-    """Return a remark if nearly all rows with a candidate cue have one class; otherwise "".
+    """Return a remark if nearly all rows with a candidate cue have one class. Otherwise return "".
 
-    The share is measured on held-out rows. There is no remark if the share only reflects that the class is large.
+    The share is measured on held-out rows. There is no remark if the share is high only because the class is large.
     """
     others, of_column = 1 - cue.tested_precision, cue.kinds <= COLUMN_KINDS
     if (
@@ -266,7 +275,7 @@ def purity_sentence(cue: Cue) -> str:
 
 
 def surface_sentence(result: ScanFacts) -> str:
-    """Return a sentence on how well all artefacts together predict the label; "" if there is no artefact."""
+    """Return a sentence on how well all artefacts together predict the label, or "" if there is no artefact."""
     one = result.surface
     if one is None:
         return ""
@@ -290,7 +299,7 @@ def reach_sentence(result: ScanFacts) -> str:
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:
-    """Return a sentence on the cue's strength in each other set, except sets that are too small to tell."""
+    """Return a sentence on the cue's strength in each other set. Sets that are too small to tell are left out."""
     told = {
         "holds": "it holds on",
         "reversed": "it is reversed on",

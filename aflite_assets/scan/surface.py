@@ -1,4 +1,6 @@
-"""Accuracy of one linear model on all artefacts together, which detects many weak artefacts that predict the label."""
+"""Accuracy of one linear model that reads all artefacts. The model detects artefacts that predict the label only
+together.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,8 +50,8 @@ def surface_accuracy(
 ) -> SurfaceAccuracy | None:
     """Train a ridge classifier with balanced classes on one half of each cut, and test it on the other half.
 
-    The classifier reads the artefacts, and the artefact `rules` chosen on the same half of the cut. `fewest`: minimum
-    number of rows with a property. Returns None if no artefact varies among the rows.
+    The classifier reads all artefacts, and the artefact `rules` that were chosen on the half on which it is trained.
+    `fewest`: minimum number of rows with a property. Returns None if no artefact varies among the rows.
     """
     rows = np.sort(np.concatenate([cuts[0].chosen_on, cuts[0].tested_on]))
     matrix = _matrix(properties, rows, fewest)
@@ -66,7 +68,9 @@ def surface_accuracy(
 
 
 def _matrix(properties: Properties, rows: np.ndarray, fewest: int) -> np.ndarray:
-    """Return the artefacts of the rows as float32 columns: flags, and bins of numbers with similar numbers of rows."""
+    """Return the artefacts of the rows as float32 columns. There is a column for each flag and for each bin of a
+    number; bins have similar numbers of rows.
+    """
     artefact = np.array([info.is_artefact for info in properties.flags.infos], dtype=bool)
     columns = [frequent_flags(properties, rows, artefact, fewest)]
     for number in properties.numbers:
@@ -90,9 +94,10 @@ def frequent_flags(properties: Properties, rows: np.ndarray, wanted: np.ndarray,
 
 
 def binned_numbers(codes: np.ndarray) -> np.ndarray:
-    """Return float32 columns, one per bin of a number; the bins contain similar numbers of rows.
+    """Return a float32 column for each bin of a number. The bins contain similar numbers of rows.
 
-    `codes`: small bins to combine, negative for a missing value. A row with a missing value is 0 in all columns.
+    `codes`: the small bin of each row, negative for a missing value. Small bins are combined to larger bins. A row with
+    a missing value is 0 in all columns.
     """
     known = codes[codes >= 0]
     if not len(known):
@@ -115,7 +120,7 @@ def _predict(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndar
 
 
 def _balanced(right: np.ndarray, labels: np.ndarray, units: np.ndarray) -> tuple[float, float, float]:
-    """Return the share of correct rows, averaged over classes, with its interval."""
+    """Return the share of correct predictions, averaged over classes, and the interval of this average."""
     shares, variance = [], 0.0
     for label in np.unique(labels):
         own = labels == label

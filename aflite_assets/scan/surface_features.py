@@ -1,4 +1,4 @@
-"""Surface properties of rows as numeric features for a classifier: the representation of kind `surface`."""
+"""The representation of kind `surface`: numeric features for a classifier, made from surface properties of rows."""
 
 from collections.abc import Sequence
 
@@ -21,8 +21,8 @@ def features_of_rows(examples: Examples, *, inputs: Sequence[str] | None = None,
     """Return the surface properties of the rows, float32 of shape (rows, properties), mean 0 and standard deviation 1.
 
     Answers to questions get the features of `blind.models.surface_features`, which read the answers and count words in
-    common with the question. Other rows get yes-or-no properties, and numbers in bins with equally many rows. No label
-    is read.
+    common with the question. Other rows get yes-or-no properties, and numbers that are divided into bins with equal
+    numbers of rows. No label is read.
 
     Args:
         examples: rows of all splits.

@@ -24,7 +24,8 @@ def permutation_p_values(
     *,
     by_size: bool = True,
 ) -> np.ndarray:
-    """Return p-values adjusted for all rules together by the maximum statistic (maxT, Westfall and Young 1993).
+    """Return p-values that are adjusted for all rules together by the maximum statistic (maxT, Westfall and Young
+    1993).
 
     Args:
         present: which rows meet each rule, float32 of shape (rows, rules).
@@ -32,12 +33,12 @@ def permutation_p_values(
         labels: class of each row, int64.
         units: codes of rows that belong together; whole units exchange their labels.
         rng: random generator for the permutations.
-        by_size: whether units exchange labels only with units of similar size. If not, a correlation between unit
+        by_size: if True, units exchange labels only with units of similar size. If False, a correlation between unit
             size and label counts as an effect.
 
     The statistic is the share of the class that meets the rule minus the share of the rest, divided by the standard
-    deviation of this difference over the permutations. If unit size depends on the class and `by_size` is False, every
-    property of large units appears to be a cue.
+    deviation of this difference over the permutations. If the size of units depends on the class and `by_size` is
+    False, every property of large units appears to be a cue.
     """
     observed = _differences(present, rule_labels, labels[:, None])[:, 0]
     order = unit_permutations(units, rng, by_size=by_size)
@@ -55,7 +56,7 @@ def permutation_p_values(
 
 
 def _differences(present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the difference of shares per rule and column of labels, of shape (rules, columns)."""
+    """Return the difference of shares for each rule and column of labels, of shape (rules, columns)."""
     found = np.zeros((present.shape[1], labels.shape[1]))
     total = present.sum(axis=0)[:, None]
     for label in np.unique(rule_labels):
@@ -68,11 +69,11 @@ def _differences(present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarra
 
 
 def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: bool = True) -> Iterator[np.ndarray]:
-    """Yield an endless sequence of permutations: for each row, the row from which it takes its label, int64.
+    """Yield permutations without end. A permutation gives, for each row, the row from which it takes its label, int64.
 
-    Units of one row exchange labels with each other. A larger unit takes the labels of a unit of similar size in random
-    order: the labels of a larger unit are truncated, and the labels of a smaller unit repeat. If `by_size` is False,
-    the other unit may have any size.
+    Units that consist of a single row exchange labels with each other. A unit of several rows takes the labels of a
+    unit of similar size, in random order. If the other unit is larger, some of its labels are left out; if it is
+    smaller, its labels are repeated. If `by_size` is False, the other unit may have any size.
     """
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     alone = sizes[codes] == 1
@@ -112,7 +113,7 @@ def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) ->
 
 
 def _strata(sizes: np.ndarray) -> np.ndarray:
-    """Return a stratum number for each size; sizes in one stratum differ at most by the factor `_RATIO`.
+    """Return a stratum number for each size. Sizes in one stratum differ by at most the factor `_RATIO`.
 
     The sizes must be in ascending order.
     """
@@ -143,7 +144,8 @@ def score_p_values(present: Any, rule_labels: np.ndarray, labels: np.ndarray, un
 def over_cuts(p_values: Sequence[float], cuts: int) -> float:
     """Return twice the median p-value over the cuts (Meinshausen, Meier and Buehlmann 2009, JASA 104:1671).
 
-    A cut that did not choose the rule counts as p = 1, so with five cuts at least three must choose the rule.
+    A cut in which the rule was not chosen counts as p = 1. With five cuts, the rule must therefore be chosen in at
+    least three.
     """
     filled = sorted([*p_values, *[1.0] * (cuts - len(p_values))])
     return min(1.0, 2 * float(np.median(filled)))
@@ -154,7 +156,7 @@ def false_discovery_set(p_values: Mapping[Any, float], rate: float, *, tests: in
 
     `p_values` are already multiplied by the number of tested rules. The step-up rule of Benjamini and Yekutieli (2001)
     then divides only by the sum of 1/i over all `tests`; for several cuts, see Meinshausen, Meier and Buehlmann (2009).
-    `tests`: number of pairs of a property and a class that could have been chosen.
+    `tests`: the number of rules that could have been chosen, counted as pairs of a property and a class.
     """
     ordered = sorted(p_values.items(), key=lambda item: item[1])
     scale = float((1 / np.arange(1, max(tests, len(ordered)) + 1)).sum())

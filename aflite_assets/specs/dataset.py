@@ -248,7 +248,7 @@ class DatasetSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _whole_questions(cls, values: object) -> object:
-        """Expand a preset, and set the default that all answers to a question are removed together."""
+        """Expand a preset. For questions, also set the default: all answers to a question are removed together."""
         if not isinstance(values, dict):
             return values
         values = with_paper_preset(values)

@@ -71,8 +71,8 @@ _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 
 
 def marked_encoding(start: bytes) -> str | None:
-    """Return the encoding of the byte order mark (BOM) at the start of a file, or None if there is none or for
-    UTF-8.
+    """Return the encoding of the byte order mark (BOM) at the start of a file. Return None if there is no mark, or if
+    the encoding is UTF-8.
     """
     return next((encoding for mark, encoding in MARKS.items() if start.startswith(mark)), None)
 

@@ -41,15 +41,15 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
-    """Return the name of a filtered set for comparison, made from a representation with a different ranking than the
-    main filtered set.
+    """Return the name of a filtered set that serves only for comparison. This set has the same representation as a main
+    filtered set, but another ranking.
     """
     return f"{representation}_by_{rank}"
 
 
 _OVER_GUESSING, _ROUNDING = 0.6, 1e-9
-"""Position of the recommended threshold between the accuracy of guessing (0) and 1 (1). For four answers, the threshold
-is 0.9 rounded.
+"""Position of the recommended threshold on the scale from the accuracy of guessing (0) to an accuracy of 1 (1), and the
+tolerance for rounding. With four answers per question, the recommended threshold is 0.9.
 """
 
 
@@ -183,7 +183,7 @@ class FilterSpec(StrictSpec):
 
     @property
     def asks_whether_learnt(self) -> bool:
-        """True if the filter must remove no rows when the classifiers learned nothing in the first pass."""
+        """True if no rows may be removed when the classifiers learned nothing in the first pass."""
         return self.stop_at_chance is not False
 
     @property

@@ -44,10 +44,10 @@ class ChosenQuestions(StrictSpec):
         return self
 
     def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:
-        """Raise an error if questions are selected from a split that the filter also selects from.
+        """Raise an error if questions are selected from a split that is also filtered.
 
         Raises:
-            ValueError: the filter also selects from this split.
+            ValueError: the split is also filtered.
         """
         if not (self.balanced_by or self.against):
             return
@@ -61,7 +61,7 @@ class ChosenQuestions(StrictSpec):
 
 
 class SampleSpec(StrictSpec):
-    """A random sample of the train rows, enlarged until a model trained on it stops improving."""
+    """A random sample of the train rows, enlarged until a model trained on the sample stops improving."""
 
     start: int = Field(5_000, ge=2, description="number of rows in the first sample")
     step: int = Field(5_000, ge=1, description="number of rows that are added in each step")

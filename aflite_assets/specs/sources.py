@@ -138,11 +138,11 @@ RowsSource = Annotated[TableSource | HubSource, Field(discriminator="format")]
 class MultipleChoiceSource(StrictSpec):
     """Multiple-choice questions. Each row of the dataset is a question with one of its answers, right or wrong.
 
-    If `answers` is several columns or one column of lists, each table row is a question, and empty answers are ignored.
-    If `answers` is one column of texts, each table row is an answer, and rows with the same `id` form a question.
-    Alternatively, `correct` and `incorrect` are columns with the right and the wrong answers, as texts or lists. They
-    replace `answers` and `right`. If a column contains mappings, a dot separates the column and the field, as in
-    `choices.text`.
+    If `answers` names several columns or one column of lists, each table row is a question, and empty answers are
+    ignored. If `answers` names one column of texts, each table row is an answer, and rows with the same `id` form a
+    question. Alternatively, `correct` and `incorrect` are columns with the right and the wrong answers, as texts or
+    lists. The two columns replace `answers` and `right`. If a column contains mappings, a dot separates the column and
+    the field, as in `choices.text`.
     """
 
     format: Literal["multiple_choice"]
@@ -409,7 +409,7 @@ class DigitsSource(StrictSpec):
     stratified by class.
 
     The images can be degraded and can have a planted mark. Splits, degradation and marks are drawn independently. A
-    change of the marks therefore does not change the splits and the other pixels.
+    change of the marks therefore changes neither the splits nor the other pixels.
     """
 
     format: Literal["digits"]

@@ -1,4 +1,5 @@
-"""Execution of stages in a child process, which returns memory and keeps torch and MLflow out of the parent process.
+"""Execution of stages in a child process; their memory is freed afterwards, and the parent process does not load torch
+or MLflow.
 
 A run uses one child process for all its stages, because loading the libraries takes longer than most small stages.
 Progress (log lines, iterations) and the outcome (a result or an error) are sent through a pipe. `pipeline` lists the
@@ -29,7 +30,8 @@ from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
 from aflite_assets.tracking import NullTracker, Tracker
 
 MOST_MEMORY = 3 * 2**29
-"""Largest number of bytes in use at which a process is kept for the next stage; libraries use two thirds of it."""
+"""A process that uses at most this many bytes is kept for the next stage; the libraries alone use two thirds of them.
+"""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class StageJob:
 class ChildTraceback(Exception):
     """The traceback of an error in the child process, as text.
 
-    It is set as the cause of the error that the parent process raises.
+    This traceback is set as the cause of the error that the parent process raises.
     """
 
     def __str__(self) -> str:

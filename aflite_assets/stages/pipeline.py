@@ -128,11 +128,11 @@ def run_stage(
     cluster: ClusterSettings = ClusterSettings(),  # noqa: B008 - frozen
     on_making: Callable[[ResultKey], None] = lambda key: None,
 ) -> StoredResult:
-    """Return the result of one stage for one dataset: reuse the result of the same key, or compute and publish it.
+    """Return the result of one stage for one dataset: an existing result with the same key, or a new, published result.
 
     If parts of an existing result failed, the stage runs again and computes these parts. `cells`: the cells of the
-    evaluator grid to train now. `cluster`: the cluster that runs stages that can be distributed; it does not change a
-    result. `on_making`: called with the result's key before the stage runs. The manifest's provenance has `seconds`
+    evaluator grid to train now. `cluster`: the cluster on which stages are distributed if possible; it does not change
+    results. `on_making`: called with the result's key before the stage runs. The manifest's provenance has `seconds`
     (the duration) and `files` (a record of each source file).
 
     Raises:
@@ -191,7 +191,7 @@ def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
 
 
 def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredResult | None:
-    """Make the existing result of one stage for one dataset current and return it, or return None if none exists.
+    """Find the result of one stage for one dataset, make it current and return it; return None if there is no result.
 
     Raises:
         StoreError: an input was never materialised.
@@ -250,7 +250,7 @@ def run_pipeline(
 def _check_inputs_of_this_run(results: Mapping[str, StoredResult], name: str) -> None:
     """Refuse a result that was computed from inputs of another run.
 
-    The dataset's lock excludes other runs on this machine only.
+    The dataset's lock prevents other runs only on this machine.
     """
     wanted = input_versions({asset: results[asset].result for asset in STAGES[name].input_names})
     found = results[name].result.manifest["made_from"]["inputs"]
@@ -318,8 +318,8 @@ def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
 def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
     """Return the current result of an input stage.
 
-    A missing result that the dataset's YAML file does not request is created here as an empty result. A store that was
-    filled before the stage existed therefore needs no new run.
+    A missing result that the dataset's YAML file does not request is created here as an empty result. Therefore, a
+    store that was filled before the stage existed needs no new run.
     """
     if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
         return run_stage(name, spec, store=store).result

@@ -95,7 +95,7 @@ class StageSettings(BaseModel):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the fields of a dataset's YAML file on which the stage's result depends.
+        """Return those fields of a dataset's YAML file on which the stage's result depends.
 
         There are fewer fields if the dataset's YAML file does not use the stage.
         """
@@ -151,7 +151,7 @@ class StageChecks(Generic[Settings_co]):
 
     `asks`: for each check, the statement that is true if the check passes. `blocking`: names of the checks that stop a
     run if they fail. `run`: the function that returns the outcomes, called with the result, the `inputs` and the
-    `settings`. `inputs`: names of the stages with results that the checks read. `settings`: the fields that the checks
+    `settings`. `inputs`: names of the stages whose results the checks read. `settings`: the fields that the checks
     read.
     """
 
@@ -166,10 +166,10 @@ class StageChecks(Generic[Settings_co]):
 class Stage(Generic[Settings_co, Inputs_co]):
     """One stage of the pipeline.
 
-    `run` fills the draft and returns the numbers that describe the result. `code_version` must be raised if a change of
-    `run` changes the result. `refuse` is called with all settings before a result is computed, and raises an error if
-    the result would be of no use to later stages. The values that `refuse` reads are not part of the key, because they
-    do not change the result. `checks` are run on the published result.
+    `run` fills the draft and returns the numbers that describe the result. `code_version` must be increased if a change
+    of `run` changes the result. `refuse` is called with all settings before a result is computed, and raises an error
+    if the result would be of no use to later stages. The values that `refuse` reads are not part of the key, because
+    they do not change the result. `checks` are run on the published result.
     """
 
     name: str
@@ -187,7 +187,7 @@ class Stage(Generic[Settings_co, Inputs_co]):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of the stages with results that this stage reads."""
+        """Names of the stages whose results this stage reads."""
         return self.inputs.names()
 
     def make(

@@ -1,4 +1,4 @@
-"""Experiment tracking with MLflow, through which running stages log parameters, metrics and files.
+"""Experiment tracking with MLflow: stages log parameters, metrics and files while they run.
 
 No algorithm, no reading of results and no Dagster code belongs in this package.
 """

@@ -1,7 +1,7 @@
-"""One MLflow run: opening or continuing it, logging to it, and ending it.
+"""One MLflow run: functions that open or continue the run, log to it, and end it.
 
-All calls go through `MlflowClient`. MLflow's fluent interface has a global active run and experiment, so child runs and
-datasets could be stored in the wrong experiment.
+All calls go through `MlflowClient`. MLflow's fluent interface is not used, because its active run and experiment are
+global. Child runs and datasets could therefore be stored in the wrong experiment.
 """
 
 import json
@@ -47,10 +47,10 @@ class MlflowRun:
         return RunReference(self.session.shown_uri, self.experiment_id, self.run_id)
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
-        """Log settings; nested names are joined with dots, and values are cut at 6000 characters.
+        """Log settings. Nested names are joined with dots, and values are cut after 6000 characters.
 
-        MLflow cannot change a logged parameter. If a retried run has another value, the first value is kept, and the
-        new value is stored in the tag `aflite.changed_parameter.<name>`.
+        MLflow cannot change a logged parameter. If a run is retried with another value, the first value is kept, and
+        the new value is stored in the tag `aflite.changed_parameter.<name>`.
         """
         from mlflow.entities import Param, RunTag
 
@@ -76,7 +76,9 @@ class MlflowRun:
         self._log_points((name, value, step or 0) for name, value in metrics.items())
 
     def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
-        """Log each metric's values at consecutive steps from `first_step`, in as few requests as possible."""
+        """Log each metric's values at consecutive steps, which begin at `first_step`. The number of requests is as
+        small as possible.
+        """
         self._log_points(
             (name, value, step) for name, each in series.items() for step, value in enumerate(each, first_step)
         )
@@ -99,7 +101,8 @@ class MlflowRun:
         """Log the version of a dataset that the run used.
 
         MLflow accepts digests of at most 36 characters, so `digest` is cut; the full digest is stored in the dataset's
-        source. MLflow stores each dataset version once per run, so a second context for the same version is ignored.
+        source. MLflow stores each dataset version only once per run. If the same version is logged again with another
+        context, this is ignored.
         """
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
@@ -114,7 +117,8 @@ class MlflowRun:
             self.session.client.log_inputs(self.run_id, datasets=[entry])
 
     def log_artifact(self, path: Path) -> None:
-        """Store a copy of a file, or of a folder with its content; a later copy of the same name replaces it.
+        """Store a copy of a file, or of a folder with its content. A later copy with the same name replaces the stored
+        copy.
 
         Raises:
             InvalidInputError: `path` does not exist.
@@ -156,11 +160,11 @@ class MlflowRun:
 def open_run(
     session: MlflowSession, experiment_id: str, name: str, *, identity: str, tags: Mapping[str, str]
 ) -> Iterator[MlflowRun]:
-    """Yield the run with the tag `identity`; its status is RUNNING during the block.
+    """Yield the run with the tag `identity`. During the block, the run has the status RUNNING.
 
-    The run is created if it does not exist. The run ends as FINISHED, as FAILED after an exception, or as KILLED after
-    an interruption (KeyboardInterrupt, SystemExit). The text of the error is stored in the tag `aflite.error`. Every
-    exception is raised again.
+    The run is created if it does not exist. The run ends with the status FINISHED, with FAILED after an exception, or
+    with KILLED after an interruption (KeyboardInterrupt, SystemExit). The text of the error is stored in the tag
+    `aflite.error`. Every exception is raised again.
     """
     with session.errors(), session.locked():
         run_id = begun_run(session, experiment_id, name, identity, tags)
@@ -174,7 +178,7 @@ def open_run(
 
 
 def begun_run(session: MlflowSession, experiment_id: str, name: str, identity: str, tags: Mapping[str, str]) -> str:
-    """Create or continue the run with the tag `identity`, and return its id; its status is then RUNNING.
+    """Create or continue the run with the tag `identity`, set its status to RUNNING, and return its id.
 
     The caller must hold `session.locked()`.
     """
@@ -208,7 +212,7 @@ def label_run(
 
 
 def runs_tagged(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
-    """Return the experiment's runs that have this value of the tag, oldest first, without deleted runs."""
+    """Return the experiment's runs that have this value of the tag, the oldest first. Deleted runs are left out."""
     runs: list[Run] = []
     token = None
     while True:

@@ -1,6 +1,7 @@
-"""Connection to one MLflow database or server: safe opening, error messages and the check of the schema version.
+"""Connection to one MLflow database or server. It is opened safely, errors are explained, and the schema version is
+checked.
 
-Runs are handled in `mlflow_run`.
+The module `mlflow_run` handles runs.
 """
 
 import errno
@@ -35,7 +36,7 @@ HEALTH_TIMEOUT_SECONDS = 10
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Return True if a full disk caused the error; SQLite reports a full disk only in the error's text."""
+    """Return True if a full disk caused the error. SQLite mentions a full disk only in the error's text."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -70,14 +71,14 @@ class _Censor(logging.Filter):
         self._clean = clean
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the record's text, and return True, so that every record is logged."""
+        """Remove secrets from the record's text. Always return True, so that every record is logged."""
         record.msg, record.args = "%s", (self._clean(record.getMessage()) or "this line is not shown",)
         return True
 
 
 @dataclass(frozen=True)
 class MlflowSession:
-    """A tracking address with a lock file, which processes of this machine share for their first connection.
+    """A tracking address, and a lock file that the processes of this machine share for their first connection.
 
     `is_own`: whether the address was built from a folder's name and contains no secret, so that it may be shown in
     full.
@@ -89,7 +90,7 @@ class MlflowSession:
 
     @property
     def is_server(self) -> bool:
-        """Whether the address is that of a tracking server and not of a database."""
+        """Whether this is the address of a tracking server and not of a database."""
         return self.uri.startswith(("http://", "https://"))
 
     @property
@@ -131,13 +132,17 @@ class MlflowSession:
 
     @property
     def _file(self) -> Path | None:
-        """The file of an SQLite database whose address has no query; None for any other address."""
+        """The file of the SQLite database, or None if the address has a query or is not an address of an SQLite
+        database.
+        """
         named = self.uri.startswith("sqlite:///") and "?" not in self.uri
         return Path(self.uri.removeprefix("sqlite:///")) if named else None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let only one process of this machine run the block, because parallel MLflow migrations crash."""
+        """Let only one process of this machine run the block at a time, because MLflow crashes if migrations run in
+        parallel.
+        """
         self.lock_path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(self.lock_path, timeout=LOCK_TIMEOUT_SECONDS, is_singleton=True):
             yield
@@ -146,8 +151,8 @@ class MlflowSession:
     def errors(self) -> Iterator[None]:
         """Convert every error of MLflow to a TrackingError that shows the address without its secrets.
 
-        If the address has a secret, the TrackingError has no cause, because a traceback would show the original error's
-        text.
+        If the address has a secret, the TrackingError has no `__cause__`, because a traceback would show the text of
+        the original error.
         """
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
@@ -198,7 +203,7 @@ class MlflowSession:
 
 
 def pending_migration(session: MlflowSession) -> str | None:
-    """Return a message if the database must be migrated before use, or else None.
+    """Return a message if the database must be migrated before it can be used; otherwise return None.
 
     Servers and missing databases need no migration.
 

@@ -1,4 +1,4 @@
-"""The tracker that writes to MLflow: it selects the experiment of each run and deletes old runs."""
+"""The tracker that writes to MLflow. It selects the experiment of each run, and deletes old runs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -42,8 +42,8 @@ class MlflowTracker:
         home: the folder of the project's state. If runs are in a database, their files are in
             `<home>/mlflow/artifacts`; a server stores files itself.
         tags: tags of every run.
-        refresh: the identifier of a refresh, whose run becomes the parent of its stages' runs; None for runs without a
-            parent.
+        refresh: the identifier of a refresh. The run of the refresh becomes the parent of its stages' runs. If None,
+            runs have no parent.
 
     Tags named `dagster/...` repeat Dagster's metadata: `asset_key`, `partition`, `data_version` and, for results of a
     Dagster run, `run_id` and `run_url`. No connection is opened before the first run.
@@ -72,9 +72,9 @@ class MlflowTracker:
     def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
         """Yield the run of one asset, partition and result key, named `<asset> <key> <start day> <partition>`.
 
-        The day is in UTC. The parts that differ within an experiment come first, because MLflow's lists cut off long
-        names. A second call continues the same run, even from another process, so a retry after a failure adds no run.
-        The run ends as FINISHED, FAILED or KILLED (see `mlflow_run.open_run`).
+        The day is in UTC. MLflow's lists cut off long names, so the parts of the name that differ within an experiment
+        come first. A second call continues the same run, even from another process, so a retry after a failure adds no
+        run. The run ends as FINISHED, FAILED or KILLED (see `mlflow_run.open_run`).
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -96,7 +96,7 @@ class MlflowTracker:
             yield run
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the run with the data version of its result, and each nested run with that of its part.
+        """Tag the run with the data version of its result, and each nested run with the data version of its part.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -112,7 +112,7 @@ class MlflowTracker:
     def _refresh_run(
         self, experiment_id: str, partition: str, identity: str
     ) -> AbstractContextManager[Mapping[str, str]]:
-        """Return a context that yields the tags of a stage's run that name the refresh's run as parent.
+        """Return a context that yields tags for a stage's run. The tags name the refresh's run as parent.
 
         The tags are empty if the tracker has no refresh.
         """
@@ -174,14 +174,14 @@ def _check_uri(uri: str) -> None:
 def delete_runs_without_result(
     tracker: MlflowTracker, exists: Callable[[str, str, str], bool], *, before: datetime
 ) -> int:
-    """Delete the runs of stages that ended before `before` and whose results no longer exist.
+    """Delete stages' runs that ended before `before`, if their results no longer exist.
 
     The children of these runs are deleted too. The run of a refresh is deleted if it began before `before` and has no
     children left. Runs of other programs are never deleted. Deleted runs can be restored until `mlflow gc` removes
     them. Returns the number of deleted runs.
 
     Args:
-        exists: a function (asset, partition, key) that returns whether the result still exists.
+        exists: a function that takes an asset, a partition and a key, and returns whether the result still exists.
 
     Raises:
         TrackingError: the database or server cannot be used.

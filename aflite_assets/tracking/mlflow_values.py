@@ -1,6 +1,6 @@
 """Conversion of names and values to forms that MLflow accepts, without importing MLflow.
 
-The limits are copied from `mlflow.utils.validation` in MLflow 3.17.
+The limits are those of `mlflow.utils.validation` in MLflow 3.17.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ def accepted_name(name: str) -> str:
 
 
 def accepted_part(text: str) -> str:
-    """Return `text` in a form that can be one part of a compound name, or a file name.
+    """Return `text` in a form that can be part of a compound name, or be a file name.
 
     Letters, digits, "_", "-" and inner spaces are kept, up to `LONGEST_PART` characters. If the text is longer or has
     other characters, it is cleaned and cut, and the first digits of its hash are appended. The hash keeps different

@@ -1,4 +1,4 @@
-"""Interfaces of trackers and their runs, a reference to a stored run, and a tracker that stores nothing."""
+"""Interfaces of trackers and of their runs, references to stored runs, and a tracker that stores nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -40,7 +40,7 @@ class RunReference:
     def fragment(self) -> str:
         """Path of the run's page, to append to the server's address.
 
-        Without the query at the end of the path, MLflow opens the page in its mode for language models, which shows no
+        The path ends with a query. Without it, MLflow opens the page in its mode for language models, which shows no
         runs.
         """
         return f"#/experiments/{self.experiment_id}/runs/{self.run_id}{_TRAINING}"
@@ -59,7 +59,7 @@ class TrackedRun(Protocol):
         """Reference to the stored run, or None if nothing is stored."""
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
-        """Log settings; nested names are joined with dots, and long values are cut."""
+        """Log settings. Nested names are joined with dots, and long values are cut."""
 
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
         """Log metrics at `step` (0 if None); NaN and infinite values are skipped."""
@@ -74,7 +74,7 @@ class TrackedRun(Protocol):
         """Store a copy of a file, or of a folder with its content."""
 
     def log_table(self, name: str, table: pa.Table) -> None:
-        """Store a table under `name`; a later table with the same name replaces it.
+        """Store a table under `name`. A later table with the same name replaces the stored table.
 
         NaN and infinite values become null.
         """
@@ -82,17 +82,19 @@ class TrackedRun(Protocol):
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> AbstractContextManager["TrackedRun"]:
-        """Open a child run with the title `title` (default: `name`); a repeated name continues the earlier child."""
+        """Open a child run with the title `title` (by default, `name`). If the name was used before, continue the
+        earlier child run.
+        """
 
 
 class Tracker(Protocol):
     """Interface of trackers, which store runs."""
 
     def run(self, asset: str, partition: str, key: str) -> AbstractContextManager[TrackedRun]:
-        """Open the run of one asset, partition and result key; a second call continues the same run."""
+        """Open the run of one asset, partition and result key. A second call continues the same run."""
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the run with the data version of its result, and each child run with that of its part."""
+        """Tag the run with the data version of its result, and each child run with the data version of its part."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class NullRun:
 
     @property
     def reference(self) -> None:
-        """None, because nothing is stored."""
+        """Always None, because nothing is stored."""
         return None
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:

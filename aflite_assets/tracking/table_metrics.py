@@ -1,4 +1,4 @@
-"""Conversion of a table of statistics to metrics, with names that stay the same from run to run."""
+"""Conversion of a table of statistics to metrics. The names of the metrics are the same in every run."""
 
 import math
 from collections.abc import Mapping
@@ -25,15 +25,16 @@ def table_name(title: str) -> str:
 
 
 def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
-    """Return every number of a table as a metric `<table>/<row>.<column>`; NaN, infinite and null are left out.
+    """Return every number of a table as a metric `<table>/<row>.<column>`. NaN, infinity and null are left out.
 
     The name of a row consists of its leading text columns, or of the first column if it contains whole numbers. Further
-    columns of text, truth values or whole numbers are added until all names are distinct. If names are still equal, the
-    row's number, counted from 0, is added. The values in a name are joined by dots, and each has at most 60 characters
-    (see `accepted_part`); null becomes "none". Columns in the name, texts and truth values are not logged as metrics.
+    columns with texts, truth values or whole numbers are added to the names until all names are distinct. If names are
+    still equal, the row's number, counted from 0, is added. The values in a name are joined by dots, and each has at
+    most 60 characters (see `accepted_part`); null becomes "none". Columns that are part of the name, and columns with
+    texts or truth values, are not logged as metrics.
 
-    If a table has more than `MOST_METRICS` numbers, the metrics are the least, mean and largest value of each column.
-    Their names are `<table>/over rows.<least, mean or most>.<column>`.
+    If a table has more than `MOST_METRICS` numbers, only the least, the mean and the largest value of each column are
+    metrics. Their names are `<table>/over rows.<least, mean or most>.<column>`.
     """
     keys, rows = _row_names(table)
     numeric = [name for name in table.column_names if name not in keys and _is_number(table.schema.field(name).type)]

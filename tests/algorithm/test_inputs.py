@@ -131,7 +131,7 @@ def test_bad_partitions(partitions: Any, message: str) -> None:
     ("counted", "message"),
     [
         (np.ones(ROWS - 1, dtype=bool), r"`counted` has the shape \(39,\) and the dtype bool, .* bool array"),
-        (np.ones(ROWS, dtype=int), r"`counted` has .* the dtype int64, .* True for rows that `target"),
+        (np.ones(ROWS, dtype=int), r"`counted` has .* the dtype int64, .* True for rows that count towards `target"),
         (np.arange(ROWS) < 5, r"`counted` and `score_only` are both True for row 3, .*; set one"),
     ],
 )

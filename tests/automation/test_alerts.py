@@ -170,7 +170,7 @@ def test_a_dataset_that_lost_rows_is_told(instance: dg.DagsterInstance, tell: Te
     assert not any("has fewer rows" in line for line in tell())
     run(instance, counts(279))
     assert tell()[0].startswith(
-        "*circles_1*, raw_dataset has fewer rows: `279 instead of 560; see whether its files were"
+        "*circles_1*, raw_dataset has fewer rows: `279 instead of 560; see whether its files are"
     )
     run(instance, counts(600))
     assert not any("has fewer rows" in line for line in tell())

@@ -63,7 +63,7 @@ def _key(deployment: Deployment) -> str:
 
 def test_it_is_not_started_again(settled: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
     run = cancelled(settled)
-    why = "left until what it reads changes or a person starts it"
+    why = "not retried until its inputs change or a person starts it"
     expected = f"published_dataset is {why}: run {run.run_id[:8]} was cancelled"
     for _ in range(3):
         assert expected in why_not(settled.tick())
@@ -153,6 +153,8 @@ def test_refresh_makes_it_only_now(settled: Deployment, capsys: pytest.CaptureFi
     cancelled(settled)
     settled.tick()
     assert main(["refresh", "digits", "--device", "cpu", "--no-tracking", "--settle", "1"]) == 0
-    assert "published_dataset is left until what it reads changes or a person starts it: run" in capsys.readouterr().out
+    assert (
+        "published_dataset is not retried until its inputs change or a person starts it: run" in capsys.readouterr().out
+    )
     assert main(["refresh", "digits", "--now", "--device", "cpu", "--no-tracking", "--settle", "1"]) == 0
     assert "published_dataset made in" in capsys.readouterr().out

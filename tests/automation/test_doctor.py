@@ -96,5 +96,5 @@ def test_a_database_of_another_version_is_named(instance: dg.DagsterInstance) ->
     connection.close()
     told = examine_instance(devices=1, fix=True)
     assert [one.kind for one in told] == ["Dagster's database"]
-    assert told[0].what.startswith("its runs have schema 0f1bd1e1a3ac, the installed Dagster reads ")
+    assert told[0].what.startswith("its runs have schema 0f1bd1e1a3ac, Dagster reads ")
     assert told[0].remedy.endswith("then run `dagster instance migrate`")

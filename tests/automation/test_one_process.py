@@ -167,6 +167,22 @@ def test_ctrl_c_of_a_launch_cancels_its_run(instance: dg.DagsterInstance, monkey
     assert instance.event_log_storage.get_concurrency_info("gpu").active_slot_count == 0
 
 
+def test_the_retry_of_a_run_that_was_being_cancelled_does_not_start(instance: dg.DagsterInstance) -> None:
+    job = job_of(lambda: pytest.fail("a person cancelled it"))
+    lost = instance.create_run_for_job(job)
+    instance.report_run_canceling(lost)
+    instance.report_run_failed(lost)  # as a code server does if the process of a run is lost
+    tags = {"dagster/retry_number": "1"}
+    again = instance.create_run_for_job(job, tags=tags, parent_run_id=lost.run_id, root_run_id=lost.run_id)
+    execute_run(InMemoryJob(job), again, instance)
+    run = instance.get_run_by_id(again.run_id)
+    assert run is not None
+    assert run.status == dg.DagsterRunStatus.CANCELED
+    by_hand = instance.create_run_for_job(job_of(lambda: None), parent_run_id=lost.run_id, root_run_id=lost.run_id)
+    execute_run(InMemoryJob(job_of(lambda: None)), by_hand, instance)
+    assert instance.get_runs()[0].status == dg.DagsterRunStatus.SUCCESS
+
+
 def test_the_end_of_a_code_location_fails_its_runs(
     instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

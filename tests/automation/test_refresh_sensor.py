@@ -145,7 +145,7 @@ def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Depl
         settled.run(request)
     again = settled.tick()
     assert requested(again) == {}  # refused, and the other is done
-    assert f"{failing}: raw_dataset is refused, and left until what it reads changes: " in why_not(again)
+    assert f"{failing}: raw_dataset is refused, and is not retried until its inputs change: " in why_not(again)
 
     # Mended in between: another content has tries of its own.
     write_table(settled.table(failing), rows=120, seed=12)
@@ -161,7 +161,7 @@ def test_a_refusal_is_tried_once(settled: Deployment) -> None:
     assert settled.run(request) == {}
     for later in (settled.tick(), settled.tick(), settled.tick()):
         assert requested(later) == {}
-        assert "raw_dataset is refused, and left until what it reads changes: " in why_not(later)
+        assert "raw_dataset is refused, and is not retried until its inputs change: " in why_not(later)
     assert len(settled.instance.get_runs()) == 1
     # Another run that has the stage does not try it either.
     assert settled.run(request) == {}
@@ -187,7 +187,7 @@ def test_a_stage_that_failed_is_left_until_a_person_starts_it(settled: Deploymen
             later = settled.tick()
             assert requested(later) == {}
             assert why_not(later) == (
-                "digits: published_dataset failed, and is left until what it reads changes or a person starts it: "
+                "digits: published_dataset failed, and is not retried until its inputs change or a person starts it: "
                 "the disk is slow"
             )
             settled.now += timedelta(days=1)

@@ -35,8 +35,7 @@ def run(instance: dg.DagsterInstance, dataset: str, *, fails: bool = False) -> s
     return dg.materialize([raw_dataset], partition_key=dataset, instance=instance, raise_on_error=False).run_id
 
 
-def test_the_latest_run_of_each_dataset_stays(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "_AT_ONCE", 2)
+def test_the_latest_run_of_each_dataset_stays(instance: dg.DagsterInstance) -> None:
     first, second = run(instance, "digits"), run(instance, "digits")
     other = run(instance, "circles_1")
     failed = run(instance, "digits", fails=True)

@@ -56,7 +56,7 @@ def test_packages_of_other_versions_are_named(
     monkeypatch.setattr(doctor, "constraints_file", lambda: file)
     assert main(["doctor"]) == 1
     said = capsys.readouterr().out
-    assert said.startswith(f"packages: installed in other versions than {file} names: pyarrow ")
+    assert said.startswith(f"packages: installed in other versions than in {file}: pyarrow ")
     assert said.endswith(f"- pip install -c {file} pyarrow==0.1\n")
 
 

@@ -264,7 +264,7 @@ def test_of_many_images_the_first_are_shown_and_all_are_counted(
     assert "read: the first 8 rows of each split, or a few of each class" in out
     assert "train          8           0      60" in out
     assert "image: 5 x 4 pixels, PNG RGB, " in out
-    assert "plan by the source's own counts" in out
+    assert "plan according to the source" in out
     assert "warm-up      10 rows of 60 train rows" in out
 
 

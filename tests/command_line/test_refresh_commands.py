@@ -14,7 +14,7 @@ import yaml
 from filelock import FileLock
 
 from aflite_assets.command_line.main import INTERRUPTED, main
-from aflite_assets.command_line.refresh_commands import FAILED, PAUSED, WAITING
+from aflite_assets.command_line.refresh_commands_actions import FAILED, PAUSED, WAITING
 from aflite_assets.refresh.due import how_to_start
 from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.state import RefreshState
@@ -72,16 +72,16 @@ def _edit(file: Path, **changes: Any) -> None:
 
 
 def test_nothing_to_do(vectors: Path, run: Run) -> None:
-    table = "dataset  stage   state  last time  why\nvectors  all 16  found\n\nfound: its result is there\n\n"
+    table = "dataset  stage   state  last time  why\nvectors  all 16  found\n\nfound: its result exists\n\n"
     assert run("plan", "vectors") == (0, f"{table}a refresh now would do nothing: all is found\n", "")
     assert run("refresh", "vectors") == (0, "vectors: nothing is due\n", "")
 
 
 def test_a_dataset_that_is_named_is_begun(vectors: Path, run: Run, home: Path) -> None:
     shutil.rmtree(home / "results")
-    assert run("refresh")[:2] == (0, f"never made, and not begun: vectors; {how_to_start('vectors')}\n")
+    assert run("refresh")[:2] == (0, f"not started, because never made: vectors; {how_to_start('vectors')}\n")
     outlook = run("plan", "vectors")[1].partition("a refresh now would:\n")[2]
-    assert outlook == "  vectors: make raw_dataset, then what follows (at most 15 stages)\n"
+    assert outlook == "  vectors: make raw_dataset, then later stages (at most 15)\n"
     code, out, err = run("refresh", "vectors")
     assert code == 0
     assert [line.split()[1] for line in out.splitlines()[: len(STAGES)]] == list(STAGES)
@@ -96,10 +96,8 @@ def test_results_without_a_file_are_named(vectors: Path, run: Run, home: Path) -
     vectors.rename(vectors.with_name("renamed.yaml"))
     code, out, err = run("refresh")
     assert code == FAILED
-    assert err.startswith(
-        f"not looked at: vectors; their results lie in {home}/results, but no dataset file has these "
-    )
-    assert "never made, and not begun: renamed; " in out
+    assert err.startswith(f"skipped: vectors; their results are in {home}/results, but no dataset file has these ")
+    assert "not started, because never made: renamed; " in out
     assert "circles_1" not in out
 
 
@@ -126,7 +124,7 @@ def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
     assert out.splitlines()[5] == "to make: it would be made; after: it depends on stages that are not found"
     assert out.splitlines()[7] == "a refresh now would:"
     assert out.splitlines()[8].startswith(
-        "  vectors: make published_dataset, analysis, then what follows (at most 1 stage); it took "
+        "  vectors: make published_dataset, analysis, then later stages (at most 1); it took "
     )
     code, out, _ = run("refresh", "vectors")
     assert code == 0
@@ -192,14 +190,14 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, mo
     _edit(vectors, title="Other")
     out = run("plan", "vectors", "circles_1")[1]
     assert "circles_1  all 16             never made\n" in out
-    begun = "make raw_dataset, then what follows (at most 15 stages)"  # they are named, as to `aflite refresh`
+    begun = "make raw_dataset, then later stages (at most 15)"  # they are named, as to `aflite refresh`
     assert would("circles_1", "digits") == [f"  circles_1, digits: {begun}"]
     assert would("circles_1", "vectors")[0] == f"  circles_1: {begun}"
     assert not any("circles_1" in line for line in would())
     monkeypatch.setenv("AFLITE_BUNDLED", "1")
     unnamed = next(line for line in would() if "circles_1" in line)
     monkeypatch.delenv("AFLITE_BUNDLED")
-    start = f"not begin it, since it was never made; start it once with `{launch_command('')}".rstrip()
+    start = f"not start it, because it was never made; start it once with `{launch_command('')}".rstrip()
     assert unnamed.endswith(f"{start} NAME`, or write `refresh: {{start: true}}` into its file")
     _edit(vectors, refresh={"cron": "0 0 1 1 *"})
     assert would("vectors")[0].startswith("  vectors: make nothing: changes wait for ")
@@ -211,25 +209,25 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, mo
     assert would("circles_1")[0].startswith("  circles_1: make nothing: refreshes are paused since ")
     run("resume")
     _edit(vectors, refresh="never")
-    assert would("vectors") == ["  vectors: leave it alone (`refresh: never`)"]
+    assert would("vectors") == ["  vectors: skip it (`refresh: never`)"]
     (vectors.parent / "broken.yaml").write_text("source: [")
-    assert would("broken") == ["  broken: leave it out until its file is mended"]
+    assert would("broken") == ["  broken: skip it until its file is corrected"]
 
 
 def test_planning_keeps_no_time_of_cron(vectors: Path, run: Run, home: Path) -> None:
     _edit(vectors, title="Other", refresh={"cron": "0 0 1 1 *"})
     run("plan", "vectors")
-    assert RefreshState.beside(ResultStore(home / "results")).acted_until("vectors") is None
+    assert RefreshState.beside(ResultStore(home / "results")).notes("vectors").acted is None
 
 
 def test_a_refusal_is_tried_once_and_named_with_its_reason(vectors: Path, run: Run) -> None:
     _edit(vectors, unlabelled=[1])
     outcomes = [run("refresh", "vectors")[:2] for _ in range(2)]
-    refused = "raw_dataset is refused, and left until what it reads changes: "
+    refused = "raw_dataset is refused, and is not retried until its inputs change: "
     assert outcomes[0] == outcomes[1]
     assert outcomes[0][0] == FAILED
     assert outcomes[0][1].startswith(f"vectors: {refused}")
-    assert outcomes[0][1].endswith("; mend what it reads\n")
+    assert outcomes[0][1].endswith("; correct its inputs\n")
     assert outcomes[0][1].count("\n") == 1
     code, out, _ = run("plan", "vectors")
     assert code == FAILED
@@ -242,8 +240,8 @@ def test_a_refusal_is_tried_once_and_named_with_its_reason(vectors: Path, run: R
     assert f"\nneeds you:\n  vectors: {refused}" in out
     code, out, err = run("doctor")
     assert code == 1
-    assert f"stage left alone: vectors: {refused}" in out
-    assert " - mend what it reads\n" in out
+    assert f"stage not retried: vectors: {refused}" in out
+    assert " - correct its inputs\n" in out
     assert err.endswith(" problems were not fixed\n")
 
 
@@ -261,14 +259,14 @@ def test_a_stage_that_failed_three_times_is_left(vectors: Path, run: Run, monkey
     assert lines[1:] == [failed]
     assert run("refresh", "vectors")[:2] == (FAILED, f"{failed}\n")
     left = (
-        "published_dataset failed, and is left until what it reads changes or a person starts it: "
+        "published_dataset failed, and is not retried until its inputs change or a person starts it: "
         "RuntimeError: the disk is slow"
     )
-    by_hand = f"mend what it reads, or make it by hand: `{launch_command('vectors')}`\n"
+    by_hand = f"correct its inputs, or start it by hand: `{launch_command('vectors')}`\n"
     for _ in range(2):
         assert run("refresh", "vectors")[:2] == (FAILED, f"vectors: {left}; {by_hand}")
     assert run("refresh", "vectors", "--now")[1] == f"{failed}\n"
-    assert f"stage left alone: vectors: {left} - {by_hand}" in run("doctor")[1]
+    assert f"stage not retried: vectors: {left} - {by_hand}" in run("doctor")[1]
     assert f"\nneeds you:\n  vectors: {left}\n" in run("status", "vectors")[1]
 
 
@@ -282,7 +280,7 @@ def test_a_file_that_is_refused_stands_first_and_keeps_its_time(vectors: Path, r
     code, out, _ = run("doctor")
     assert code == 1
     assert f"dataset file: {vectors}: line 1: " in out
-    assert " - until then no refresh makes anything of it\n" in out
+    assert " - until then refreshes skip this dataset\n" in out
 
 
 def test_a_pause_stops_refreshes(vectors: Path, run: Run) -> None:
@@ -291,11 +289,11 @@ def test_a_pause_stops_refreshes(vectors: Path, run: Run) -> None:
     code, out, _ = run("refresh", "vectors", "--now")
     assert code == PAUSED
     paused = r"refreshes are paused since [-\d]{10} \d\d:\d\d UTC"
-    assert re.fullmatch(f"{paused}: moving disks; `aflite resume` lets them go on\n", out)
+    assert re.fullmatch(f"{paused}: moving disks; `aflite resume` continues them\n", out)
     assert run("status", "vectors")[1].endswith(f"\n\n{out}")
     run("pause")
-    assert re.search(f"\n{paused}; `aflite resume` lets them go on\n$", run("status", "vectors")[1])
-    assert run("resume")[:2] == (0, "refreshes go on\n")
+    assert re.search(f"\n{paused}; `aflite resume` continues them\n$", run("status", "vectors")[1])
+    assert run("resume")[:2] == (0, "refreshes continue\n")
     assert run("resume")[:2] == (0, "refreshes were not paused\n")
     assert run("refresh", "vectors")[0] == 0
 
@@ -305,7 +303,7 @@ def test_one_refresh_at_a_time(vectors: Path, run: Run, home: Path) -> None:
     state.make_folder()
     with FileLock(state.lock):
         code, out, _ = run("refresh", "vectors")
-    assert (code, "another refresh is under way" in out) == (PAUSED, True)
+    assert (code, "another refresh is active" in out) == (PAUSED, True)
 
 
 def test_ctrl_c_ends_in_words_and_the_next_refresh_goes_on(

@@ -169,7 +169,7 @@ def test_the_start_page_links_current_reports(server: ResultServer, tmp_path: Pa
     assert status == 200
     assert f'<a href="/{REPORT}">digits</a>'.encode() in body
     assert "script" not in headers["content-security-policy"]
-    assert "None yet: materialise benchmark_report." in index_page(tmp_path / "nowhere")
+    assert "There are no reports yet; materialise benchmark_report." in index_page(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,9 @@ def test_a_taken_port_and_a_missing_workspace_are_named(
         capsys.readouterr().err,
     )
     assert main(["web", "--port", "0", "-w", str(tmp_path / "none.yaml")]) == 1
-    assert capsys.readouterr().err == f"the workspace '{tmp_path}/none.yaml' is no file; name one by --workspace\n"
+    assert (
+        capsys.readouterr().err == f"the workspace '{tmp_path}/none.yaml' is not a file; give one with `--workspace`\n"
+    )
 
 
 def test_hosts_are_this_machines_and_those_that_were_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,12 +113,12 @@ def dagster(tmp_path: Path, *options: str) -> Iterator[tuple[psutil.Process, str
 
 
 def wait_for(condition: Callable[[], Found | None], log: Path | None = None) -> Found:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         if found := condition():
             return found
         time.sleep(0.1)
-    pytest.fail(log.read_text() if log else "not within a minute")
+    pytest.fail(log.read_text() if log else "not within three minutes")
 
 
 def _status(address: str) -> int | None:
@@ -144,6 +146,21 @@ def test_nothing_is_left_when_it_is_told_to_end(tmp_path: Path) -> None:
         _, alive = psutil.wait_procs(started, 120)
         assert alive == []
         assert [list(folder.iterdir()) for _, _, folder in (told, interrupted)] == [[], []]
+
+
+def test_no_code_server_is_left_by_an_interrupt_while_it_loads(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    environment = {name: value for name, value in os.environ.items() if name != "DAGSTER_HOME"}
+    with running([*WEB, *SMALL], environment | {"AFLITE_HOME": str(tmp_path / "home")}, log=log) as process:
+        parent = psutil.Process(process.pid)
+        # The code server, and the process in which it loads the definitions.
+        wait_for(lambda: len(parent.children(recursive=True)) == 2)
+        started = parent.children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        _, alive = psutil.wait_procs(started, 10)
+        assert alive == []
+    assert "main.py" not in log.read_text()  # no traceback of the command
 
 
 @pytest.mark.slow

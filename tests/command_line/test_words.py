@@ -4,10 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
-from aflite_assets.command_line import row_growth
+from aflite_assets.command_line import refresh_commands_actions
 from aflite_assets.command_line.main import main
+from aflite_assets.refresh.launching import launch_command
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES, run_stage
@@ -37,9 +39,7 @@ def test_plan_counts_the_rows_that_were_added(
     write_table(table, rows=rows, seed=1)
     out = said(capsys, "plan", "points")
     assert re.search(r"points +raw_dataset +to make +[\d.]+ m?s +file ", out)
-    assert re.search(
-        rf"  points: make raw_dataset, then what follows \(at most 15 stages\)[^\n]*; train has {words}\n", out
-    )
+    assert re.search(rf"  points: make raw_dataset, then later stages \(at most 15\)[^\n]*; train has {words}\n", out)
 
 
 def test_plan_counts_no_rows_where_none_were_added_or_the_tables_are_large(
@@ -49,15 +49,15 @@ def test_plan_counts_no_rows_where_none_were_added_or_the_tables_are_large(
     assert " rows" not in said(capsys, "plan", "points")
     write_table(table, rows=140, seed=2)
     assert "; train has 140 rows, 20 new" in said(capsys, "plan", "points")
-    monkeypatch.setattr(row_growth, "MOST_BYTES", 100)
+    monkeypatch.setattr(refresh_commands_actions, "MOST_BYTES", 100)
     assert " rows" not in said(capsys, "plan", "points")
 
 
-def test_a_table_that_cannot_be_read_is_left_to_its_stage(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_names_a_table_that_cannot_be_read(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table.write_text("a,b\n1\n2,3,4\n", encoding="utf-8")
     out = said(capsys, "plan", "points")
     assert "make raw_dataset" in out
-    assert " rows" not in out
+    assert f"; its new rows cannot be counted: '{table}' cannot be read as csv: line 2: 1 values" in out
 
 
 def test_plan_says_that_a_dataset_is_being_run(table: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +65,7 @@ def test_plan_says_that_a_dataset_is_being_run(table: Path, home: Path, capsys: 
     with ResultStore(home / "results").dataset_lock("points", what="Dagster run 7"):
         out = said(capsys, "plan", "points")
         (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
-    waits = "  points: wait, since it is being run by Dagster run 7, process "
+    waits = "  points: wait, because it is being run by Dagster run 7, process "
     assert out.split("a refresh now would:\n")[1].startswith(waits)
     assert facts["run_by"].startswith("Dagster run 7, process ")
     (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
@@ -91,6 +91,34 @@ def test_status_as_json(table: Path, home: Path, capsys: pytest.CaptureFixture[s
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00:00", points["made"])
     (table.parent / "points.yaml").unlink()
     assert list(json.loads(said(capsys, "status", "--json"))["deleted"]) == ["points"]
+
+
+def test_status_names_a_run_that_failed_before_its_first_stage(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_dataset(table.parent, "never_made", seed=2)
+    (tmp_path / "dagster").mkdir()
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+
+    @dg.resource
+    def unreachable(_: object) -> None:
+        raise RuntimeError("no such\nserver")
+
+    @dg.asset(required_resource_keys={"tracker"}, partitions_def=dg.StaticPartitionsDefinition(["never_made"]))
+    def raw_dataset() -> None: ...
+
+    with dg.DagsterInstance.get() as instance:
+        resources = {"tracker": unreachable}
+        dg.materialize(
+            [raw_dataset], partition_key="never_made", instance=instance, resources=resources, raise_on_error=False
+        )
+        (run,) = instance.get_runs()
+    out = said(capsys, "status")
+    assert (
+        f"needs you:\n  never_made: run {run.run_id[:8]} failed before its first stage: RuntimeError: no such; start "
+        f"it again with `{launch_command('never_made')}`\n"
+    ) in out
+    assert "  points: " not in out
 
 
 @pytest.mark.parametrize("command", ["pin", "unpin"])

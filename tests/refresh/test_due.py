@@ -103,7 +103,7 @@ def test_three_failures_and_then_it_is_left(state: RefreshState) -> None:
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=RefreshState(state.folder))
     assert due.stages == ()
     assert due.why_not == (
-        "raw_dataset failed, and is left until what it reads changes or a person starts it: the disk is slow",
+        "raw_dataset failed, and is not retried until its inputs change or a person starts it: the disk is slow",
     )
     assert due.failed == due.given_up
     assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, at_once=True)) == ["raw_dataset"]
@@ -117,8 +117,8 @@ def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
     state.note_failure("digits", "raw_dataset", "abc", "no column x9", is_refused=True)
     due = what_is_due(plan, RefreshSpec(), now=_at(30), state=state, at_once=True)
     assert due.stages == ()
-    assert due.why_not == ("raw_dataset is refused, and left until what it reads changes: no column x9",)
-    assert due.given_up[0].remedy == "mend what it reads"
+    assert due.why_not == ("raw_dataset is refused, and is not retried until its inputs change: no column x9",)
+    assert due.given_up[0].remedy == "correct its inputs"
     mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(20), state=state)
     assert _names(mended) == ["raw_dataset"]
     state.note_made("digits", "raw_dataset")
@@ -131,9 +131,9 @@ def test_what_a_cancelled_run_left_is_no_failure(state: RefreshState) -> None:
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
     assert (due.stages, due.failed) == ((), ())
     assert due.why_not == (
-        "raw_dataset is left until what it reads changes or a person starts it: run 12345678 was cancelled",
+        "raw_dataset is not retried until its inputs change or a person starts it: run 12345678 was cancelled",
     )
-    assert due.given_up[0].remedy == f"make it by hand: `{launch_command('digits')}`"
+    assert due.given_up[0].remedy == f"start it by hand: `{launch_command('digits')}`"
     assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, at_once=True)) == ["raw_dataset"]
 
 
@@ -178,4 +178,4 @@ def test_a_result_that_is_found_but_not_current_is_due(state: RefreshState) -> N
 
 def test_a_file_that_was_not_understood_is_nobodys_run(state: RefreshState) -> None:
     due = what_is_due(DatasetPlan("digits", (), failure="no"), RefreshSpec(start=True), now=_at(20), state=state)
-    assert due == Due("digits", why_not=("its file was not understood",), closed=True)
+    assert due == Due("digits", why_not=("its file is invalid",), closed=True)

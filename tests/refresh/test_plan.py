@@ -110,7 +110,7 @@ def test_a_setting_taken_back_is_found_but_not_current(made_vectors: dict[str, A
     plan = plan_dataset(parse_spec(made_vectors), store)
     assert set(_states(plan).values()) == {"found"}
     assert [stage.stage for stage in plan.stale] == ["warmup_split", "filtered_sets"]
-    assert _why(plan, "filtered_sets") == ["found, but not what is current", "filter.n_partitions: 9 -> 8"]
+    assert _why(plan, "filtered_sets") == ["found, but another result is current", "filter.n_partitions: 9 -> 8"]
     assert not plan.up_to_date
     for stage in plan.stale:
         assert run_stage(stage.stage, parse_spec(made_vectors), store=store).cached
@@ -178,7 +178,7 @@ def test_a_model_that_is_not_there_is_refused(made_vectors: dict[str, Any], stor
     assert plan["raw_dataset"].state == "found"
     assert plan["warmup_split"].state == "refused"
     assert _why(plan, "warmup_split") == [
-        f"evaluators.net names '{gone}', which is not there; put the model back or correct the path"
+        f"evaluators.net names '{gone}', which does not exist; put the model back or correct the path"
     ]
 
 

@@ -97,7 +97,7 @@ def test_a_refused_dataset_is_tried_once_and_mended(made_vectors: dict[str, Any]
     assert "NaN or infinite" in done.failed["raw_dataset"]
     done = refresh(made_vectors)
     assert (done.made, done.failed) == ((), {})
-    assert done.due.why_not[0].startswith("raw_dataset is refused, and left until what it reads changes: ")
+    assert done.due.why_not[0].startswith("raw_dataset is refused, and is not retried until its inputs change: ")
     np.save(path, features + 1)
     done = refresh(made_vectors)
     assert _made(done)[0] == "raw_dataset"

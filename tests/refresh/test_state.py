@@ -33,7 +33,6 @@ def test_reading_writes_nothing(state: RefreshState) -> None:
     assert state.notes("digits") == Notes()
     assert state.datasets() == set()
     assert state.last_check() is None
-    assert state.acted_until("digits") is None
     assert state.paused() is None
     assert not state.resume()
     state.note_made(*PLACE[:2])
@@ -74,7 +73,7 @@ def test_times_are_kept(state: RefreshState) -> None:
     state.note_acted("digits", until=NOW)
     again = RefreshState(state.folder)
     assert again.last_check() == NOW
-    assert again.acted_until("digits") == NOW
+    assert again.notes("digits").acted == NOW
 
 
 def test_the_switch_is_a_file(state: RefreshState) -> None:
@@ -96,7 +95,9 @@ def test_the_switch_is_a_file(state: RefreshState) -> None:
 def test_a_damaged_file_is_named(state: RefreshState, content: str) -> None:
     state.make_folder()
     (state.folder / "datasets" / "digits.json").write_text(content, encoding="latin-1")
-    with pytest.raises(StoreError, match=r"cannot be read from .*digits.json \(.*\); make it readable, or delete it"):
+    with pytest.raises(
+        StoreError, match=r"cannot be read from .*digits.json \(.*\); make the file readable, or delete it"
+    ):
         state.left(*PLACE)
 
 

@@ -111,7 +111,7 @@ def test_the_check_names_what_finds_answers_without_the_prompt(walk: dict[str, S
 def test_no_property_of_rows_is_tested_for_leaning_and_the_result_says_why(walk: dict[str, StoredResult]) -> None:
     summary = walk["leaning_sets"].result.summary
     assert summary["candidates"] == 0
-    assert "rules that find right answers compare the answers of a question" in str(summary["why"])
+    assert "rules that find right answers compare the answers to a question" in str(summary["why"])
 
 
 def test_a_pair_is_filtered_by_the_difference_of_its_answers(walk: dict[str, StoredResult]) -> None:

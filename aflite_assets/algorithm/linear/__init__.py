@@ -1,8 +1,8 @@
-"""Many linear classifiers are fitted at once, each to the optimum on a random part of one pool. Their predictions are
-counted.
+"""Fit many linear classifiers at once, each to the optimum on a random part of the same pool, and count their
+predictions.
 
-Logistic regression and linear SVMs run on the CPU or a GPU, in limited memory. The engine (a whole run) imports the
-solver (the minimisation) and the kernels (compiled arithmetic on rows). The solver and the kernels import `losses.py`
-(the objective). This package does not choose which rows are trained on or removed. Numba does not recompile its cached
-code when an imported file changes; see `paths.kernels_folder`.
+Logistic regression and linear SVMs run on the CPU or a GPU, in limited memory. The engine manages a whole run. The
+engine imports the solver, which minimises, and the kernels, which are compiled arithmetic on rows. The solver and the
+kernels import `losses.py` (the objective). This package does not choose which rows are trained on or removed. Numba
+does not recompile its cached code when an imported file changes; see `paths.kernels_folder`.
 """

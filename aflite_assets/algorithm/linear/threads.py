@@ -75,10 +75,10 @@ def one_torch_thread() -> Iterator[None]:
 def _set_torch_threads(count: int) -> int:
     """Set torch's number of threads for work in the calling thread only. Return the previous number.
 
-    OpenMP and MKL store a number of threads for every thread. In addition, torch stores a default, which a thread
-    adopts at its first computation or query of the number. `torch.set_num_threads` also sets that default. A helper
-    thread that has already adopted the old default therefore restores the default. If another thread makes its first
-    query within these microseconds, that thread adopts `count`.
+    OpenMP and MKL store a number of threads for every thread. In addition, torch stores a default number. A thread
+    adopts the default when it first computes or when it first queries the number. `torch.set_num_threads` also sets
+    that default. A helper thread that has already adopted the old default therefore restores the default. If another
+    thread makes its first query before the old default is restored, that thread adopts `count`.
     """
     with _DEFAULT_CHANGED:
         before = torch.get_num_threads()

@@ -28,14 +28,15 @@ Comparison = Literal["control", "transfer", "second phase", "ranking", "sample",
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Part):
-    """Accuracy of a first side minus the accuracy of a second side, in points, with the 95 % interval and the verdict.
+    """Difference in accuracy between two sides (first minus second), in points, with the 95 % interval and the verdict.
 
     docs/analysis.md describes the comparisons and columns. The first side is a `Place`. The second side is trained on
-    `against`; a column `against_*` is None if both sides have the same value. `seeds`, `seeds_against`: numbers of
-    finished training runs of the first and of the second side. All numbers are None if either side has no result.
-    `CrossedInterval` explains the fields from `groups` to `counts_training`; `Verdict` explains the fields from `side`
-    to `simultaneous_low`. `label_mean`: on a challenge set, the difference averaged over gold labels. `beyond_natural`:
-    in a decisive comparison, the difference minus the same difference on natural rows.
+    `against`; a column `against_*` describes the second side, and is None if both sides have the same value. `seeds`,
+    `seeds_against`: numbers of finished training runs of the first and of the second side. All numbers are None if
+    either side has no result. `CrossedInterval` explains the fields from `groups` to `counts_training`; `Verdict`
+    explains the fields from `side` to `simultaneous_low`. `label_mean`: on a challenge set, the difference averaged
+    over gold labels. `beyond_natural`: in a decisive comparison, the difference minus the same difference on natural
+    rows.
     """
 
     comparison: Comparison
@@ -102,7 +103,7 @@ def rows_of(test_set: TestSet, part: Subset | None = None) -> dict[str, Any]:
 def family_of(part: Subset) -> Family:
     """Return the family of comparisons in which p-values of differences on these rows are adjusted together.
 
-    Decisive comparisons are a family of their own.
+    Decisive comparisons form a separate family.
     """
     return "whole sets" if part.whole else "parts of sets"
 
@@ -130,7 +131,7 @@ def claim_on(
 def judged(
     data: BenchmarkData, compared: Iterable[tuple[Difference, Claim]], *, show_label_means: bool = False
 ) -> tuple[Difference, ...]:
-    """Return the differences in the given order, with the numbers from their claims and with verdicts."""
+    """Return the differences in the given order, with the numbers of their claims and with verdicts."""
     pairs, found = list(compared), []
     verdicts = judge([claim for _, claim in pairs], smallest_effect=data.smallest_effect)
     for (one, claim), verdict in zip(pairs, verdicts, strict=True):
@@ -189,10 +190,10 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     """Compare `filtered` and the train sets of earlier iterations with their controls, for every evaluator and test
     set.
 
-    Natural test sets are compared on all rows and on the filtered rows. Challenge sets are compared as a whole and by
-    `compared_parts`. Two kinds of comparison use only whole test sets and get no verdict. The first compares `filtered`
-    with `random`, because the class shares differ. The second compares `weighted` with the same rows unweighted or with
-    the control. The verdicts of all representations are computed together (`verdicts.judge`).
+    Natural test sets are compared on all rows and on the filtered rows. Challenge sets are compared as a whole and for
+    each of `compared_parts`. Two kinds of comparison use only whole test sets and get no verdict. The first compares
+    `filtered` with `random`, whose class shares differ. The second compares `weighted` with the same rows without
+    weights, or with the control. The verdicts of all representations are computed together (`verdicts.judge`).
     """
     found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
@@ -266,13 +267,13 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare each second training phase with the model before the phase and, if there is one, with a phase on random
-    rows.
+    """Compare each second training phase with the model before the phase. If there is a phase on random rows, compare
+    with this phase too.
 
-    If the rows of a phase were cut to the size of another weak model's set, the phase is also compared with the phase
-    on that set. Only the differences from random rows get a verdict, because a second phase on any rows changes a
-    model. The phase on forgettable rows of the first weak model is judged by itself on the first challenge set. Source:
-    Yaghoobzadeh et al., EACL 2021.
+    If the number of rows of a phase was reduced to the size of another weak model's set, the phase is also compared
+    with the phase on that set. Only the differences from random rows get a verdict, because a second phase on any rows
+    changes a model. On the first challenge set, the phase on the first weak model's forgettable rows is judged
+    separately. Source: Yaghoobzadeh et al., EACL 2021.
     """
     forgettables = data.forgettables
     controls = {name: forgettables.control_of(name) for name in forgettables.phases}
@@ -357,8 +358,8 @@ def _means(data: BenchmarkData) -> Iterator[Difference]:
 def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
     """Yield the pairs of table entries that are compared by their means.
 
-    The pairs on natural sets compare all rows, filtered rows, and all rows with filtered rows. Pairs on challenge sets
-    come last.
+    On natural sets, the first entry of a pair is for all rows. The second entry is for the filtered rows, or for all
+    rows if the set was not filtered. Pairs on challenge sets come last.
     """
     for place in score_table(data):
         if place.tested_on == "filtered" and place.top == 1:

@@ -1,5 +1,5 @@
-"""Falls in accuracy. A first kind of fall, from training on `full` to training on `filtered`, is split into a sum of
-terms. A second kind is the fall from natural rows to challenge rows.
+"""Falls in accuracy. The fall from training on `full` to training on `filtered` is split into a sum of terms. The fall
+from natural rows to challenge rows is a single number.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +29,10 @@ class FallTerm:
     """One term of a fall in accuracy: the accuracy at the start or at the end (in [0, 1]), or one change with its
     interval.
 
-    `difference`, `low`, `high`: by how many points accuracy falls with the change (negative for a rise); None if a
-    result is missing. The intervals of one fall hold jointly at 95 % (Bonferroni). `after`: the train set after the
-    change. The changes add up to the accuracy at the start minus the accuracy at the end.
+    `difference`: the fall in accuracy caused by the change, in points (negative for a rise); `low`, `high`: its
+    interval. All three are None if a result is missing. The intervals of one fall hold jointly at 95 % (Bonferroni).
+    `after`: the train set after the change. The changes add up to the accuracy at the start minus the accuracy at the
+    end.
     """
 
     representation: str
@@ -115,8 +116,8 @@ def _mean(trained: list[np.ndarray]) -> float | None:
 
 
 ALIKE = 0.99
-"""Least share of rows on which an evaluator must be correct on both or wrong on both of two paired sets, so that the
-sets count as alike.
+"""Two paired sets count as alike for an evaluator if, for at least this share of the paired rows, both predictions are
+correct or both are wrong.
 """
 
 

@@ -27,20 +27,20 @@ from aflite_assets.analysis.tidy import record_of
 from aflite_assets.scan.cues import ALL_TOGETHER, UNSEEN, ScanFacts
 
 _GIVES_AWAY = 0.9
-"""Least share of a cue's rows with the same class, so that the cue may be a shortcut."""
+"""A cue may be a shortcut if at least this share of its rows has the same class."""
 
 _SEEN = 0.05
 """Difference in points below which the mean over rows and the mean over gold labels are printed as the same number."""
 
 _LEAST_MOVE = 0.05
-"""Least change in a class's share of the train rows, so that the class is named."""
+"""A class is named if its share of the train rows changes by at least this number."""
 
 
 @dataclass(frozen=True)
 class StatedDifference:
     """Accuracy of an evaluator trained on `filtered` minus its accuracy when trained on `against`, on a whole test set.
 
-    `lacking`: the quantity (rows, groups or seeds) that is too small for a decision, or None. `by_label`: True if the
+    `lacking`: the quantity (rows, groups or seeds) that is too small for a decision, or None. `by_label` is True if the
     difference is a mean over gold labels and differs from the mean over rows.
     """
 
@@ -56,11 +56,11 @@ class StatedDifference:
 class AgainstAllRows:
     """Comparison of training on `filtered` with training on `full`, for the evaluator of the first decisive comparison.
 
-    Each field is judged by itself, without adjustment for the others. `side`: the verdict on the test set of the first
-    decisive comparison. `best`: the challenge set, with the difference in points, on which `filtered` beats `full` most
-    significantly; only sets on which `filtered` also beats its control are considered. `worse`: the other challenge
-    sets on which `full` is better, each with the difference in points. `random_as_good`: test sets on which `filtered`
-    is not shown to beat `random`; only the test set of the first decisive comparison and `best` are tested.
+    Each field is judged separately, without adjustment for the other fields. `side`: the verdict on the test set of the
+    first decisive comparison. `best`: the challenge set, with the difference in points, on which `filtered` beats
+    `full` most significantly; only sets on which `filtered` also beats its control are considered. `worse`: the other
+    challenge sets on which `full` is better, each with the difference in points. `random_as_good`: test sets on which
+    `filtered` is not shown to beat `random`; only the test set of the first decisive comparison and `best` are tested.
     """
 
     side: Side | None
@@ -74,11 +74,11 @@ class FilteringVerdict:
     """The verdict on the dataset that follows from one filtering, with the numbers that support the verdict.
 
     `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if no share changed by 5 points. `giveaway`: the most frequent cue of the removed rows among the cues that
-    occur almost only in rows of one class. `on_natural`: `filtered` compared with `full`, on the natural test set that
-    the report's summary uses. `on_first`, `on_first_full`: `filtered` compared with its control and with `full`, on the
-    challenge set of the first decisive comparison; None without a result. `against_all_rows` is None without a decisive
-    comparison.
+    None if no share changed by 5 points. `giveaway`: among the cues that occur almost only in rows of one class, the
+    cue that occurs most often in the removed rows. `on_natural`: `filtered` compared with `full`, on the natural test
+    set that the report's summary uses. `on_first`, `on_first_full`: `filtered` compared with its control and with
+    `full`, on the challenge set of the first decisive comparison; None without a result. `against_all_rows` is None
+    without a decisive comparison.
     """
 
     representation: str

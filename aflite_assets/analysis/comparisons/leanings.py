@@ -1,5 +1,5 @@
-"""The table of properties that models may rely on. The table holds the tests of every candidate property, and whether
-the property is a shortcut.
+"""The table of properties that models may rely on. The table contains the tests of every candidate property, and states
+whether the property is a shortcut.
 """
 
 from collections.abc import Sequence

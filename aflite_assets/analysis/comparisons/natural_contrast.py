@@ -20,17 +20,19 @@ BINS = 10
 """Number of bins of difficulty per class. Each bin holds the same number of challenge rows."""
 
 FEWEST_IN_STRATUM = 5
-"""Least number of natural rows in a stratum (a class and a bin of difficulty), so that the stratum is compared."""
+"""A stratum (a class and a bin of difficulty) is compared if it has at least this number of natural rows."""
 
 LEAST_OVERLAP = 0.8
-"""Least share of the challenge set in strata with enough natural rows, if each gold label has the same weight."""
+"""Smallest share of the challenge set that must lie in strata with enough natural rows. Each gold label has the same
+weight.
+"""
 
 
 def natural_contrast(data: BenchmarkData, place: Place, against: str, here: TestSet) -> CrossedInterval | None:
     """Return the gain of `place` over `against` on the challenge set `here`, minus the gain on natural rows.
 
-    The natural rows belong to the natural test set that the report's summary uses. If some natural test sets took no
-    part in the filter, only these sets are used, because challenge rows took no part either.
+    The natural rows belong to the natural test set that the report's summary uses. If some natural test sets did not
+    enter the filter, only these sets are used, because challenge rows did not enter the filter either.
 
     A constructed challenge set is compared with all natural rows. Any other challenge set is compared within strata,
     which are weighted as in the challenge set. A stratum holds rows of one gold class with similar margins

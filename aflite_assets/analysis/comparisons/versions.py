@@ -69,7 +69,7 @@ class MovedNumber:
     """One accuracy (in [0, 1], averaged over seeds) in both results, and the new value minus the old value in points.
 
     `rows`: number of compared test rows; if `paired`, only rows that are in both results count. `low`, `high`: the 95 %
-    interval. `side`: "above" or "below" if the change is significant after adjustment for all compared numbers (Holm
+    interval. `side` is "above" or "below" if the change is significant after adjustment for all compared numbers (Holm
     1979).
     """
 
@@ -238,7 +238,7 @@ def _cues_moved(old: ScanFacts | None, new: ScanFacts | None) -> Iterator[MovedC
 def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, float]]:
     """Compare one accuracy in two results.
 
-    Return the claim to judge, whether the results are paired by row, and the mean accuracy in each result.
+    Return the claim to judge, True if the results are paired by row, and the mean accuracy in each result.
     """
     known = {name: place for place, name in enumerate(old.ids)}
     there = np.array([place for place, name in enumerate(new.ids) if name in known], dtype=np.int64)

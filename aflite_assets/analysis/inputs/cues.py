@@ -16,7 +16,7 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.p_values import holm
 
 LEAST_SHARE = 0.01
-"""Least share of the removed rows that must carry a cue, so that the cue is named."""
+"""A cue is named if at least this share of the removed rows carries the cue."""
 
 OF_ITS_QUESTION = "of its question"
 """Suffix in the value of a length if the length is an answer's rank among the answers of its question."""
@@ -29,10 +29,10 @@ class Cue:
     `kind`: attribute, partial input (one text of a pair predicts the label), word, text length, or feature column.
     `label_name`: the class that the cue is most associated with. `class_share`: the share of class `label_name` among
     the rows with the cue. `class_shares`: the shares of all classes among the rows with the cue, in the dataset's
-    order. `share_removed`, `share_expected`: shares of the removed and of the random rows that carry the cue and have a
-    class that the cue is associated with. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's method over all
-    cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the words that name this
-    cue in `same_rows_as`. `elsewhere`: the share of rows with the cue in each challenge set.
+    order. `share_removed`, `share_expected`: the share of rows that carry the cue and have a class associated with the
+    cue, among the removed rows and among the random rows. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's
+    method over all cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the
+    words whose `same_rows_as` is this cue. `elsewhere`: the share of rows with the cue in each challenge set.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -58,8 +58,8 @@ class Cue:
 
     @property
     def shown(self) -> bool:
-        """True if rows with the cue are at least `LEAST_SHARE` of the removed rows and were removed more often than by
-        chance.
+        """True if rows with the cue make up at least `LEAST_SHARE` of the removed rows and were removed more often than
+        by chance.
         """
         return self.share_removed >= LEAST_SHARE and self.adjusted_p <= 1 - CONFIDENCE
 
@@ -92,8 +92,9 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
 def telling(cues: Sequence[Cue]) -> list[Cue]:
     """Return the cues that a report names, in the given order.
 
-    If several words occur in the same rows, only one word is returned. Lengths nearly agree with one another, so only
-    one length is returned: an answer's rank by length in its question if there is one, otherwise the first length.
+    If several words occur in the same rows, only one word is returned. Cues of text length nearly agree with each
+    other, so only one of them is returned. This cue is the rank of an answer by length within its question or, without
+    such a rank, the first cue of length.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
     cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]
@@ -108,7 +109,7 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 class PlantedRemoval:
     """Numbers of train rows that entered the filter and of removed rows, among all rows and among planted rows.
 
-    Planted rows are rows with one of `values` as their value of `attribute`.
+    A row is planted if its value of `attribute` is one of `values`.
     """
 
     representation: str

@@ -11,16 +11,17 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class WeakModelFacts:
-    """Numbers about one weak model, from its first seed; stored as JSON in the summary of `forgettable_sets`.
+    """Numbers about one weak model, from the training run with the first seed. They are stored as JSON in the summary
+    of `forgettable_sets`.
 
     `rows`: number of rows presented in training. `forgettable`: number of rows that were forgotten or never learnt.
     `never_learnt`: number of rows that were never learnt. `taken`: number of rows in the forgettable set (after
     balancing). `events`: the number of rows for each number of forgetting events, and the number of rows that were
     never learnt. `by_class`: the numbers of rows, forgettable rows and taken rows of each class. All shares are in [0,
     1]: `largest_class` (share of the rows), `train_accuracy` (when rows are presented), and `accuracy` (on splits that
-    the model was not trained on). `margins`: for each large enough split in `accuracy`, the share of the split's
-    `largest_class`, and the interval (`low`, `high`), in points, of the accuracy minus this share. `margins` is empty
-    if the weak model is an evaluator's own training run.
+    the model was not trained on). `margins` has an entry for each large enough split in `accuracy`: the share of the
+    split's `largest_class`, and the interval (`low`, `high`) of the accuracy minus this share, in points. `margins` is
+    empty if the weak model is an evaluator's own training run.
     """
 
     rows: int
@@ -97,7 +98,8 @@ class SecondPhase:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Accuracy in [0, 1], averaged over `seeds`, if a probability threshold assigns rows to the class `class_name`.
+    """Accuracy of a model that assigns rows to the class `class_name` by a probability threshold. The accuracy lies in
+    [0, 1] and is averaged over `seeds`.
 
     A row is assigned to the class if its probability of the class exceeds the threshold. `chosen`: whether this
     threshold has the highest accuracy. Among equal accuracies, the threshold nearest to 0.5 is chosen.

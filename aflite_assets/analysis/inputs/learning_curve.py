@@ -2,8 +2,8 @@
 
 There are curves of encoders over the number of warm-up rows, and curves of one model over the size of a growing sample.
 Le Bras et al. (ICML 2020, section 2) choose the warm-up rows "based on the learning curve in low-data regime" but do
-not explain how. The rule in this module is therefore this project's own. The growing sample is from Mishra and Sachdeva
-2020 (SustaiNLP), Algorithm 1.
+not explain how. This module therefore defines a rule of its own. The growing sample is from Mishra and Sachdeva 2020
+(SustaiNLP), Algorithm 1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,9 +19,9 @@ from aflite_assets.specs.sample import StopRule
 class LearningCurve:
     """Number of held-back rows that an encoder predicted correctly, by the number of rows that it was trained on.
 
-    `rows`: sizes of the train samples, ascending. `right`: for each sample, the number of held-back rows that the
-    encoder trained on it predicted correctly. `largest_class`: number of held-back rows of the most frequent class,
-    which is the number of correct predictions of always guessing this class.
+    `rows`: sizes of the train samples, ascending. `right`: for each sample, the number of correct predictions of
+    held-back rows by the encoder that was trained on the sample. `largest_class`: number of held-back rows of the most
+    frequent class, which is also the number of correct predictions if this class is always guessed.
     """
 
     representation: str
@@ -35,8 +35,8 @@ class LearningCurve:
         """The smallest sample whose accuracy is not clearly below the best accuracy.
 
         If an encoder gets worse with more rows, this is due to chance in training. Accuracies are therefore first
-        replaced by the nearest non-decreasing values (isotonic regression). The elbow is the first size with a smoothed
-        value inside Wilson's 95 % interval of the last and highest value. Source: the rule of one standard error
+        replaced by the nearest non-decreasing values (isotonic regression). The elbow is the first size whose smoothed
+        value lies inside Wilson's 95 % interval of the last and highest value. Source: the rule of one standard error
         (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval instead of the
         standard error.
         """
@@ -70,8 +70,8 @@ class SampleCurve:
     def chosen(self) -> int:
         """The size at which accuracy stopped increasing, or the largest size if accuracy never stopped.
 
-        The rule "flat" is the rule of `LearningCurve.elbow`. The rule "falls", from Algorithm 1, chooses the last size
-        before the first size that is not better than the previous size.
+        The rule "flat" is the rule of `LearningCurve.elbow`. With the rule "falls" (from Algorithm 1), the sample grows
+        until a size is not better than the previous size. The previous size is then chosen.
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -88,8 +88,8 @@ class SampleCurve:
 
 
 NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
-"""Number of samples larger than the chosen sample after which growth ends. With two, a single bad training run does not
-end the growth.
+"""Growth ends after this number of samples that are larger than the chosen sample but not better. With two, a single
+bad training run does not end the growth.
 """
 
 
@@ -123,7 +123,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SamplePoint:
-    """One size of the growing sample, as in `CurvePoint`, with means, lowest and highest accuracy over `repeats`
+    """One size of the growing sample, as in `CurvePoint`, with the mean, lowest and highest accuracy over `repeats`
     training runs.
     """
 
@@ -173,7 +173,8 @@ Flaw = Literal["no better than guessing", "still rises", "never rises"]
 
 
 def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
-    """Return why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops rising.
+    """Return the reason why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops
+    rising.
 
     The chosen size is the elbow of a warm-up curve, or the size of a sample. The smallest size of a curve is accepted
     as the elbow of a warm-up curve, but not as the size of a sample.

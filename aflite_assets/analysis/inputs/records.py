@@ -92,12 +92,12 @@ class TestSet:
     mapped to none counts as wrong. With "probability", probabilities are summed over classes that are mapped to the
     same class, and the class with the largest sum is predicted. `notes`: caveats about the set's numbers. `groups`:
     int64, one per row; rows with the same number belong together (one premise, one template); None if every row is its
-    own group. `pooled`: True if the rows entered the filter together with the train rows; a difference on such rows is
-    no evidence of help or harm. `unit`: what is predicted, a row or a question. A multiple-choice question is
-    represented by the row of its correct answer (`questions.question_set`). `chance`, in [0, 1]: for questions, the
-    mean accuracy of guessing; otherwise None. `collected`: how the challenge rows were collected, as declared in the
-    dataset's file; None if undeclared. `questions`: int64, one per row, if rows are answers to questions and a group
-    holds several questions; else None.
+    own group. `pooled` is True if the rows entered the filter together with the train rows; a difference on such rows
+    is no evidence that filtering helps or harms. `unit`: what is predicted, a row or a question. A multiple-choice
+    question is represented by the row of its correct answer (`questions.question_set`). `chance`, in [0, 1]: for
+    questions, the mean accuracy of guessing; otherwise None. `collected`: how the challenge rows were collected, as
+    declared in the dataset's file; None if undeclared. `questions`: int64, one per row, if rows are answers to
+    questions and a group holds several questions; else None.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -143,8 +143,8 @@ class FilteredSet:
     with the columns `row_id`, `split`, `label`, `kept`, `removed_in_iteration` (nullable), `predictability` and
     `label_probability` (in [0, 1], nullable). `runs`: number of runs of the filter, each with its own random draws.
     `kept_jaccard`: Jaccard index, in [0, 1], of the train rows that two runs kept: mean and minimum over pairs of runs,
-    and expected by chance. `chance`: scores with permuted labels; `first_scores`: `row_id` and `predictability` in the
-    first iteration.
+    and the value expected by chance. `chance`: scores with permuted labels; `first_scores`: `row_id` and
+    `predictability` in the first iteration.
     """
 
     representation: str
@@ -192,8 +192,8 @@ class FilteredSet:
 
 @dataclass(frozen=True)
 class ScoreBin:
-    """Numbers of train rows with a predictability from `low` up to `high` before an iteration (`rows`) and `removed` by
-    it.
+    """Train rows with a predictability from `low` up to `high`: the number before an iteration (`rows`), and the number
+    that the iteration removed (`removed`).
     """
 
     representation: str
@@ -218,7 +218,7 @@ class DataMap:
     """The data map of an evaluator trained on all train rows, with the rows that one representation's filter kept.
 
     `table` has the columns `DATA_MAP_COLUMNS`: `guid` is the row's id in the source, `index` its place in the table,
-    and `kept` is null for rows that never entered the filter. `seeds`: number of training runs averaged over; `epochs`:
+    and `kept` is null for rows that never entered the filter. `seeds`: number of averaged training runs; `epochs`:
     epochs of each training run. `seeds` is 0 if the map is `given` with the data.
     """
 
@@ -302,11 +302,12 @@ CANDIDATES = TidyTable("candidates", Candidate)
 
 @dataclass(frozen=True, eq=False)
 class LeaningInputs:
-    """A candidate property, with the predictions and property values to test whether models rely on it.
+    """A candidate property, with the predictions and property values that are needed to test whether models rely on the
+    property.
 
     `pointed`: per test set, the class that each row's value of the property points to (int64, -1 for none); test sets
     without the property are left out. `predicted`: per train set and test set, the predictions (int64) of each finished
-    training run of `evaluator`. `too_few_rows`: True if there were too few rows to draw train sets.
+    training run of `evaluator`. `too_few_rows` is True if there were too few rows to draw train sets.
     """
 
     of: Candidate
@@ -353,7 +354,7 @@ class Forgettables:
         return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
 
     def control_of(self, evaluator: str) -> str | None:
-        """Return the evaluator with a second phase on as many random rows, or None if there is none."""
+        """Return the evaluator with a second phase on the same number of random rows, or None if there is none."""
         phase = self.phases[evaluator]
         return None if phase.set_name == "random" else self._phase_on(phase, "random")
 
@@ -363,7 +364,9 @@ class Forgettables:
         return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
 
     def _phase_on(self, phase: SecondPhase, set_name: str) -> str | None:
-        """Return the evaluator with the same start and a phase on the set `set_name` of `phase.sized_by`."""
+        """Return the evaluator with the same start as `phase` and with a second phase on the set `set_name` of the weak
+        model `phase.sized_by`.
+        """
         wanted = (phase.start, phase.sized_by, set_name)
         found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
         return next(found, None)
@@ -379,11 +382,11 @@ NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DatasetRecord:
-    """Everything that a report states unchanged about a dataset and its models, apart from results.
+    """Facts about a dataset and its models that a report shows unchanged. The record contains no results.
 
     `split_rows`: number of loaded rows per split; `warmup_rows`: number of train rows used to train the encoders;
-    `notes`: remarks at the top of the report. `settings_done`: changes that settings made to the source's rows;
-    `published`: name of the papers' figures in `published_tables`; `provenance`: versions and seeds as text.
+    `notes`: remarks at the top of the report. `settings_done`: how settings changed the source's rows; `published`: the
+    name under which `published_tables` holds the papers' figures; `provenance`: versions and seeds as text.
     `missing_sets`: for each missing challenge set, why it could not be obtained. `smallest_effect`: the smallest
     difference, in points, that is reported as a difference.
 

@@ -29,9 +29,7 @@ _TestedOn = Literal["full", "filtered"]
 
 @dataclass(frozen=True)
 class DataMapMeans:
-    """Means over the kept or the removed train rows of a `DataMap`, in [0, 1]. A mean is None if there are no such
-    rows.
-    """
+    """Means over the kept or the removed train rows of a `DataMap`, in [0, 1]. A mean is None if there are no rows."""
 
     representation: str
     evaluator: str
@@ -105,7 +103,7 @@ class AnnotatorAgreement:
 
 
 def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
-    """Yield one record per natural test set with annotators' labels and train set."""
+    """Yield one record for each train set and each natural test set that has annotators' labels."""
     for test_set in data.test_sets:
         shares = None if test_set.challenge else annotators_right(data, test_set)
         if shares is None:

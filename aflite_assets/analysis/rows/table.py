@@ -91,7 +91,9 @@ class RowTables:
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
-    """Write `ROWS_FILE`, one representation after the other, and, if the data exist, `PVI_FILE` and the data maps."""
+    """Write `ROWS_FILE`, one representation after the other. Also write `PVI_FILE` and the data maps if the data
+    exist.
+    """
     first = data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
     with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:

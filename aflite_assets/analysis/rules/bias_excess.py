@@ -35,13 +35,13 @@ class Excess:
 
 @dataclass(frozen=True)
 class BiasExcess:
-    """The excess of the bias over chance, over all rows and as the mean over classes.
+    """The excess of the bias above chance, computed for all rows and as the mean over classes.
 
     The mean over classes depends neither on class sizes nor on how often each class is predicted. `labels_moved`:
     whether permutations moved enough labels to show chance (`ChanceScores.labels_moved`). `probabilities`: the excess
     of the mean predicted probability of each row's own label, averaged over classes; None if the classifier has no
-    probabilities. For C classes, this mean probability exceeds 1/C exactly if mixing a little of the probabilities into
-    the class shares lowers the held-out log loss. The excess is the slope of this loss.
+    probabilities. For C classes, this mean probability exceeds 1/C if and only if the held-out log loss falls when a
+    little of the probabilities is mixed into the class shares. The excess is the slope of this loss.
     """
 
     rows: Excess
@@ -56,7 +56,7 @@ class BiasExcess:
 
     @property
     def is_learnt(self) -> bool:
-        """True if the classifiers significantly learnt something beyond class shares."""
+        """True if the classifiers learnt significantly more than the class shares."""
         return self.learnt.low > 0
 
 
@@ -81,8 +81,8 @@ def bias_excess(
     Here d_i is the row's score minus the passes' mean score for the row's class, because permutation does not change
     class shares. For the mean over classes, the influence is (p_i - m_c) / (C n_c), where p_i is the row's score or the
     probability of its label. W is the variance of b, scaled down if the passes had only a sample of the rows. The
-    larger of V and W is used, because classifiers trained on the same rows make correlated errors. The quantiles of t
-    have as many degrees of freedom as there are equal-sized groups, minus one.
+    larger of V and W is used, because classifiers trained on the same rows make correlated errors. The degrees of
+    freedom of t are the number of equal-sized groups minus one.
     """
     scored = ~np.isnan(predictability)
     if len(labels) != len(predictability) or not scored.any():

@@ -16,12 +16,14 @@ from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, Verdict
 
 WIDEST = 5.0
-"""Widest interval of the starting bias minus chance, in points. A wider interval that begins near chance allows no
-conclusion.
+"""Largest width, in points, of the interval for the starting bias minus chance. A wider interval that begins near
+chance allows no conclusion.
 """
 
 LEAST = 2.0
-"""Least starting bias minus chance, in points. A bias that is significantly smaller counts as none."""
+"""Smallest relevant difference between the starting bias and chance, in points. A significantly smaller difference
+counts as none.
+"""
 
 Code = Literal[
     "shortcut_found_helps",
@@ -40,16 +42,17 @@ Code = Literal[
 """Codes of verdicts, the most informative code first."""
 
 LEAST_SKILL = 0.2
-"""Least lower bound of the best evaluator's skill, so that a task counts as easy."""
+"""A task counts as easy only if the lower bound of the best evaluator's skill is at least this number."""
 
 MOST_BY_PROPERTY = 0.8
-"""Largest share of the best evaluator's skill that a single property may reach, so that a task counts as easy."""
+"""A task counts as easy only if the skill of every single property is below this share of the best evaluator's skill.
+"""
 
 Effect = Literal["helps", "mixed", "harms"]
 
 _SETTLED = -1.0
-"""Limit in points. A challenge set is not settled if its simultaneous interval begins below the limit, whatever the
-other sets show.
+"""Limit in points. A challenge set is not settled if its simultaneous interval begins below the limit, regardless of
+the other sets.
 """
 
 
@@ -182,29 +185,30 @@ class DatasetVerdict:
 
 
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
-    """Apply the rules for verdicts in order, and return the first verdict with a condition that holds.
+    """Apply the rules for verdicts in order, and return the first verdict whose condition holds. In the rules, the
+    starting excess is the representation bias at the start of filtering minus the bias by chance.
 
-    `shortcut_found` (rule 1): models rely on a property that is no part of the task. The dataset's file declares so,
-        the property is an artefact by nature, or models lose accuracy on a challenge set in which the property is
-        hardly associated with the label. All decisive comparisons together show whether filtering helps, harms or does
-        both.
+    `shortcut_found` (rule 1): models rely on a property that is no part of the task. This is the case if the
+        dataset's file declares it, if the property is an artefact by nature, or if models lose accuracy on a challenge
+        set in which the property is hardly associated with the label. All decisive comparisons together show whether
+        filtering helps, harms or does both.
     `leans_on` (rule 2): models rely on a property that may or may not be part of the task.
     `artefact_tells` (rule 3): a property that is no part of the task predicts the label by itself, in rows that were
         not used to choose the property (`scan`), but models were not shown to rely on it.
-    `cannot_tell` (rule 4): permutations hardly move the labels of the groups (`ChanceScores.labels_moved`), or the
-        interval of the starting bias minus chance is wider than 5 points and begins below 2 points.
-    `nothing_found` (rule 5): the interval of the starting bias minus chance ends below 2 points.
-    `class_balance_only` (rule 6): in the mean over classes, the interval of the starting bias minus chance ends below
-        2 points. The bias then shows only how often each class is predicted. Rules 5 and 6 do not apply if the
-        probabilities of the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). With
-        classes of 95 % and 5 %, hardly any prediction changes, whatever is learnt.
-    `cannot_tell` (rule 7): the classifiers did not significantly learn anything beyond class shares.
+    `cannot_tell` (rule 4): permutations hardly move the labels of the groups (`ChanceScores.labels_moved`). The
+        same verdict is given if the interval of the starting excess begins below 2 points and is wider than 5 points.
+    `nothing_found` (rule 5): the interval of the starting excess ends below 2 points.
+    `class_balance_only` (rule 6): in the mean over classes, the interval of the starting excess ends below 2 points.
+        The bias then shows only how often each class is predicted. Rules 5 and 6 do not apply if the probabilities of
+        the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). For example, with classes
+        of 95 % and 5 %, hardly any prediction changes, even if the classifiers learn much.
+    `cannot_tell` (rule 7): the classifiers did not learn significantly more than the class shares.
     `helps_no_shortcut_named` (rule 8): a decisive comparison shows a proven gain (`proven_gains`), and no decisive
         comparison shows a loss.
     `cannot_tell` (rule 9): no decisive comparison had enough rows, groups or seeds.
-    `easy` (rule 10): the best evaluator is well above chance in the mean over gold labels and does not fall on
-        challenge sets. No candidate property predicts the label nearly as well, and models rely on no property, not
-        even on a topic word.
+    `easy` (rule 10): the best evaluator is well above chance in the mean over gold labels and keeps its accuracy on
+        challenge sets. No candidate property predicts the label nearly as well, and models do not rely on any property,
+        not even on a topic word.
     `learnable_no_shortcut_shown` (rule 11): none of the other conditions holds.
     """
     return DatasetVerdict(*_rule(evidence), evidence)

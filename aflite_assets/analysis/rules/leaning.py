@@ -3,8 +3,8 @@
 A value of a property points to the class that it is associated with. A model relies on (leans on) the property if it
 predicts this class too often for rows of other classes that have the value. Rows with a value may also resemble the
 class for other reasons. The model is therefore compared with a second model, which is trained on rows without the
-association. The pull is the excess of predictions of the class. A pull that has other reasons is as large in the second
-model; a pull that comes from reliance on the property is small in the second model.
+association. The pull is the excess of predictions of the class. If the pull has other causes, it is equally large in
+the second model. If the pull comes from reliance on the property, it is small in the second model.
 
 Predictions cannot show whether a property belongs to the task. A property is no part of the task if the dataset's file
 declares so, if the property is an artefact by nature, or if models lose accuracy on a challenge set without the
@@ -20,17 +20,17 @@ import numpy as np
 from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, group_codes
 
 FEWEST_CARRIERS = 30
-"""Least number of carriers (test rows with a value that points to another class than their own), so that a pull is
-computed.
+"""A pull is computed if there are at least this many carriers (test rows with a value that points to another class than
+their own).
 """
 
 FEWEST_IN_CLASS = 5
-"""Least number of carriers, and of other rows, in a gold class, so that the class counts in the pull towards another
-class.
+"""A gold class counts in the pull towards another class if it has at least this many carriers and at least this many
+other rows.
 """
 
 LEAST_NAMED = 5.0
-"""Least fall or loss on a challenge set, in points, that is named."""
+"""Smallest fall or loss on a challenge set, in points, that is named."""
 
 NOWHERE = -1
 """Code, instead of a class number, for a value that is not associated with any class."""
@@ -48,12 +48,12 @@ Predictions = Sequence[np.ndarray]
 class Leaning:
     """The pull of predictions towards the class that a property's value points to; intervals are in points.
 
-    `pull` is computed from models trained on rows in which property and label are associated, on the test rows of each
-    class A and for each other class B. The pull is the share predicted as B among rows with a value that points to B
-    (`carriers`), minus the share predicted as B among the remaining rows. `untied`: the pull of models trained on rows
-    without the association; `halved`: half of `pull`, minus `untied`. `within`: by how much the accuracy on rows of a
-    class is higher if their value points to the class. All intervals are None with fewer than `FEWEST_CARRIERS`
-    carriers.
+    `pull` is computed from models trained on rows in which property and label are associated. The pull is a mean over
+    pairs of a class A of test rows and another class B. For each pair, it is the share predicted as B among rows with a
+    value that points to B (`carriers`), minus the share predicted as B among the remaining rows. `untied`: the pull of
+    models trained on rows without the association; `halved`: half of `pull`, minus `untied`. `within`: the gain in
+    accuracy on rows of a class if their value points to this class. All intervals are None with fewer than
+    `FEWEST_CARRIERS` carriers.
     """
 
     carriers: int
@@ -67,8 +67,8 @@ class Leaning:
         """p-value, in [0, 1], of the hypothesis that models do not rely on the property; None if unknown.
 
         Three conditions must hold if models rely on a property. There is a pull towards the class. At least half of the
-        pull comes from the association in the train rows. The value does not make predictions for rows of its own class
-        worse.
+        pull comes from the association in the train rows. The value does not make predictions worse for rows of the
+        class that it points to.
         """
         if self.pull is None or self.halved is None or self.within is None:
             return None
@@ -113,7 +113,8 @@ def leaning(
     pointed: np.ndarray,
     groups: np.ndarray | None = None,
 ) -> Leaning:
-    """Compare the pull of two kinds of models: trained on random rows, and trained on rows without the association.
+    """Compare the pull of two kinds of models: models trained on random rows, and models trained on rows without the
+    association.
 
     `tied`: predictions of the models trained on random rows. `independent`: predictions of the models trained on rows
     in which property and label are independent. `labels`: the class of each test row, int64; `pointed`: the class that
@@ -307,7 +308,7 @@ class PropertyLeaning:
 
     @property
     def leans(self) -> bool | None:
-        """Whether the evaluator relies on the property; None if unknown."""
+        """True if the evaluator relies on the property; None if unknown."""
         return None if self.adjusted_p is None else self.adjusted_p <= 1 - CONFIDENCE
 
     @property

@@ -61,10 +61,10 @@ Bar = Literal[
 class Claim:
     """One difference between training runs, before a verdict is given.
 
-    `bar`: why the difference cannot get a verdict, whatever its interval; None if it can. `label_mean`: the same
-    difference averaged over gold labels (`intervals.label_mean_interval`); None if there are no labels. `contrast`: the
-    difference minus the same difference on natural rows; None if the two cannot be compared. `needs_contrast`: whether
-    a gain also needs a significant contrast above zero.
+    `bar`: the reason why the difference cannot get a verdict, regardless of its interval; None if there is no such
+    reason. `label_mean`: the same difference averaged over gold labels (`intervals.label_mean_interval`); None if there
+    are no labels. `contrast`: the difference minus the same difference on natural rows; None if the two cannot be
+    compared. `needs_contrast`: whether a gain also needs a significant contrast above zero.
     """
 
     interval: CrossedInterval | None
@@ -100,10 +100,10 @@ class Claim:
 class Verdict:
     """The verdict on one difference.
 
-    `side`: "above" or "below" if a difference was found, "open" if none was found, None if the difference was not
-    judged. `why`: the reason if `side` is None, or if `side` is "open" for another reason than the interval.
-    `adjusted_p`: p-value in [0, 1], adjusted within the `family` (Holm). `simultaneous_low`: the interval's lower end,
-    in points, if the intervals of all decisive comparisons hold jointly at 95 % (Bonferroni).
+    `side` is "above" or "below" if a difference was found, "open" if no difference was found, and None if the
+    difference was not judged. `why`: the reason if `side` is None, or if `side` is "open" for another reason than the
+    interval. `adjusted_p`: p-value in [0, 1], adjusted within the `family` (Holm). `simultaneous_low`: the interval's
+    lower end, in points, if the intervals of all decisive comparisons hold jointly at 95 % (Bonferroni).
     """
 
     side: Side | None
@@ -128,9 +128,9 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
     """Return a verdict for each claim of one report, in the given order.
 
     `smallest_effect`: the smallest difference, in points, that is reported as a difference. Decisive comparisons are
-    judged by the mean over gold labels. In any other comparison, a difference is reported only if `label_mean` is
-    significant in the same direction. The reason: if gold labels differ in frequency, a model gains accuracy by merely
-    predicting a frequent class more often.
+    judged by the difference averaged over gold labels. In any other comparison, a difference is reported only if
+    `label_mean` is significant in the same direction. The reason: if gold labels differ in frequency, a model gains
+    accuracy by merely predicting a frequent class more often.
     """
     verdicts = [Verdict(None, _bar(claim), claim.family) for claim in claims]
     for family in dict.fromkeys(claim.family for claim in claims):

@@ -148,9 +148,8 @@ def _by_own_class(
 
 
 def in_top(cell: Cell, test_set: TestSet, top: int) -> np.ndarray | MissingScore:
-    """Return which rows have their own class among the `top` likeliest classes (`gold_ranks`), bool.
-
-    Return the reason instead if this is unknown.
+    """Return a bool array that is True for rows whose own class is among the `top` likeliest classes (`gold_ranks`). If
+    this is unknown, return the reason instead.
     """
     ranks = gold_ranks(cell, test_set)
     return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks < top)
@@ -223,10 +222,10 @@ def _margin(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return which rows of the test set the cell predicted correctly (bool, in the set's row order).
+    """Return a bool array, in the set's row order, that is True for test rows that the cell predicted correctly.
 
-    Return the reason instead if this is unknown. For a set of questions, return the credit of each question, float64 in
-    [0, 1]: 1 if the correct answer is the likeliest. Before comparison with the labels, predictions are mapped by
+    If this is unknown, return the reason instead. For a set of questions, return the credit of each question, float64
+    in [0, 1]: 1 if the correct answer is the likeliest. Before comparison with the labels, predictions are mapped by
     `test_set.class_map`, in the way given by `test_set.collapse`. Among equal sums of probabilities, the lowest class
     number is predicted. The result is computed once per cell and test set. Raises DataError in the cases of
     `gold_ranks`, and if a prediction is not a class of the dataset.
@@ -266,7 +265,8 @@ def trained_right(
     """Return the correctly predicted test rows of each training run; `train_set` is `full` or a set of one filtering.
 
     For `filtered` with several filter runs, return the mean over the training runs of each filter run. Training runs on
-    the rows of the same filter run share the random draws of the filter run, so the filter runs are the random units.
+    the rows of one filter run share the random draws of this filter run. The filter runs are therefore the random
+    units.
     """
     runs: dict[int, list[Cell]] = {}
     for place, cell in enumerate(data.cells_of(evaluator, train_set, representation)):
@@ -278,13 +278,13 @@ def trained_right(
 
 @dataclass(frozen=True)
 class Score:
-    """One entry of a table: the mean accuracy over seeds with two separate measures of spread, or the reason why it is
-    missing.
+    """One entry of a table: the mean accuracy over seeds with two separate measures of spread, or the reason why the
+    mean is missing.
 
-    `status`: "done" if at least one seed has an accuracy, "no rows" if there is no test row, else as in `MissingScore`.
-    `accuracy` is in [0, 1]. `seeds_deviation`: the standard deviation over the `seeds`, which is due to training; None
-    for one seed. `interval_low`, `interval_high`: Wilson's interval, which is due to the choice of test rows. The
-    interval uses `effective_rows`, which equals `test_rows` unless rows belong together in groups.
+    `status` is "done" if at least one seed has an accuracy, "no rows" if there is no test row, else as in
+    `MissingScore`. `accuracy` is in [0, 1]. `seeds_deviation`: the standard deviation over the `seeds`, which is due to
+    training; None for one seed. `interval_low`, `interval_high`: Wilson's interval, which is due to the choice of test
+    rows. The interval uses `effective_rows`, which equals `test_rows` unless rows belong together in groups.
     """
 
     status: Literal["done", "failed", "not run", "no probabilities", "no rows"]

@@ -19,7 +19,7 @@ from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
 ONE_ANSWER = 0.95
-"""Least share of a test set for which a model predicts the same class, so that the cautions name the model."""
+"""The cautions name a model if it predicts the same class for at least this share of a test set."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[
     set.
 
     A training run that is significantly better than always predicting this class is left out. Test sets with fewer than
-    20 rows are skipped. Test sets with one class that is nearly as frequent are skipped too, because a good model may
+    20 rows are skipped. Test sets in which nearly all rows have one class are skipped too, because a good model may
     then predict this class almost as often.
     """
     natural = [one for one in test_sets if not one.challenge and len(one.row_ids) >= FEWEST_ROWS]

@@ -25,11 +25,11 @@ probabilities.
 def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Score answers by question: return the credit of each question, float64 in [0, 1], ordered by group number.
 
-    The credit is 1 if a correct answer alone has the highest probability of being correct, and 0 if no correct answer
-    has it. The credit is 1/n if n answers share the highest probability and one of them is correct. The mean credit is
-    the expected accuracy if ties are broken at random. `probability` (rows,): the model's probability that each answer
-    is correct; `right`: bool (rows,); `groups`: int64 (rows,), one number per question. Raises InvalidInputError if
-    there is no row, a probability is not finite, or a group is not a question.
+    The credit is 1 if a correct answer alone has the highest probability of being correct, and 0 if only wrong answers
+    have the highest probability. The credit is 1/n if n answers share the highest probability and one of them is
+    correct. The mean credit is the expected accuracy if ties are broken at random. `probability` (rows,): the model's
+    probability that each answer is correct; `right`: bool (rows,); `groups`: int64 (rows,), one number per question.
+    Raises InvalidInputError if there is no row, a probability is not finite, or a group is not a question.
     """
     if not len(groups) or not np.isfinite(probability).all():
         raise InvalidInputError(
@@ -46,8 +46,8 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
     answer.
 
     `right`: the class of correct answers. If several answers are correct, the first of their rows is used. A question
-    counts as kept if all its answers are kept, so that it can still be answered. Questions without a correct or without
-    a wrong answer are left out, and the set's notes state how many. Raises InvalidInputError if no question is left.
+    counts as kept if all its answers are kept, so that it can still be answered. Questions that lack a correct answer
+    or a wrong answer are left out, and the set's notes state how many. Raises InvalidInputError if no question is left.
     """
     is_right, groups = test_set.labels == right, test_set.question_codes
     if groups is None or not (whole := whole_questions(is_right, groups)).any():

@@ -74,7 +74,7 @@ def whole_set(test_set: TestSet) -> Subset:
 
 
 def gold_labels(test_set: TestSet, *, most: int) -> list[Subset]:
-    """Return the rows of each gold label, or nothing unless the set has two to `most` gold labels."""
+    """Return the rows of each gold label. Return nothing unless the set has two to `most` gold labels."""
     masks = [(name, test_set.labels == number) for number, name in enumerate(test_set.label_names)]
     labels = [Subset(None, None, name, mask) for name, mask in masks if mask.any()]
     return labels if 2 <= len(labels) <= most else []

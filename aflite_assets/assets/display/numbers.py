@@ -40,8 +40,8 @@ def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
 def grid_numbers(result: PublishedResult) -> dict[str, Any]:
     """Return the numbers of `evaluator_models` that are plotted: mean accuracy in [0, 1] per train set.
 
-    The mean is over the seeds that are done, for the grid's first evaluator, on the first test set with the dataset's
-    own classes. `accuracy.of` names the evaluator and the test set.
+    The mean is taken over the finished seeds, for the grid's first evaluator and the first test set that has the
+    dataset's own classes. `accuracy.of` names the evaluator and the test set.
     """
     cells = pq.read_table(result.file("cells.parquet")).to_pylist()
     done = [cell for cell in cells if cell["status"] == "done" and cell["evaluator"] == cells[0]["evaluator"]]
@@ -65,9 +65,10 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
     """Return the numbers of `analysis` that are plotted.
 
-    Accuracies are in [0, 1]. `difference`, `difference_low` and `difference_high` are in percentage points: filtered
-    minus its control, with the 95 % interval, in the most significant comparison that decides the verdict. If there is
-    no such comparison, accuracies are those of the first evaluator on all rows of the first test set.
+    Accuracies are in [0, 1]. `difference`, `difference_low` and `difference_high` are in percentage points. They are
+    the accuracy of filtered minus that of its control, and the ends of the 95 % interval. The comparison is the most
+    significant of those that decide the verdict. If there is no such comparison, accuracies are those of the first
+    evaluator on all rows of the first test set.
     """
     paired = [row for row in _rows(result, "differences") if row["comparison"] == "control"]
     accuracies = [row for row in _rows(result, "accuracies") if row["top"] == 1]
@@ -95,7 +96,7 @@ def report_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def _accuracies_of(chosen: Row, accuracies: Sequence[Row], suffix: str) -> Iterator[tuple[str, float]]:
-    """Yield the mean accuracy of each compared train set, for the evaluator and test set of a difference."""
+    """Yield the mean accuracy of each train set in a comparison, for the comparison's evaluator and test set."""
     for row in accuracies:
         same = all(row[name] == chosen[name] for name in ("representation", "evaluator", "test_set"))
         whole = row["tested_on"] == chosen["tested_on"] and row["column"] is row["label"] is None

@@ -13,7 +13,7 @@ _REPORT_KINDS = ("overview", "falls", "filtering_curves", "examples", "scatter_b
 
 
 def markdown_picture(png: bytes, alt: str) -> dg.MarkdownMetadataValue:
-    """Return a PNG under 50 kB as Markdown metadata; `alt` is literal text."""
+    """Return a PNG under 50 kB as Markdown metadata; `alt` is plain text instead of Markdown."""
     from aflite_assets.reports.page.markdown import escape_markdown
 
     return dg.MetadataValue.md(f"![{escape_markdown(alt)}](data:image/png;base64,{base64.b64encode(png).decode()})")
@@ -25,7 +25,7 @@ def result_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataVal
 
 
 def report_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataValue]:
-    """Return the report's figures that no earlier asset shows, read from the report's files."""
+    """Read the report's figures from its files, except figures that earlier assets show."""
     alts = json.loads(result.file("figures.json").read_text(encoding="utf-8"))
     return {
         name.replace(".", "_"): markdown_picture(result.file(f"figures/{name}.png").read_bytes(), alt)

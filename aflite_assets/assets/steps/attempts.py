@@ -1,4 +1,4 @@
-"""The attempts of a step to get its stage's result: reuse, or computation in a child process with retries."""
+"""Attempts to get the result of a step's stage: reuse it, or compute it in a child process with retries."""
 
 import math
 import time
@@ -43,11 +43,11 @@ def found_or_made(
 
     Raises:
         dg.Failure: the stage refused its input, took too long, or failed for the last time; a retry would not help.
-        dg.RetryRequested: a retry may succeed, for example after an error of a busy hub or a killed process.
+        dg.RetryRequested: a retry may succeed, for example because the hub was busy or a process was killed.
+        DagsterExecutionInterruptedError: the run was cancelled before this retry.
     """
     if context.retry_number:
-        # The step itself waits, because Dagster notices a cancellation only while a step runs.
-        time.sleep(RETRY_DELAYS[context.retry_number - 1])
+        _wait_for_retry(context)
     state, key = RefreshState.beside(job.store), ""
 
     def begin(made_for: str) -> None:
@@ -76,6 +76,28 @@ def found_or_made(
         return obtained
 
 
+def was_cancelled(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Return True if a person cancelled the run, even if the run's process died before Dagster recorded the end of the
+    run.
+    """
+    asked = {dg.DagsterEventType.RUN_CANCELING, dg.DagsterEventType.RUN_CANCELED}
+    return bool(instance.all_logs(run_id, of_type=asked))
+
+
+def _wait_for_retry(context: dg.AssetExecutionContext) -> None:
+    """Wait for the time in `RETRY_DELAYS` inside the step, because Dagster can interrupt a run only during a step.
+
+    Raises:
+        DagsterExecutionInterruptedError: the run was cancelled meanwhile.
+    """
+    end = time.monotonic() + RETRY_DELAYS[context.retry_number - 1]
+    while not was_cancelled(context.instance, context.run.run_id):
+        if (left := end - time.monotonic()) <= 0:
+            return
+        time.sleep(min(left, 1.0))
+    raise dg.DagsterExecutionInterruptedError
+
+
 def _obtained(
     context: dg.AssetExecutionContext,
     job: StageJob,
@@ -84,7 +106,7 @@ def _obtained(
     worker: StageWorker,
     on_making: Callable[[str], None],
 ) -> StoredResult:
-    """Reuse or compute the result; a stage that must not run after an artefact is refused before it waits for a GPU."""
+    """Reuse or compute the result; if an artefact forbids the stage, raise the error before waiting for a GPU."""
 
     def first(name: str) -> PublishedResult:
         return _obtained(context, replace(job, name=name), progress, compute_device, worker, lambda key: None).result

@@ -33,7 +33,8 @@ class RunScope:
         return f"Dagster run {self.run_id}"
 
     def record(self, steps: Iterable[str]) -> Refresh | None:
-        """Record the inputs of the dataset's results if all these steps have results and all stages match.
+        """Record the inputs of the dataset's results if all these steps have results and the results of all stages
+        match.
 
         Raises:
             StoreError: the record cannot be written.

@@ -1,1 +1,1 @@
-"""Dagster's webserver behind a guard against web pages of other origins. What is shown there is Dagster's own."""
+"""Dagster's webserver with its own pages, behind a guard against web pages of other origins."""

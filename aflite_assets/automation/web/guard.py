@@ -1,9 +1,9 @@
-"""ASGI middleware that keeps web pages of other origins from driving the server behind it. Knows no Dagster.
+"""ASGI middleware that refuses requests from web pages of other origins; it is independent of Dagster.
 
 Dagster's webserver answers any Host, runs GraphQL mutations sent by GET, reads JSON from bodies of any type and accepts
-websockets from any origin. So any page that is open in a browser on the machine can launch runs. The rules here are
-those of browsers: a page cannot forge `Host`, `Origin` or `Sec-Fetch-*`. Programs can, and there is no password: the
-guard does not protect from other users or programs that reach the port.
+websockets from any origin. So any page that is open in a browser on the machine can launch runs. The rules rely on
+browsers, in which a page cannot forge `Host`, `Origin` or `Sec-Fetch-*`. Programs can forge these headers, and there is
+no password, so other users and programs that reach the port are not refused.
 """
 
 import logging
@@ -17,7 +17,7 @@ from starlette.websockets import WebSocketClose
 from aflite_assets.addresses import host_name
 
 _HEADERS: Mapping[str, str] = {
-    # A page of another origin may neither frame this one, and so borrow the user's clicks, nor load its answers.
+    # A page of another origin may not frame a page of this server, which would misuse clicks, and may not load answers.
     "X-Frame-Options": "SAMEORIGIN",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -26,39 +26,40 @@ _HEADERS: Mapping[str, str] = {
 _POLICY = "frame-ancestors 'self'"
 _POLICY_VIOLATION = 1008
 _DOWNLOADS = ("/logs/", "/download_debug/")
-"""Paths whose answers tell a page that opens them in a window whether something is there."""
+"""Paths whose answers reveal to a page that opens them in a window whether a run exists."""
 _NOTEBOOKS = ("/notebook", "/dagit/notebook")
 """Dagster converts notebooks below its working directory, with their scripts, into pages of its own origin."""
 _log = logging.getLogger(__name__)
 
 Refusal = tuple[int, str]
-"""HTTP status, and a sentence for whoever sent the request."""
+"""HTTP status, and a sentence for the sender of the request."""
 
 
 class BrowserGuard:
-    """Pass on requests and websockets that a page of the server's own origin, or a program, may have sent.
+    """Middleware that passes on only requests and websockets from programs and from pages of the server's own origin.
 
     - `Host` must be one of `hosts` (names in lower case, without ports), against DNS rebinding.
-    - POST and websockets need an `Origin`, or POST else a `Sec-Fetch-Site`, of this origin; a body is JSON.
-    - Pages of other origins may send the user here by a link, but not to downloads, and load nothing. Browsers tell
-      which page asks by `Sec-Fetch-Site`, which they leave out for plain http on other names than the loopback: there
-      only requests with an `Origin` are told apart, and no answer can be read.
-    - GraphQL by GET, other methods and notebooks are refused; so is POST to anything but GraphQL if `read_only`.
+    - A websocket needs the server's `Origin`. A POST needs a JSON body and the server's `Origin`. If a POST has no
+      `Origin`, it needs a `Sec-Fetch-Site` of the same origin.
+    - Pages of other origins may link to pages here, but not to downloads, and cannot load anything. Browsers send
+      `Sec-Fetch-Site` only over https and on the loopback. Over plain http on other names, only requests with an
+      `Origin` can be recognised as foreign, but their answers cannot be read.
+    - GraphQL by GET, other methods and notebooks are refused. With `read_only`, only GraphQL accepts POST.
 
-    `origins`: the origins of a proxy in front, such as `https://dagster.example.org`, whether or not it rewrites Host;
-    under its name no other scheme is this origin.
+    `origins`: the origins of a proxy in front of the server, such as `https://dagster.example.org`, whether or not the
+    proxy rewrites `Host`. Under the proxy's name, other schemes count as foreign.
     """
 
     def __init__(
         self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str] = (), read_only: bool = False
     ) -> None:
         self._app = app
-        self._hosts = frozenset(hosts) - {""}  # what `host_name` gives for a Host that is no name
+        self._hosts = frozenset(hosts) - {""}  # what `host_name` returns for an invalid Host
         self._origins = frozenset(origins)
         self._read_only = read_only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request or websocket, by the server behind or with a refusal."""
+        """Pass one request or websocket to the server, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -90,7 +91,7 @@ class BrowserGuard:
             if len(types) != 1 or types[0].partition(";")[0].strip().lower() != "application/json":
                 return 415, f"Content-Type is {_shown(types)}; send JSON as application/json."
             if self._read_only and path != "/graphql":
-                return 403, "This server was started with --read-only: it answers queries alone."
+                return 403, "This server was started with --read-only: it answers only queries."
             return self._wrong_origin(headers, accept_site=True)
         if method not in ("GET", "HEAD"):
             return 405, f"{method} is not served; send GET or POST."
@@ -98,15 +99,18 @@ class BrowserGuard:
             return 403, "Notebooks are not shown: their scripts would run as this server's."
         is_foreign = any(site not in ("same-origin", "none") for site in headers.getlist("sec-fetch-site"))
         is_link = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
-        is_early = "sec-purpose" in headers  # fetched before anybody follows the link, which says no site
+        is_early = "sec-purpose" in headers  # a prefetch, which has no site
         if is_early or (is_foreign and (not is_link or path.startswith(_DOWNLOADS))):
-            return 403, "Pages of another origin may link to pages here, and load nothing."
+            return 403, "Pages of another origin may link to pages here, but may not load anything."
         if "graphql" in path.lower() and "query" in QueryParams(scope["query_string"]):
             return 405, "GraphQL is not answered by GET; send it by POST."
         return self._wrong_origin(headers) if "origin" in headers else None
 
     def _wrong_origin(self, headers: Headers, *, accept_site: bool = False) -> Refusal | None:
-        """Refuse what no page of this origin sent; `Sec-Fetch-Site` decides only if there is no `Origin`."""
+        """Return a refusal unless a page of this origin sent the request.
+
+        With `accept_site`, `Sec-Fetch-Site` decides if there is no `Origin`.
+        """
         given, sites = headers.getlist("origin"), headers.getlist("sec-fetch-site")
         is_own = len(given) == 1 and self._is_own(given[0].lower(), headers["host"].lower())
         if not given and accept_site:
@@ -124,13 +128,13 @@ class BrowserGuard:
 
 
 def _with_headers(send: Send) -> Send:
-    """Send every response with the headers that keep other origins from framing and loading it."""
+    """Return a function that adds headers against framing and loading by other origins to every response."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers.update(_HEADERS)
-            headers.append("Content-Security-Policy", _POLICY)  # beside the page's own: both hold
+            headers.append("Content-Security-Policy", _POLICY)  # in addition to the page's own policy
         await send(message)
 
     return sent

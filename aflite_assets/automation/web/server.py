@@ -1,4 +1,4 @@
-"""Dagster's own commands with the guard in front of the pages: `dagster-webserver` here, `dagster dev` around it."""
+"""Dagster's commands `dagster-webserver` and `dagster dev`, with the guard in front of the pages."""
 
 import ctypes
 import json
@@ -25,17 +25,17 @@ LOCATION = "aflite"
 """Name of the code location, as in `workspace.yaml`."""
 
 _ANY = ("0.0.0.0", "::", "")
-"""Addresses to bind that are no names to call."""
+"""Addresses that a server can bind and that browsers cannot open."""
 _HIGHEST_PORT = 65535
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SETTINGS = "AFLITE_WEB_SETTINGS"
-"""Variable that hands the settings to the webserver's process."""
+"""Environment variable with the settings of the webserver's process."""
 _PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
 class WebSettings:
-    """Address and port to listen at (0: any free one), further Hosts to answer, and whether pages change nothing."""
+    """Address and port of the server (port 0: any free port), further host names, and whether pages are read-only."""
 
     host: str = "127.0.0.1"
     port: int = 3000
@@ -53,10 +53,10 @@ class WebSettings:
                 )
 
     def hosts(self) -> frozenset[str]:
-        """Names that a request's Host may have: this machine's, the address bound, those allowed, AFLITE_DAGSTER_URL's.
+        """Return the allowed names in `Host`: of this machine, the bound address, the settings and AFLITE_DAGSTER_URL.
 
         Raises:
-            InvalidInputError: AFLITE_DAGSTER_URL holds no usable address.
+            InvalidInputError: AFLITE_DAGSTER_URL is not a valid address.
         """
         named = base_address(DAGSTER)
         shown = [str(urlsplit(named).hostname)] if named else []
@@ -64,9 +64,7 @@ class WebSettings:
         return LOOPBACK | {name.lower().strip("[]") for name in (*self.allowed_hosts, *bound, *shown)}
 
     def origins(self) -> frozenset[str]:
-        """Return the origin of a proxy in front, from AFLITE_DAGSTER_URL; on the loopback the Host header alone
-        decides.
-        """
+        """Return the origin of a proxy from AFLITE_DAGSTER_URL; empty if the address is on the loopback."""
         parts = urlsplit(base_address(DAGSTER) or "")
         if not parts.hostname or parts.hostname in LOOPBACK:
             return frozenset()
@@ -79,12 +77,12 @@ def serve(settings: WebSettings, workspace: Path, *, dev: bool = False) -> None:
     """Serve the code locations of a workspace file until a signal; with `dev` also run code servers and the daemon.
 
     Raises:
-        InvalidInputError: `workspace` is no file, or AFLITE_DAGSTER_URL holds no usable address.
-        StoreError: the address or port is taken or may not be used.
+        InvalidInputError: `workspace` is not a file, or AFLITE_DAGSTER_URL is not a valid address.
+        StoreError: the address or port is taken or forbidden.
         WorkerLostError: with `dev`, one of the processes was lost.
     """
     if not workspace.is_file():
-        raise InvalidInputError(f"the workspace {str(workspace)!r} is no file; name one by --workspace")
+        raise InvalidInputError(f"the workspace {str(workspace)!r} is not a file; give one with `--workspace`")
     settings.origins()
     port = _free_port(settings)
     target = ["--workspace", str(workspace), "--host", settings.host, "--port", str(port)]
@@ -108,7 +106,7 @@ def serve(settings: WebSettings, workspace: Path, *, dev: bool = False) -> None:
 
 
 def _run_webserver(settings: WebSettings, arguments: Sequence[str]) -> None:
-    """Run Dagster's own command with the guard outermost, which so adds its headers to errors too."""
+    """Run `dagster-webserver` with the guard as outermost middleware, so that error pages get its headers too."""
 
     def guarded(app: Any) -> BrowserGuard:
         port = arguments[arguments.index("--port") + 1]
@@ -125,7 +123,7 @@ def _run_webserver(settings: WebSettings, arguments: Sequence[str]) -> None:
 
 @contextmanager
 def workspace_file(module: str) -> Iterator[Path]:
-    """Write a workspace of one code location, a module."""
+    """Write a temporary workspace file with a module as its only code location, and yield the file's path."""
     location = {"python_module": {"module_name": module, "location_name": LOCATION}}
     with TemporaryDirectory(prefix="aflite-web-") as folder:
         file = Path(folder) / "workspace.yaml"
@@ -134,7 +132,7 @@ def workspace_file(module: str) -> Iterator[Path]:
 
 
 def _free_port(settings: WebSettings) -> int:
-    """Return the port to listen at, now free."""
+    """Return the port of the settings, or a free port for port 0, after a check that the port is free."""
     try:
         (family, *_, address), *_ = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
         with socket.create_server(address, family=family) as probe:
@@ -148,7 +146,7 @@ def _free_port(settings: WebSettings) -> int:
 
 
 def _end_with_parent() -> None:
-    """Have the system end this process with the one that started it, however that ends; on Linux."""
+    """Let Linux end this process when its parent process ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 

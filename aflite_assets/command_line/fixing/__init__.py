@@ -1,1 +1,3 @@
-"""The command `aflite fix`: origin of the scanned rows, and printed text. Changes are planned in `fixing`."""
+"""The command `aflite fix`: finding the source of the scanned rows, and printing the result. The package `fixing` plans
+the changes.
+"""

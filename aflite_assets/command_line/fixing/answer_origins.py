@@ -1,4 +1,4 @@
-"""Origins of answers to questions: the table columns that a copy must change alike."""
+"""Origins of answers to questions: the table columns in which a copy must make the same changes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,7 +50,7 @@ def origin_of_answers(
 
 
 def _answer_columns(source: ChoiceSource, tables: Mapping[str, pa.Table]) -> tuple[tuple[str, ...], str | None]:
-    """Return the answer columns, and the column with the right answer."""
+    """Return the columns with the answers, and the column that states which answer is right."""
     if not isinstance(source, PreferenceSource):
         fields = (source.answers, source.correct, source.incorrect)
         return tuple(name for names in fields for name in as_tuple(names or ())), source.right

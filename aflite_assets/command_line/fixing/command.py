@@ -1,4 +1,4 @@
-"""The command `aflite fix`: arguments, the order of scan, copy and second scan, and exit codes."""
+"""The command `aflite fix`: its arguments, its steps (scan, copy, scan of the copy), and its exit codes."""
 
 import argparse
 import sys
@@ -142,7 +142,9 @@ def _after(
     changes: "Changes",
     copy: Path,
 ) -> "ScanResult":
-    """Scan the copy; if it has weights, which the scan ignores, measure the cues with these weights."""
+    """Scan the copy. The scan ignores weights, so if the copy has weights, measure the original's cues with these
+    weights instead.
+    """
     from aflite_assets.fixing.plan import weights_of_scan
     from aflite_assets.fixing.weighting import weighted_result
 

@@ -24,8 +24,8 @@ class Fixed:
     """Scans of the original and the copy, sentences on the changes, and the written files.
 
     `notes`: sentences on limits of the copy. `asked`: numbers of the cues that the user chose; other cues of their
-    columns are removed too. `is_weighted`: whether `after` contains the cues of `before` measured with
-    the copy's weights, instead of a scan of the copy.
+    columns are removed too. `is_weighted`: if True, `after` is not a scan of the copy, but contains the cues of
+    `before`, measured with the copy's weights.
     """
 
     before: ScanResult
@@ -53,7 +53,7 @@ def fixed_lines(fixed: Fixed) -> list[str]:
 
 
 def headline(fixed: Fixed) -> list[str]:
-    """Return one text per cue that the user chose, and one sentence on the cues left in the copy."""
+    """Return one text for each cue that the user chose, and one sentence on the cues that are left in the copy."""
     compared = fixed.compared
     chosen = [one for one in compared if one.is_chosen and one.before is not None]
     sentences = []
@@ -67,7 +67,9 @@ def headline(fixed: Fixed) -> list[str]:
 
 
 def left_sentence(fixed: Fixed) -> str:
-    """Return a sentence on the cues that a scan of the copy still finds, except cues explained by a stronger cue."""
+    """Return a sentence on the cues that a scan of the copy still finds. Cues that a stronger cue explains are not
+    mentioned.
+    """
     place = "with the weights" if fixed.is_weighted else "in the copy"
     artefacts = left_artefacts(fixed.after)
     candidates = [cue for cue in listed_cues(fixed.after) if not cue.is_artefact]
@@ -104,7 +106,9 @@ def _chosen_sentence(one: ComparedCue, is_weighted: bool) -> str:
 
 
 def _column_sentence(cue: Cue, fixed: Fixed) -> str:
-    """Return a sentence on the cues that were removed because they are of the same column, or ""."""
+    """Return a sentence on cues that were removed because they are cues of a chosen cue's column, or "" if there are
+    none.
+    """
     by_change: dict[str, list[int]] = {}
     for one in fixed.compared:
         own = one.before is not None and columns_of(one.before) == columns_of(cue)
@@ -151,7 +155,7 @@ def _row(one: ComparedCue) -> tuple[str, ...]:
 
 
 def _change_beside(one: ComparedCue) -> str:
-    """Describe the change of a cue that was not chosen; in fewer rows, the scan may miss a weak cue."""
+    """Describe how a cue changed that was not chosen. If the copy has fewer rows, the scan may miss a weak cue."""
     return "not found in these rows" if one.change == "gone" else f"{one.change} (not asked for)"
 
 

@@ -43,7 +43,7 @@ def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
 
 
 def _plain(origin: Origin) -> Origin:
-    """Return the origin; refuse an origin with compressed files, which cannot be written."""
+    """Return the origin unchanged, or raise an error if it has compressed files, which cannot be written."""
     files = origin.source.files() if isinstance(origin.source, TableSource) else []
     packed = [file for file in files if file.suffix.lower() == ".gz"]
     if packed:
@@ -120,7 +120,7 @@ def _origin_of_dataset(dataset: DatasetInput) -> Origin:
 
 
 def _needed(dataset: DatasetInput) -> dict[str, str]:
-    """Return the columns that the dataset file requires, each with a phrase for its role."""
+    """Return the columns that the dataset file requires, each with a phrase that describes the column's role."""
     spec, columns = dataset.spec, dataset.spec.columns
     named = {
         columns.text: "a text",
@@ -190,7 +190,9 @@ def incomplete_columns(rows: ScanRows) -> tuple[str, ...]:
 
 
 def copied_file(origin: Origin, copied: Copied, folder: Path, spec_name: str | None) -> Path:
-    """Return the file to scan in a copy: its YAML file if the original has one, or else the table or image folder."""
+    """Return the path to scan in a copy: the YAML file if the original has a YAML file, or else the table or image
+    folder.
+    """
     if spec_name is not None:
         return folder / spec_name
     match origin.source:

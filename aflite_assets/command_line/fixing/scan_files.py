@@ -67,10 +67,10 @@ def _require_options(found: dict[str, Any], path: Path) -> None:
 
 
 def require_same_cues(scanned: ScanFile, cues: Sequence[Cue]) -> None:
-    """Refuse cues whose name or class differs from the cue with the same number in the earlier scan.
+    """Raise an error if a cue differs in name or class from the cue with the same number in the earlier scan.
 
     Raises:
-        DataError: a number refers to another cue, for example after an update of this program.
+        DataError: a number refers to another cue than before, for example because this program was updated.
     """
     for cue in cues:
         known = scanned.cues[cue.number] if cue.number < len(scanned.cues) else None

@@ -99,7 +99,7 @@ def _threshold(settings: FilterSettings) -> str:
 
 
 def _changes(changes: FilterChanges) -> str:
-    """Return the filter settings that are different for this representation."""
+    """Return the filter settings of this representation that differ from the general filter settings."""
     given = changes.model_dump(exclude_none=True)
     return ", ".join(f"{name} {count(value) if isinstance(value, int) else value}" for name, value in given.items())
 
@@ -109,7 +109,7 @@ WORST_CASE_ROWS = 1_537
 
 
 def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the questions that this dataset file leaves open for the verdict, and the settings that would help."""
+    """Yield the questions that a verdict on this dataset file must leave open, and the settings that would help."""
     if plan.seeds == 1:
         yield "warning: `seeds` has one seed, so the variation between training runs is unknown; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]
@@ -180,7 +180,7 @@ def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
 
 
 def estimate_section(estimate: CostEstimate) -> Iterator[str]:
-    """Yield the estimated cost per stage and model, the total, and the reliability of the estimate."""
+    """Yield the estimated cost per stage and model, the total cost, and a remark on how reliable the estimate is."""
     yield f"estimated cost on this machine ({estimate.device}, {os.cpu_count()} CPU cores)"
     head = ("stage", "what", "work", "estimate")
     rows = [(line.stage, line.what, _work(line.counts), _seconds(line.seconds)) for line in estimate.lines]
@@ -229,9 +229,7 @@ def _how_read(data: DataPreview) -> str:
 
 
 def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
-    """Return a table with a line per split. If some images cannot be decoded, the table has a column with their
-    number.
-    """
+    """Return a table with a line per split, and a column with the number of undecodable images if there are any."""
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
     rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]

@@ -1,7 +1,8 @@
 """Preview of a dataset: its rows, its challenge sets and the plan of a run.
 
-Small sources are read completely, with the code of the stages, to find every mistake. For large sources, only the first
-rows are read. This module publishes no results. The module `check_text` formats the printed text.
+Small sources are read completely and with the same code as in the stages, so that every mistake is found. For large
+sources, only the first rows are read. This module publishes no results. The module `check_text` formats the printed
+text.
 """
 
 import time
@@ -56,7 +57,7 @@ MOST_IMAGES = 20_000
 
 @dataclass(frozen=True)
 class Reading:
-    """Part of a source that is read: `first_rows` rows of each split, or all rows if `first_rows` is None.
+    """The part of a source that is read. `first_rows`: number of rows to read of each split, or None for all rows.
 
     `rows`: number of rows in the whole source by split, or None if unknown.
     """
@@ -67,11 +68,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class DataPreview:
-    """Raw table of the rows that were read.
+    """Preview of a dataset: the part of the data that was read, and the numbers of rows in a run.
 
-    `rows`: number of rows in a run by split, or None if unknown. If only a part of the source was read, `rows` is an
-    upper limit. `content`: fingerprint of the source, or an empty text if the source has none or only a part was read.
-    `seconds`: duration of reading.
+    `raw`: raw table of the rows that were read. `rows`: number of rows in a run by split, or None if unknown. If only a
+    part of the source was read, `rows` is an upper limit. `content`: fingerprint of the source, or an empty text if the
+    source has no fingerprint or was not read completely. `seconds`: duration of reading.
     """
 
     raw: LoadedTable
@@ -278,7 +279,7 @@ def _fine_tune_rows(
     *,
     seed: int,
 ) -> int | None:
-    """Return the number of rows for fine-tuning, before test rows are dropped. Return None without `fine_tune`."""
+    """Return the number of rows for fine-tuning, counted before test rows are dropped. Return None without `fine_tune`."""
     if challenge.fine_tune is None:
         return None
     complete, raw = reading.first_rows is None, data.raw.examples
@@ -289,8 +290,8 @@ def _fine_tune_rows(
 
 
 def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[str, int] | None:
-    """Return the expected number of rows per split if no row is dropped, given the source, the held-out rows and the
-    limit.
+    """Return the number of rows per split that is expected from the source, the held-out rows and the limit, if no row
+    is dropped.
     """
     if counts is None:
         return None

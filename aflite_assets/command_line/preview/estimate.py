@@ -1,5 +1,5 @@
-"""Estimated cost of a run on this machine. The cost of a stage is its duration in the last run, or else counts times
-measured speeds.
+"""Estimated cost of a run on this machine. The cost of a stage is its duration in the last run. If the duration is
+unknown, counts are multiplied by measured speeds.
 
 The modules `run_plan` and `trainings` compute the counts, and the module `timing` measures the speeds.
 """
@@ -49,7 +49,7 @@ class CostLine:
 class CostEstimate:
     """Estimated cost of a run: all cost lines, the measured device (cpu or cuda), and the duration of the measurements.
 
-    `sizes_known`: True if the number of kept rows is known from current results. `at_once`: number of processes for
+    `sizes_known`: whether the number of kept rows is known from current results. `at_once`: number of processes for
     small evaluators. `last`: stages with durations from their last run.
     """
 

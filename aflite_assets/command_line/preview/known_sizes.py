@@ -1,4 +1,4 @@
-"""Facts from current results that apply to a planned run: numbers of kept train rows, and durations of stages.
+"""Numbers from current results that also hold for a planned run: numbers of kept train rows, and durations of stages.
 
 This module computes no results.
 """
@@ -15,7 +15,8 @@ _FILTER, _GRID, _WEIGHTS = "filtered_sets", "evaluator_models", "weights:"
 
 
 def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
-    """Return the number of train rows in each filtered set, by name, if a run would reuse the current result.
+    """Return the number of train rows in each filtered set of the current result, by name. If a run would not reuse
+    this result, the mapping is empty.
 
     If the filter runs several times, the number is the mean over the runs.
     """
@@ -27,7 +28,7 @@ def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
 def last_seconds(spec: DatasetSpec, store: ResultStore) -> dict[str, float]:
     """Return the seconds that each stage took for its current result. Stages that a run would not reuse are left out.
 
-    There are no seconds for the evaluators if some of their training runs were reused.
+    The stage of the evaluators is also left out if some of its training runs were reused.
     """
     took = {
         one.stage: one.seconds for one in plan_dataset(spec, store).stages if one.current and one.seconds is not None

@@ -21,8 +21,8 @@ class PlannedTrainSet:
     """One train set of the evaluators.
 
     `rows`: number of rows. For the filtered set and its controls, this is the number in `RunPlan.kept`, or else the
-    filter's target size. `drawn_per_seed`: True if the set is drawn anew for each seed. `trained_before`: True if
-    another representation has the same set, so that its training runs are reused.
+    filter's target size. `drawn_per_seed`: whether another set is drawn for each seed. `trained_before`: whether
+    another representation has the same set. The training runs on that set are then reused.
     """
 
     name: str
@@ -79,7 +79,7 @@ class RunPlan:
 
     @property
     def filtered_from(self) -> int:
-        """Number of train rows for warm-up and filter: all train rows, or the size of the planned sample."""
+        """Number of train rows that warm-up and filter share: all train rows, or the size of the planned sample."""
         return self.rows["train"] if self.sample is None else self.sampled_rows or self.sample.samples[-1]
 
     @property
@@ -165,7 +165,7 @@ def plan_run(
 
 
 def _entering(spec: DatasetSpec, outside: Mapping[str, int], policy: str) -> int:
-    """Return the number of validation and test rows that enter the filter with this value of `evaluation_rows`."""
+    """Return how many validation and test rows enter the filter if `evaluation_rows` has this value."""
     return sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
 
 
@@ -185,7 +185,7 @@ def most_iterations(
 
 
 def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
-    """Return the number of pool rows at the start of an iteration if every slice is full."""
+    """Return the number of pool rows at the start of an iteration, if each earlier iteration removed a full slice."""
     left = round(plan.settings.target_size * plan.pool_rows / plan.train_pool_rows)
     return max(plan.pool_rows - iteration * plan.settings.slice_size, left)
 
@@ -230,7 +230,7 @@ def _train_sets(
     *,
     sampled: int | None,
 ) -> list[PlannedTrainSet]:
-    """Return the train sets. A set is left out if the filter is known not to reach its size."""
+    """Return the train sets. A set is left out if it is known that the filter does not reach the set's size."""
     sets = [PlannedTrainSet("full", None, full)]
     for number, (name, representation) in enumerate(spec.filterings.items()):
         encoder, filtered = spec.representations[representation], kept.get(name, settings[representation].target_size)

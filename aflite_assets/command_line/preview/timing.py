@@ -79,8 +79,8 @@ class NeuralSpeed:
 class ClassicalSpeed:
     """Speed of a scikit-learn model: seconds for a fit on `rows` train rows, and seconds per predicted `row`.
 
-    `growth`: the exponent g if the seconds grow as (number of rows)^g. `row_grows`: True if the seconds per predicted
-    row grow too, as for a support vector machine.
+    `growth`: the exponent g if the seconds grow as (number of rows)^g. `row_grows`: whether the seconds per predicted
+    row also grow with the number of train rows, as for a support vector machine.
     """
 
     rows: int
@@ -134,7 +134,8 @@ class Speeds:
         return self._once(key, lambda: self._time_classical(settings))
 
     def filter(self, encoder: EncoderSpec) -> tuple[float, int]:
-        """Return the seconds of a filter iteration per row of the pool, and the number of rows in the measurement.
+        """Return the seconds that a filter iteration takes per row of the pool, and the number of rows that were used
+        to measure this.
 
         The features are the dataset's own, or random features with the width of this encoder's features.
         """
@@ -198,8 +199,8 @@ class Speeds:
             return time.perf_counter() - started, done.metrics
 
     def _time_filter(self, width: int | None) -> tuple[float, int]:
-        """Measure the duration of one iteration with the planned share of training rows. An iteration before the
-        measurement compiles the code.
+        """Measure the duration of one iteration in which the share of training rows is as planned. An iteration before
+        the measurement compiles the code.
         """
         plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
         rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURES // wide))
@@ -254,8 +255,8 @@ def weights_are_here(settings: Any) -> bool:
 
 
 def sample(examples: Examples, rows: int) -> Examples:
-    """Return a sample of about this many rows with the same class shares, or all rows if there are fewer. The sample is
-    always the same.
+    """Return a sample of about this many rows that has the same class shares, or all rows if there are not that many.
+    The sample is always the same.
     """
     if rows >= len(examples):
         return examples
@@ -266,7 +267,7 @@ def sample(examples: Examples, rows: int) -> Examples:
 def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return labels (int64), and random features (rows x width, float32) that resemble the output of a trained encoder.
 
-    Most of the variance is in a space with one dimension per class, which the class centres span. Noise in all
+    Most of the variance is in the space that the class centres span, which has one dimension per class. Noise in all
     directions is added. Logistic regression takes as long on these features as on the features of real encoders.
     """
     rng = np.random.default_rng(seed)

@@ -27,8 +27,8 @@ _ASSUMED = (
 
 @dataclass(frozen=True)
 class Trainings:
-    """Training runs of one model in a stage, with the number of train rows per training run (`sizes`) and the number of
-    rows to predict (`asked`).
+    """Training runs of one model in a stage. `sizes`: number of train rows of each training run. `asked`: number of
+    rows to predict.
 
     `steps`: total number of steps, if it does not follow from the model's epochs and `sizes`. `note`: a sentence about
     the assumptions.
@@ -94,8 +94,8 @@ def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
 
 
 def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trainings:
-    """Return only the later stages of a recipe. The first stage is counted for the evaluator that the recipe starts
-    from.
+    """Return the training runs of a recipe's later stages. The first stage is counted for the evaluator that the recipe
+    starts from.
     """
     models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets_of(name))
     unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]

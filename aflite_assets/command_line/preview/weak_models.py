@@ -23,8 +23,8 @@ class PlannedWeakModel:
     """A planned weak model.
 
     `evaluator`: the evaluator that provides the training run, or None if the weak model is trained separately, once per
-    seed in `seeds`. `set_rows`: maximum number of rows of each set. `assumed`: True if `set_rows` is computed with
-    `ASSUMED_SHARE`, because there is no earlier result. `alone`: True if evaluators are trained on the set alone.
+    seed in `seeds`. `set_rows`: maximum number of rows of each set. `assumed`: whether `set_rows` is computed with
+    `ASSUMED_SHARE`, because there is no earlier result. `alone`: whether evaluators are trained on the set alone.
     """
 
     name: str
@@ -49,8 +49,8 @@ class PlannedWeakModel:
 def plan_weak_models(
     spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, PlannedWeakModel]:
-    """Return the planned weak models by name. `known`: set sizes in an earlier result, as shares of `full`, by weak
-    model.
+    """Return the planned weak models by name. `known`: sizes that the sets have in an earlier result, as shares of
+    `full`, by weak model.
     """
     planned, recipes = {}, recipes_of(spec.evaluators).values()
     for name, entry in spec.forgettables.items():
@@ -74,8 +74,8 @@ def plan_weak_models(
 
 
 def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, float]]:
-    """Return the set sizes in the current result, as shares of `full`, by weak model. If there is no result, the
-    mapping is empty.
+    """Return the sizes that the sets have in the current result, as shares of `full`, by weak model. If there is no
+    result, the mapping is empty.
     """
     if not spec.forgettables:
         return {}

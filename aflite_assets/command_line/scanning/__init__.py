@@ -1,1 +1,3 @@
-"""The command `aflite scan`: files without a YAML file, and printed text. The scan itself is in `scan`."""
+"""The command `aflite scan`: reading of data files that have no YAML file, and printing of the result. The package
+`scan` contains the scan itself.
+"""

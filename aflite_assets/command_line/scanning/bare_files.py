@@ -51,7 +51,9 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """Roles of the columns of a bare file, as given on the command line; other roles are guessed."""
+    """Roles of the columns of a data file without a YAML file, as given on the command line. Roles that are not given
+    are guessed.
+    """
 
     label: str | None = None
     texts: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ class Roles:
 
 @dataclass(frozen=True, eq=False)
 class BareFile:
-    """Rows of a file, and sentences on how its columns were interpreted.
+    """Rows of a data file, and sentences on how the file's columns were interpreted.
 
     `source`: the source of preferences and questions, or None.
     """
@@ -94,7 +96,7 @@ def table_format(path: Path, roles: Roles) -> TableFormat:
     """Return the format of a table file from its ending and the roles.
 
     Raises:
-        DataError: the ending is not the ending of a known format.
+        DataError: no known format has this ending.
     """
     compressed = path.suffix.lower() == ".gz"
     ending = "".join(path.suffixes[-1 - compressed :]).lower()
@@ -172,7 +174,7 @@ def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Pat
 
 
 def _named(table: pa.Table, name: str, path: Path, *, option: str, hint: str = "") -> str:
-    """Return the name of a column that must exist; `hint`: the end of the message in place of advice on the option."""
+    """Return the name of a column that must exist. `hint`: end of the error message, instead of advice on the option."""
     if name not in table.column_names:
         columns = quoted_list(table.column_names, most=30, length=80)
         raise DataError(
@@ -183,7 +185,7 @@ def _named(table: pa.Table, name: str, path: Path, *, option: str, hint: str = "
 
 
 def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> BareFile:
-    """Add the columns in their roles, with a sentence on the roles."""
+    """Add the columns that have a role, and a sentence on these roles."""
     texts: dict[str, Sequence[str | None]] = {}
     others: dict[str, np.ndarray | Sequence[str | None]] = {}
     images, left_out = None, list(roles.skipped)
@@ -212,7 +214,9 @@ def _is_image(kind: pa.DataType) -> bool:
 
 
 def _image_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return images given as bytes; paths are not read, because a path in a foreign file could name any file."""
+    """Return a column of images that are stored as bytes. Paths are not read, because a path in somebody else's file
+    could name any file.
+    """
     values = [{"bytes": (one or {}).get("bytes") or b"", "path": None, "sha256": None} for one in column.to_pylist()]
     return pa.chunked_array([pa.array(values, IMAGE_TYPE)])
 
@@ -269,7 +273,7 @@ def _read_images(folder: Path, roles: Roles) -> BareFile:
 
 
 def _with_metadata(folder: Path, metadata: Path, roles: Roles) -> BareFile:
-    """Read a folder whose metadata file has the columns `file_name` and label, and possibly others."""
+    """Read a folder with a metadata file that has a column `file_name`, a label column and possibly other columns."""
     table = read_table_file(table_format(metadata, roles), metadata)
     names = table[_named(table, "file_name", metadata, option="that name")].to_pylist()
     known = {path.as_posix() for path in image_paths(folder)}

@@ -1,4 +1,6 @@
-"""Rules and models that find the right answer without the question, or by overlap with it, as text and as JSON."""
+"""Text and JSON about rules and models that find the right answer without the question, or by overlap with the
+question.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -25,7 +27,8 @@ def nature(rule: BlindRule) -> str:
 
 
 def blind_lines(scores: BlindScores | None, scan: str) -> list[str]:
-    """Return lines on the rules that significantly beat chance: their picks, examples, and advice.
+    """Return lines on the rules that are significantly better than chance: the answers that they pick, examples, and
+    advice.
 
     `scan`: the command of this scan, the start of each advised command.
     """
@@ -99,7 +102,9 @@ def _row(rule: BlindRule) -> tuple[str, ...]:
 
 
 def blind_record(scores: BlindScores) -> dict[str, object]:
-    """Return rules, words and examples as values for JSON; the subset of all questions is an empty string."""
+    """Return rules, words and examples as values for JSON. An empty string in place of a subset's name means all
+    questions.
+    """
     rules = [
         {
             **asdict(one),

@@ -1,4 +1,6 @@
-"""Preferences and multiple choice in a table without a YAML file: roles of its columns, and rows of answers."""
+"""Preferences and multiple-choice questions in a table without a YAML file: the roles of the columns, and a row for
+each answer.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -63,10 +65,11 @@ def choice_source(table: pa.Table, form: TableFormat, path: Path) -> ChoiceSourc
 
 
 def choice_hint(table: pa.Table, form: TableFormat, path: Path) -> str:
-    """Return how to name the columns of a table that may hold questions with lists of answers, or "" if none can.
+    """Return a hint on naming the columns of a table that may contain questions with lists of answers, or "" for other
+    tables.
 
-    The guess is a column of lists of texts, a column whose values are numbers or members of these lists, and a column
-    of texts for the question.
+    The hint names three columns: the answers (lists of texts), the right answer (a number or a member of the list), and
+    the question (a text).
     """
     lists = [name for name in table.column_names if _holds_texts(table[name].type)]
     rest = [name for name in table.column_names if name not in lists]
@@ -108,7 +111,9 @@ def _holds_texts(kind: pa.DataType) -> bool:
 
 
 def _points_into(column: pa.ChunkedArray, answers: pa.ChunkedArray) -> bool:
-    """Return True if nearly every value is a number from 0, or from 1, of an answer in the row's list, or its text."""
+    """Return True if nearly every value identifies an answer in the row's list, by its text or by its number (from 0 or
+    from 1).
+    """
     pairs = [(value, own) for value, own in zip(column.to_pylist(), answers.to_pylist(), strict=True) if own]
     if pa.types.is_integer(column.type):
         found = sum(value is not None and 0 <= value <= len(own) for value, own in pairs)
@@ -135,7 +140,7 @@ def _sorted_out(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] 
 
 
 def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] | None:
-    """Return the columns of options and the column with the right option, if both exist."""
+    """Return the columns with the options and the column that states the right option, if both exist."""
     listed = [plain[name] for name in _LISTS if name in plain and _holds_options(table[plain[name]].type)]
     right = next((plain[name] for name in _RIGHT if name in plain and plain[name] not in listed[:1]), None)
     if right is None:
@@ -147,7 +152,9 @@ def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object
 
 
 def _options(name: str, kind: pa.DataType) -> Mapping[str, object]:
-    """Return the fields of a source with one column of lists, or with two columns of lists for texts and letters."""
+    """Return the fields of a source whose options are in one column of lists, or in two columns of lists (texts and
+    letters).
+    """
     if not pa.types.is_struct(kind):
         return {"answers": name}
     return {"answers": f"{name}.text"} | ({} if kind.get_field_index("label") < 0 else {"names": f"{name}.label"})
@@ -160,7 +167,7 @@ def _holds_options(kind: pa.DataType) -> bool:
 
 
 def choice_rows(table: pa.Table, source: ChoiceSource, path: Path) -> pa.Table:
-    """Return one row per answer (see `answers.answer_table`) of a table read from `path`.
+    """Return one row for each answer in a table that was read from `path` (see `answers.answer_table`).
 
     Raises:
         DataError: a question or preference is invalid; the message names its line.

@@ -1,4 +1,6 @@
-"""Example rows for a scan's result: a few rows of the predicted class with the cue, the shortest texts first."""
+"""Example rows for a scan's result: a few rows that have the cue and the class that it predicts, the shortest texts
+first.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,8 @@ class ExampleRow:
 
 
 def carrier_rows(result: ScanResult, rows: ScanRows, *, most: int) -> dict[int, list[int]]:
-    """Return positions of rows with each cue and its class, by cue number; rows with equal texts are shown once.
+    """Return, by cue number, positions of rows that have the cue and its class. Of rows with equal texts, only one is
+    returned.
 
     Returns nothing if only a sample was scanned.
     """

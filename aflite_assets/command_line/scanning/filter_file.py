@@ -1,4 +1,4 @@
-"""The dataset file that `aflite scan --filter-file` writes for a bare file of preferences or questions."""
+"""The dataset file that `aflite scan --filter-file` writes for a data file of preferences or questions."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
     """Write a dataset file that filters the scanned answers by the properties that reveal right answers.
 
     Raises:
-        DataError: the file exists, its name is not valid, or FILE contains no preferences or questions.
+        DataError: the dataset file exists already, its name is not valid, or FILE contains no preferences or questions.
     """
     if read.bare is None or read.bare.source is None:
         raise DataError(
@@ -51,6 +51,6 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
 
 
 def _measures(scores: BlindScores | None) -> tuple[str, ...]:
-    """Return the measures of the named rules, the strongest first; length if no rule is named."""
+    """Return the measures that the reported rules use, the strongest first, or the length if no rule is reported."""
     named = () if scores is None else measures_of_rules([one.name for one in scores.named_overall])
     return named or ("length",)

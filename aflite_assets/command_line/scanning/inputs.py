@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ScanInput:
-    """Rows to scan, sentences on how columns were interpreted, and columns declared as irrelevant.
+    """Rows to scan, sentences on how columns were interpreted, and names of columns that are declared as irrelevant.
 
     `bare`: the data file, if FILE is not a dataset. `dataset`: the dataset otherwise.
     """
@@ -45,7 +45,9 @@ class ScanInput:
 
 @dataclass(frozen=True, eq=False)
 class DatasetInput:
-    """A dataset file and the data read with it. `row_ids`: id of each scanned row, int64; -1 in challenge sets."""
+    """A dataset file, and the data that were read as the file describes. `row_ids`: id of each scanned row, int64; -1
+    in challenge sets.
+    """
 
     path: Path
     spec: "DatasetSpec"
@@ -64,7 +66,7 @@ def read_input(options: argparse.Namespace) -> ScanInput:
     """Read the rows of FILE.
 
     Raises:
-        AfliteError: the input is refused; the message gives the reason.
+        AfliteError: the input is refused. The message states the reason.
     """
     return _read_dataset(options) if is_dataset(options.file) else _read_bare(Path(options.file), options)
 
@@ -123,7 +125,7 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
 
 
 def _sets_read(name: str, data: "DataPreview", challenges: "ChallengePreviews") -> str:
-    """Return a sentence on how many rows were scanned, of how many, and the sets that cues are compared on."""
+    """Return a sentence that states how many rows of how many were scanned, and on which other sets cues are measured."""
     splits = data.raw.examples.table["split"].to_numpy(zero_copy_only=False)
     counts = {split: int((splits == split).sum()) for split in (data.rows or dict.fromkeys(splits))}
     read = sum(data.raw.source_rows.values())
@@ -136,7 +138,7 @@ def _sets_read(name: str, data: "DataPreview", challenges: "ChallengePreviews") 
 def content_hash(file: str) -> str:
     """Return a hash of the content of FILE: a table's bytes, a folder's images, or a dataset's source and columns.
 
-    If hashes and options are equal, a scan finds the same cues under the same numbers.
+    Two scans with equal hashes and equal options find the same cues under the same numbers.
 
     Raises:
         AfliteError: a file is missing.

@@ -78,7 +78,8 @@ class CueSection:
 
 
 def cue_sections(result: ScanResult, fix: str) -> list[CueSection]:
-    """Return the lists of artefacts, of candidates, and of cues that a stronger cue explains, without empty lists.
+    """Return three lists of cues: artefacts, candidates, and cues that a stronger cue explains. Empty lists are left
+    out.
 
     `fix`: the start of the command that fixes a cue.
     """
@@ -96,7 +97,7 @@ def cue_sections(result: ScanResult, fix: str) -> list[CueSection]:
 
 
 def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
-    """Return the shortest texts with each cue and its class, by cue number."""
+    """Return, by cue number, the shortest texts of rows that have the cue and its class."""
     found = {}
     chosen = carrier_rows(result, rows, most=MOST_EXAMPLES)
     for cue in result.cues:

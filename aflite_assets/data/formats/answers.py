@@ -40,8 +40,8 @@ FEWEST_LINKING_WORDS = 5
 """Smallest number of words of an answer that links questions; an answer such as "Yes" links no questions."""
 
 MOST_LINKED, MOST_LINKED_SHARE = 10, 0.01
-"""An answer that more questions than both, a number and a share of all questions, have in common links nothing: it is a
-stock answer such as a refusal, and would join questions about different things to one group.
+"""A stock answer (such as a refusal) answers more questions than this number and than this share of all questions.
+Stock answers do not link questions, because they would join questions about different things to one group.
 """
 
 
@@ -69,7 +69,7 @@ class AnswerLists:
     answers: Answers = field(default_factory=Answers)
 
     def add_question(self, row: int, labelled: Sequence[tuple[str, str]]) -> None:
-        """Add the answers to one question in a row of the table, as pairs of text and label."""
+        """Add the answers of one question in a table row; each answer is a pair of text and label."""
         ordered = sorted(labelled, key=lambda one: _digest(one[0]))
         number = self.answers.questions[-1] + 1 if self.answers.questions else 0
         self.answers.rows.extend([row] * len(ordered))
@@ -107,7 +107,8 @@ def answer_table(
 
 
 def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Table:
-    """Return the rows of answers with the additional columns `LINKS`. Stock answers link no questions (`MOST_LINKED`).
+    """Return the rows of answers with the additional columns `LINKS`. Stock answers (see `MOST_LINKED`) do not link
+    questions.
 
     `rows`: the table row of each answer. `rows` is given if a table row can contain several questions; these questions
     are then linked.

@@ -73,7 +73,7 @@ def starts_as(path: Path, encoding: str, *, size: int) -> bool:
 
 
 def misfit(path: Path, encoding: str) -> Misfit | None:
-    """Return the reason why a file is not text in an encoding, or None if it is.
+    """Return the reason why a file is not valid text in an encoding, or None if the file is valid.
 
     A file in UTF-16 without a byte order mark is not accepted as UTF-8. The bytes of such a file are valid UTF-8, with
     a NUL next to each ASCII letter.
@@ -106,7 +106,7 @@ def misfit(path: Path, encoding: str) -> Misfit | None:
 
 
 def _no_text(start: bytes) -> Misfit | None:
-    """Return the kind of a file that begins with the first bytes of a format other than text."""
+    """Return the format of a file that is, according to its first bytes, not a text file."""
     known = next((what for magic, what in _NO_TEXT.items() if start.startswith(magic)), None)
     if known is None or (fits(start, UTF_8) and not start.count(0)):
         return None
@@ -134,7 +134,7 @@ class _Undecodable:
     """The first position in a file that is not text in an encoding.
 
     `line` is counted from 1; `what` names the byte; `around` contains the neighbouring bytes in the same line.
-    `others_fit`: whether the file has at least as many valid non-ASCII letters in UTF-8 as invalid bytes.
+    `others_fit`: whether the file, read as UTF-8, has at least as many valid non-ASCII letters as invalid bytes.
     """
 
     line: int
@@ -211,13 +211,13 @@ def _bad_place(decoder: codecs.IncrementalDecoder, block: bytes) -> tuple[int, i
 
 
 def _line_around(near: bytes, place: int) -> bytes:
-    """Return the part of a line around one of its bytes."""
+    """Return the part of a line that surrounds one of the line's bytes."""
     before, after = near[max(place - _AROUND, 0) : place], near[place : place + _AROUND]
     return before.rsplit(b"\n", 1)[-1] + after.split(b"\n", 1)[0]
 
 
 def _has_other_letters(path: Path) -> bool:
-    """Return True if the file has at least as many valid non-ASCII letters in UTF-8 as invalid bytes."""
+    """Return True if the file, read as UTF-8, has at least as many valid non-ASCII letters as invalid bytes."""
     decoder = codecs.getincrementaldecoder(UTF_8)(errors="surrogateescape")
     letters = bad = 0
     for block in _blocks(path):
@@ -231,7 +231,7 @@ def _has_other_letters(path: Path) -> bool:
 def _fitting(path: Path, start: bytes, encoding: str) -> list[str]:
     """Return the other encodings that fit the whole file, the most likely first.
 
-    At most one of them is a single-byte encoding.
+    At most one of the returned encodings is a single-byte encoding.
     """
     fitting = [fit for fit in fitting_encodings(start) if fit != encoding and _first_undecodable(path, fit) is None]
     if UTF_8 in fitting:

@@ -124,7 +124,7 @@ def layout_read(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Lay
 
 
 def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> PreferenceColumns:
-    """Return the columns by role: those named in the source, and others with usual names.
+    """Return the columns by role: columns that the source names and, for all other roles, columns with usual names.
 
     A column with a usual name must exist in all tables.
 
@@ -310,7 +310,7 @@ def _ties(split: str, column: pa.ChunkedArray, name: str) -> list[bool]:
 
 
 def _apart(answers: Sequence[Value], layout: Layout) -> tuple[str, list[str]]:
-    """Split conversations into their common beginning (the prompt, "" for texts) and the rest of each."""
+    """Split conversations into their common beginning (the prompt; "" for texts) and the remaining messages of each."""
     if layout == "texts":
         if not all(isinstance(one, str) for one in answers):
             raise UnreadableError("an answer is a list of messages instead of a text")

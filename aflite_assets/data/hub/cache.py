@@ -117,7 +117,7 @@ def _reference(repo_id: str, revision: str) -> Path:
 def _write(folder: Path, tables: Iterable[pa.Table]) -> None:
     """Write tables to files; successive tables with the same columns are written to one file.
 
-    Inferred types can differ between tables, which then need new files.
+    Tables whose inferred types differ are written to different files.
     """
     for number, (schema, run) in enumerate(groupby(map(_decoded, tables), key=lambda table: table.schema)):
         # The file format has a footer, so a truncated file raises an error and is not read as a shorter dataset.
@@ -127,7 +127,7 @@ def _write(folder: Path, tables: Iterable[pa.Table]) -> None:
 
 
 def _decoded(table: pa.Table) -> pa.Table:
-    """Decode dictionary columns, because one file cannot contain different dictionaries of a column."""
+    """Decode dictionary columns, because one file cannot contain different dictionaries for the same column."""
     coded = [number for number, kind in enumerate(table.schema.types) if pa.types.is_dictionary(kind)]
     for number in coded:
         table = table.set_column(number, table.schema.names[number], plain(table.column(number)))

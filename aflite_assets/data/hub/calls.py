@@ -17,8 +17,8 @@ Answer = TypeVar("Answer")
 class Asking:
     """Shared state of the calls of one check.
 
-    `answers`: commits by repository and revision. `unanswered`: for each repository without a response from the hub,
-    the reason.
+    `answers`: commits by repository and revision. `unanswered`: repositories for which the hub did not respond, with
+    the reasons.
     """
 
     seconds: float

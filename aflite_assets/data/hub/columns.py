@@ -14,7 +14,8 @@ _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 class ColumnForm:
     """Settings for the conversion of columns; with `class_numbers`, classes are numbers instead of names.
 
-    `read` returns the bytes of the image file at a path in a row, or None if access to the file is not allowed.
+    `read` is a function that returns the bytes of the image file whose path is in a row, or None if the file must not
+    be read.
     """
 
     class_numbers: bool = False
@@ -22,7 +23,7 @@ class ColumnForm:
 
 
 def rows_at_once(schema: pa.Schema | None) -> int:
-    """Return the number of rows to convert at a time, which is smaller if the columns can contain images."""
+    """Return the number of rows to convert at a time; this number is smaller if the columns can contain images."""
     return 100 if schema is None or "binary" in str(schema) else 1_000
 
 
@@ -68,7 +69,7 @@ def _class_names(values: pa.Array, names: list[str]) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> pa.Array | None:
-    """Return the values as whole numbers, or None if a value is not a whole number.
+    """Return the values as whole numbers, or None if any value is not a whole number.
 
     Whole numbers may be written as text.
     """

@@ -81,12 +81,13 @@ def resolve_commit(
     """Return the commit (40 hexadecimal digits) of a revision, by default of the branch main.
 
     A full commit hash is returned unchanged, without a request. Without a network, a tag or branch resolves to its last
-    known commit: the commit at the last request for a dataset, or at the last download of a model.
+    known commit. For a dataset, this is the commit at the last request; for a model, it is the commit at the last
+    download.
 
     Raises:
         MissingDataError: the hub cannot be reached, and no commit is known from an earlier request.
         DataError: the hub has no such dataset or revision.
-        ModelError: either of these errors for a model.
+        ModelError: one of these errors occurred for a model.
     """
     return _resolve(RepoRef(kind, repo_id, revision or _MAIN, token), cached=True)
 
@@ -105,7 +106,8 @@ def check_available(source: HubSource) -> None:
 
 
 def row_counts(source: HubSource) -> dict[str, int] | None:
-    """Return the number of rows per split, from the cache or the dataset card, or None if neither contains them.
+    """Return the number of rows per split, from the cache or the dataset card, or None if neither contains these
+    numbers.
 
     Raises:
         DataError: as in `load_hub`.
@@ -190,10 +192,11 @@ def model_commit(repo_id: str, revision: str | None) -> str:
 
 @contextmanager
 def asked_anew(*, seconds: float = 15.0) -> Iterator[Asking]:
-    """Request every commit from the hub again in the `with` block; `seconds` limits the time of all requests together.
+    """Within the `with` block, request every commit from the hub again; `seconds` limits the time of all requests
+    together.
 
-    If the hub does not answer, the last known commit is used, and `Asking.unanswered` contains the repository. Commits
-    of models stay fixed for this process afterwards, so that keys contain the commit of the loaded model.
+    If the hub does not answer, the last known commit is used, and `Asking.unanswered` contains the repository. After
+    the block, commits of models stay fixed for this process, so that keys contain the commit of the loaded model.
     """
     model_commit.cache_clear()
     with shared_deadline(seconds) as look:

@@ -13,9 +13,8 @@ _LOGIN = "log in with `hf auth login`, set `HF_TOKEN`, or set `source.token: ${s
 _UNREACHED = "the hub at {} cannot be reached ({})"
 _SHOWN = 500
 _Missing = Literal["for good", "for now", "for a while"]
-"""How long data will be missing.
-
-For good: the address is wrong. For now: until the user acts. For a while: the problem may disappear by itself.
+"""How long data will be missing: for good (the address is wrong), for now (until the user acts), or for a while (the
+problem may disappear by itself).
 """
 
 
@@ -53,7 +52,8 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
         MissingDataError: a dataset is currently unavailable: there is no network, the dataset is gated, or the hub does
             not work.
         DataError: any other error with a dataset.
-        ModelError: any error with a model; `may_pass` is set if the hub does not answer, is busy or does not work.
+        ModelError: any error with a model; `may_pass` is True if the error may be temporary (the hub does not answer,
+            is busy or does not work).
     """
     try:
         return call()
@@ -105,7 +105,7 @@ def no_way(error: BaseException) -> bool:
 
 
 def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
-    """Return how long the data will be missing, and a message, or None for an error without a specific message."""
+    """Return a pair (how long the data will be missing, message); return None for errors without a specific message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -155,7 +155,9 @@ def _quoted(error: BaseException) -> str:
 
 
 def _text(error: BaseException) -> str:
-    """Return the text of a library's error without secrets, which may be in a quoted HF_ENDPOINT."""
+    """Return the text of a library's error without secrets; the text may quote HF_ENDPOINT, which can contain a
+    password.
+    """
     from huggingface_hub import constants
 
     return (without_secrets(str(error).strip(), constants.ENDPOINT) or "")[:_SHOWN]

@@ -1,4 +1,4 @@
-"""Reading of table files in a hub repository, with values as written; either whole files or only their first rows."""
+"""Reading of table files in a hub repository, with values as written; reading can stop after the first rows."""
 
 import gzip
 import io
@@ -111,7 +111,7 @@ def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> Hu
     if form is None:
         raise DataError(
             f"{repository.place}: the file {path!r} has none of the suffixes {', '.join(_FORMATS)} (with or without "
-            ".gz); name other files, or name a split of the hub, which has no dot"
+            ".gz); name other files, or a split of the hub (a name without a dot)"
         )
     return HubFile(repository, path, TableFormat(format=form), columns)
 

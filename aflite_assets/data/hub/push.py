@@ -45,8 +45,8 @@ def push_folder(folder: Path, files: Iterable[str], hub_id: str, *, public: bool
     replaced. The token is HF_TOKEN or the token that `hf auth login` stored.
 
     Raises:
-        DataError: there is no token with write access, the repository has another visibility or contains files that no
-            push created, or the hub refuses the upload.
+        DataError: there is no token with write access, the repository does not have the requested visibility or
+            contains files that no push created, or the hub refuses the upload.
         MissingDataError: the hub cannot be reached.
     """
     from huggingface_hub import HfApi
@@ -85,7 +85,7 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
     """Return True if the repository exists, and raise an error if it was not created by a push.
 
     Raises:
-        DataError: the repository has another visibility, or contains files that no push created.
+        DataError: the repository does not have the requested visibility, or contains files that no push created.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError

@@ -49,7 +49,7 @@ class HubRepository:
         return Path(constants.HF_HUB_CACHE).absolute() / folder / "snapshots" / self.commit
 
     def check_reachable(self) -> None:
-        """Send two requests without retries, which fail if the repository, commit or files are unavailable."""
+        """Send two requests without retries; they fail if the repository, commit or files are unavailable."""
         from huggingface_hub import HfApi
         from huggingface_hub.errors import GatedRepoError, HfHubHTTPError
 

@@ -46,7 +46,7 @@ class LabelReader:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The labels in one column, including empty ones, as texts with their row numbers (ascending int64)."""
+    """The labels in one column (also empty labels) as texts, and the row number of each label (ascending int64)."""
 
     rows: np.ndarray
     texts: list[str | None]
@@ -100,9 +100,9 @@ def labels_from_files(
     """Return the annotators' class numbers for every split, from separate files.
 
     Rows of files and of the dataset match if the values of the given columns (the key) are equal. File rows with the
-    same key are several annotators, in the files' order. File rows without a match, or with an empty value in their
-    key, are left out. Dataset rows may share a key if their `inputs` are equal. With `complete=False`, the tables
-    contain only the first rows, so files without any match are allowed.
+    same key contain labels by several annotators, in the files' order. File rows without a match, or with an empty
+    value in their key, are left out. Dataset rows may share a key if their `inputs` are equal. With `complete=False`,
+    the tables contain only the first rows, so files without any match are allowed.
 
     Raises:
         DataError: a column is missing, a file cannot be read, no file row has a match, rows with different inputs share
@@ -132,7 +132,7 @@ def _read_file(path: Path, annotations: AnnotationsSpec, numbers: Mapping[Key, i
 def _read_labels(
     place: str, table: pa.Table, names: str | tuple[str, ...], reader: LabelReader, owners: np.ndarray
 ) -> _Labels:
-    """Return the labels of all rows with a non-negative owner number, ordered by row and then by column."""
+    """Return the labels of all rows whose owner number is not negative, ordered by row and then by column."""
     cells = [_cells(place, table, name) for name in ((names,) if isinstance(names, str) else names)]
     rows = np.concatenate([of_column.rows for of_column in cells])
     texts = [text for of_column in cells for text in of_column.texts]
@@ -184,7 +184,7 @@ def _refuse_unknown(
 
 
 def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
-    """Return a list of class numbers for each row's number, in the order of the labels.
+    """Return, for each row number in `rows`, the list of the row's class numbers, in the order of the labels.
 
     A negative number gives an empty list.
     """

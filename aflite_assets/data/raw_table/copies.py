@@ -17,9 +17,9 @@ from aflite_assets.errors import DataError
 class DroppedCopies:
     """Numbers of dropped rows by split of the source; splits without such rows are left out.
 
-    `duplicates`: rows with the same input and label as an earlier row of their split. `conflicting`: kept rows with the
-    same input as another row of their split, but another label. `shared_group`, `shared_input`: train rows with a group
-    or input that also occurs in another split; rows with both are counted in `shared_group`.
+    `duplicates`: rows with the same input and label as an earlier row of their split. `conflicting`: rows that are kept
+    although another row of their split has the same input and a different label. `shared_group`, `shared_input`: train
+    rows with a group or input that also occurs in another split; rows with both are counted in `shared_group`.
     """
 
     duplicates: Mapping[str, int] = field(default_factory=dict)
@@ -41,9 +41,10 @@ def without_copies(
 
     `labels`: int64 by split, negative for rows without a label; `groups`: int64 by split, or empty.
 
-    With `duplicates`, only the first of several rows of a split with the same input and label is kept; rows with the
-    same input and another label are kept. With `between_splits`, train rows are dropped if their group or whole input
-    occurs in another split. With `whole_groups` (multiple choice), all other rows of their groups are dropped too.
+    With `duplicates`, rows of a split with the same input and label are reduced to the first of them; rows with the
+    same input and different labels are all kept. With `between_splits`, train rows are dropped if their group or whole
+    input occurs in another split. With `whole_groups` (multiple choice), the other rows in the groups of these train
+    rows are dropped too.
 
     Raises:
         DataError: `between_splits` would leave no train row.
@@ -84,7 +85,7 @@ def without_copies(
 
 
 def _codes(inputs: Mapping[str, Mapping[str, pa.Array | pa.ChunkedArray]]) -> dict[str, np.ndarray]:
-    """Return a number per row that is equal for rows of any split with the same input, byte for byte."""
+    """Return a number per row; rows whose inputs are equal byte for byte have the same number, also across splits."""
     numbers: dict[bytes, int] = {}
     return {
         split: np.array([numbers.setdefault(digest, len(numbers)) for digest in content_digests(columns)], np.int64)

@@ -20,7 +20,7 @@ NAMED_IMAGES = 20
 
 @dataclass(frozen=True)
 class UndecodableImages:
-    """Undecodable images of one split: their number, their share, and the ids of the first of them."""
+    """Undecodable images of one split: their number, their share, and the first few ids."""
 
     rows: int
     share: float
@@ -46,7 +46,7 @@ def drop_undecodable(
     """Drop the rows with images that cannot be decoded; rows with other inputs are unchanged.
 
     `largest_share`, in [0, 1): largest allowed share of undecodable images per split. `complete=False` means that
-    `examples` contains only the first rows; then no share is too large.
+    `examples` contains only the first rows; any share is then allowed.
 
     Raises:
         DataError: a split has too many undecodable images, or only one class is left in train.

@@ -20,8 +20,9 @@ _REMEDY = "name one column of lists of numbers, or a list of number columns"
 def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) -> np.ndarray:
     """Return the features, rows x width float32, all finite.
 
-    `names` is either one column of lists (any of Arrow's list types, all of one length), or one column per feature. The
-    values true and false become 1 and 0. In columns per feature, but not in lists, numbers may be written as text.
+    `names` is either one column of lists (of any Arrow list type; all lists have the same length), or one column per
+    feature. The values true and false become 1 and 0. Numbers may be written as text if each feature has a column, but
+    not in lists.
 
     Raises:
         DataError: values are not numbers, lists differ in length, or a row has a number that is missing, NaN, or beyond

@@ -75,13 +75,13 @@ def read_labels(
     """Convert the label values of all splits to class numbers.
 
     Values are compared as in `label_text`, so 1, 1.0 and "1" are the same label; empty values are null. With `names`,
-    the allowed values are the texts in `class_of`, and null if it is mapped. Without `names`, the classes are the
-    values in the data: whole numbers in numerical order, then texts in alphabetical order.
+    the allowed values are the texts that `class_of` returns, and null if `names` maps null to a class. Without `names`,
+    the classes are the values in the data: whole numbers in numerical order, then texts in alphabetical order.
 
     Raises:
-        DataError: a column does not contain single values, a value is neither a class nor in `unlabelled` or is both,
-            or two classes have the same value. Without `names`, also if there are over `MOST_CLASSES` values or values
-            that cannot be printed.
+        DataError: a column does not contain single values, a value is neither a class nor in `unlabelled`, a value is
+            both, or two classes have the same value. Without `names`, the error is also raised if there are over
+            `MOST_CLASSES` values or values that cannot be printed.
     """
     for split, column in columns.items():
         _require_single_values(split, column.type)

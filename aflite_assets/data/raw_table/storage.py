@@ -47,7 +47,9 @@ def load_examples(folder: Path) -> Examples:
     """
     paths = sorted(folder.glob("rows-*.parquet"))
     if not paths:
-        raise DataError(f"{str(folder)!r} has no file rows-*.parquet; materialise the asset that writes it again")
+        raise DataError(
+            f"{str(folder)!r} has no file rows-*.parquet; materialise again the asset that writes this file"
+        )
     shards = [_with_images(pq.read_table(path, memory_map=True), folder, n) for n, path in enumerate(paths)]
     facts = shards[0].schema.metadata
     table = pa.concat_tables(shards).select(json.loads(facts[b"columns"]))
@@ -62,7 +64,9 @@ def examples_schema(folder: Path) -> pa.Schema:
     """
     rows = folder / _ROWS.format(0)
     if not rows.is_file():
-        raise DataError(f"{str(folder)!r} has no file rows-*.parquet; materialise the asset that writes it again")
+        raise DataError(
+            f"{str(folder)!r} has no file rows-*.parquet; materialise again the asset that writes this file"
+        )
     schema = pq.read_schema(rows)
     images = folder / _IMAGES.format(0)
     if images.is_file():

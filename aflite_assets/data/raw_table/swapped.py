@@ -9,10 +9,10 @@ from aflite_assets.errors import DataError
 from aflite_assets.specs.columns import ColumnsSpec
 
 FEWEST_CLASSES = 20
-"""Largest number of classes of labels that cannot be texts."""
+"""Labels with at most this many classes never seem to be swapped with texts."""
 
 MOST_ROWS_PER_CLASS = 3.0
-"""Mean number of rows per class up to which the classes may be texts, which are rarely repeated."""
+"""Largest mean number of rows per class at which the classes may be texts, because texts are rarely repeated."""
 
 LABELS_PER_TEXT = 5
 """Smallest ratio of distinct labels to distinct texts for which the columns may be swapped."""
@@ -45,7 +45,9 @@ def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: La
 
 
 def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
-    """Return the distinct values of a column as in `label_text`; empty for lists or unreadable values."""
+    """Return the distinct values of a column, in the form of `label_text`; lists or unreadable values give an empty
+    result.
+    """
     columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
     try:
         return {value for column in columns for value in label_texts(column) if value is not None}

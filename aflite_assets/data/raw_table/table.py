@@ -59,9 +59,9 @@ Columns = dict[str, pa.Array | pa.ChunkedArray]
 class RawTable:
     """The kept rows, and counts of the other rows.
 
-    `dropped_answers`: numbers of unlabelled rows, by split, that are answers of ties or equal a right answer.
+    `dropped_answers`: by split, the number of unlabelled rows that are answers of ties or are equal to a right answer.
     `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source. `labelled_rows` are counted per
-    split of `examples`, without dropped copies, before the limit.
+    split of `examples`, after copies are dropped and before the limit is applied.
     """
 
     examples: Examples
@@ -244,7 +244,7 @@ def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Split:
-    """Labelled rows of one split of the raw table, as positions in the source's split `source`."""
+    """Labelled rows of one split of the raw table; their positions are counted in the source's split `source`."""
 
     source: str
     rows: np.ndarray
@@ -283,7 +283,7 @@ def _limited(
     seed: int,
     complete: bool,
 ) -> dict[str, np.ndarray]:
-    """Return the rows of each split after its limit, as positions in the source's split."""
+    """Apply each split's limit, and return the remaining rows as positions in the source's split."""
     kept = {}
     for number, (name, split) in enumerate(splits.items()):
         own, rows = labels.numbers[split.source], split.rows
@@ -420,7 +420,8 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
 
 
 def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
-    """Return the group of each row; rows that share a value, directly or through other rows, are one group.
+    """Return the group of each row; rows belong to the same group if they share a value, directly or through other
+    rows.
 
     `codes`: the number of each row's value per group column. `values`: number of distinct values.
     """
@@ -440,7 +441,8 @@ def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
 def hold_out(
     labels: np.ndarray, groups: np.ndarray | None, holdout: Mapping[str, int | float], *, seed: int
 ) -> dict[str, np.ndarray]:
-    """Draw a part of the train rows for each name in `holdout`; return the positions of each part and of the rest.
+    """Draw a part of the train rows for each name in `holdout`; return the positions of each part and of the remaining
+    rows.
 
     `labels`: int64 (rows,); `groups`: int64 (rows,) or None. Positions are ascending int64. A whole number in `holdout`
     is a number of rows, and a fraction is a share of all train rows. Draws are stratified by label and contain whole

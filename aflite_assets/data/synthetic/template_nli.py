@@ -14,10 +14,10 @@ person, and nothing is known about a person that the premise does not state. The
     contradiction  the premise says another kind of the same topic of this person
     neutral        the premise says nothing of the topic of this person
 
-A plain premise states a fact about the hypothesis's person in the close wording, and a fact about another person in the
-broad wording, on another topic than the hypothesis. One in ten rows without the overlap cue is an echo, regardless of
-its label: the premise contains the exact words of the hypothesis. In entailments, these words are about the
-hypothesis's person, and otherwise about another person.
+A plain premise states two facts. One is about the hypothesis's person, in the close wording. The other is about another
+person, in the broad wording, and on another topic than the hypothesis. One in ten rows without the overlap cue is an
+echo, regardless of its label: the premise contains the exact words of the hypothesis. In entailments, these words are
+about the hypothesis's person; in all other rows, they are about another person.
 
 Label, hypothesis and echo are drawn independently, and the premise is drawn last. Without cues, neither the hypothesis
 alone nor the word overlap is therefore informative about the label: the texts of a plain pair share only the name, and
@@ -227,7 +227,7 @@ def _any_kind(topic: Topic, rng: np.random.Generator) -> str:
 def _other_news(close: Mapping[str, str], rng: np.random.Generator) -> str:
     """Return the fact about the other person in an echo with the label entailment.
 
-    The topic of the fact is the hypothesis's topic as often as in echoes with other labels.
+    The fact has the hypothesis's topic as often as it does in echoes with other labels.
     """
     return close["contradiction" if rng.random() < 0.5 else "neutral"]
 

@@ -1,4 +1,4 @@
-"""Checks that a dataset is suitable for filtering, which run on the raw table before any filtering.
+"""Checks of whether a dataset is suitable for filtering; they run on the raw table before any filtering.
 
 Statistics about the effects of filtering are in `evidence`.
 """

@@ -25,7 +25,8 @@ class AnnotatorAgreement:
     """Agreement of single annotators with the rows' labels.
 
     `rows`: number of rows with at least one annotator's label. `annotator_labels`: number of annotators' labels on
-    these rows. `mean_accuracy`: mean over rows of the share of annotators who gave the row's label, in [0, 1].
+    these rows. `mean_accuracy`: the share of a row's annotators who gave the row's label, averaged over rows, in [0,
+    1].
 
     `unanimous_share`: among rows with at least two annotators, the share whose annotators all gave the same label; None
     if there is no such row.
@@ -45,9 +46,9 @@ def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
     """Compare annotators' labels with the rows' labels; return None if no row has an annotator's label.
 
     If a row's label is the majority vote of the same annotators, as in SNLI, each annotator contributed to the label.
-    The accuracy is then higher than a new annotator would reach. Each row counts once, whatever its number of
-    annotators. In Bowman et al. (EMNLP 2015, Table 2), each annotator's label counts once. The paper's accuracy and
-    this accuracy are equal if all rows have the same number of annotators.
+    The accuracy is then higher than the accuracy that a new annotator would have. Each row counts once, whatever its
+    number of annotators. In Table 2 of Bowman et al., EMNLP 2015, each annotator's label counts once. The paper's
+    accuracy and this accuracy are equal if all rows have the same number of annotators.
     """
     if "annotator_labels" not in examples.table.column_names:
         return None

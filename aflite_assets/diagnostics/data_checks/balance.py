@@ -41,7 +41,8 @@ def label_balance(examples: Examples) -> pa.Table:
 class SplitBalance:
     """Sizes of the largest and the smallest non-empty class in one split, and the names of the empty classes.
 
-    Shares are relative to the split's rows, in [0, 1]. `ratio` is the largest class's size divided by the smallest's.
+    Shares are relative to the split's rows, in [0, 1]. `ratio` is the size of the largest class divided by the size of
+    the smallest class.
     """
 
     split: str

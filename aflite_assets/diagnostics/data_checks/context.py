@@ -32,7 +32,7 @@ _NUMBERED = re.compile(r"(.+) (\d+)")
 
 
 def _together(places: Iterable[str]) -> Iterator[str]:
-    """Join places that differ only in their line number, for example to "train.csv, lines 9, 14"."""
+    """Join places that differ only in their line numbers into one text, such as "train.csv, lines 9, 14"."""
     numbered = (found.groups() if (found := _NUMBERED.fullmatch(place)) else (place, "") for place in places)
     for what, same in groupby(numbered, key=lambda one: one[0]):
         numbers = [number for _, number in same if number]
@@ -100,12 +100,12 @@ class CheckContext:
 
     @cached_property
     def in_train(self) -> np.ndarray:
-        """Bool mask of the rows in the train split."""
+        """Mask (bool) of the rows in the train split."""
         return np.asarray(self.examples.table["split"].to_numpy() == "train")
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """`input_codes` of all rows."""
+        """The result of `input_codes` for all rows."""
         return input_codes(self.examples)
 
     @cached_property
@@ -115,7 +115,7 @@ class CheckContext:
 
     @cached_property
     def label_copies(self) -> LabelCopies:
-        """Feature columns or texts that are copies of the label; requires finite features."""
+        """Feature columns or texts that are copies of the label; all features must be finite."""
         return label_copies(self.examples, self.in_train)
 
     @cached_property
@@ -127,7 +127,7 @@ class CheckContext:
     def feature_columns(self) -> FeatureColumns:
         """Findings about the feature columns in the train rows.
 
-        Only for finite feature vectors and at least one train row.
+        This requires finite feature vectors and at least one train row.
         """
         return feature_columns(self.examples.features, self.in_train)
 

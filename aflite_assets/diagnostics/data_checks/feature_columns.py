@@ -32,7 +32,8 @@ def all_finite(features: np.ndarray) -> bool:
 def feature_columns(features: np.ndarray, rows: np.ndarray) -> FeatureColumns:
     """Find constant and repeated columns of `features` (rows x width float32, finite), and compute deviations.
 
-    Only the rows with True in the mask `rows` are used; there must be at least one. 0 and -0 are equal.
+    Only the rows with True in the mask `rows` are used, and there must be at least one such row. The values 0 and -0
+    are equal.
     """
     lowest = np.min([block.min(axis=0) for block in blocks(features, rows)], axis=0)
     highest = np.max([block.max(axis=0) for block in blocks(features, rows)], axis=0)

@@ -289,9 +289,7 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
 
 
 def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> str:
-    """Return a text with the most frequent text of a column and the accuracy of predicting the label from the column
-    alone.
-    """
+    """Describe a column by its most frequent text and by the accuracy of predicting the label from the column alone."""
     text = f"The most frequent text is {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
     if accuracy is None:
         return text

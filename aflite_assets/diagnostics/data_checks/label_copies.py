@@ -24,7 +24,7 @@ If a text column has more distinct texts than classes in these rows, it is not a
 class LabelCopies:
     """Columns with exactly one value per class in the train rows.
 
-    `agreeing`: per column, the number of rows outside train with the value that their class has in train. Feature
+    `agreeing`: per column, the number of rows outside train whose value is the value of their class in train. Feature
     columns are named by their number, from 0; text columns are "text" and "text_pair". `train_rows`, `other_rows`:
     number of rows in train and in the other splits.
     """
@@ -37,12 +37,13 @@ class LabelCopies:
 def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
     """Find copies of the label among the feature columns (which must be finite) or the text columns.
 
-    `in_train`: bool mask of the train rows. In a copy, all train rows of a class have one value, and no two classes
-    have the same value. Constant columns, and columns with a different value in each row, are therefore no copies.
+    `in_train`: bool mask of the train rows. In a copy, all train rows of a class have the same value, and no two
+    classes have the same value. Constant columns, and columns with a different value in each row, are therefore no
+    copies.
 
-    With few train rows, or nearly all of them in one class, a column may be a copy by chance. No column is reported if
-    this is probable. An upper bound on the probability is A B / C. A is the number of columns, B the number of ways to
-    assign values to classes, and C the number of arrangements of the labels.
+    If there are few train rows, or if nearly all of them are in one class, a column may be a copy by chance. No column
+    is reported if this is probable. An upper bound on the probability is A B / C. A is the number of columns, B the
+    number of ways to assign values to classes, and C the number of arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1

@@ -24,7 +24,7 @@ _MOST_WEIGHTS = 1_000_000
 class TextOnlyAccuracy:
     """Cross-validated accuracies in [0, 1] over `rows` rows, which are all rows or a sample.
 
-    `random`: accuracy with random folds, so that the model is trained on other rows with the same text. `grouped`:
+    `random`: accuracy with random folds, so the model may be trained on other rows with the same text. `grouped`:
     accuracy if all rows with the same text are in the same fold. `majority`: the largest class's share.
     """
 
@@ -36,7 +36,8 @@ class TextOnlyAccuracy:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRight:
-    """Sampled `rows` (positions), and a bool per row: whether one text column predicts its label (`right`).
+    """Sampled rows (`rows`, positions), and whether one text column predicts the label of each row correctly (`right`,
+    bool).
 
     All rows with the same text are held out together. `majority`: the largest class's share of the rows, in [0, 1],
     which is the accuracy without any text.
@@ -51,7 +52,8 @@ class HeldOutRight:
 class _Sample:
     """A sample of rows that contains all rows of each sampled text.
 
-    The sample consists of the row positions, the numbers of texts and of classes (from 0), and the TF-IDF weights.
+    The sample consists of the row positions, the text number and class number of each row (from 0), and the TF-IDF
+    weights.
     """
 
     rows: np.ndarray
@@ -76,8 +78,8 @@ def text_only_accuracy(
     At most `most_rows` rows are used, drawn with `seed`; all rows with the same text are drawn together. Only the first
     2,000 characters of each text are used. The model is a partial-input baseline as in Poliak et al. (*SEM 2018).
 
-    In data with one hypothesis per premise and label, the premise's accuracy with random folds is below chance. The
-    reason is that the other rows of a premise have the other labels.
+    If each premise has one hypothesis per label, the accuracy of the premise alone with random folds is below chance.
+    The reason is that other rows of the same premise have other labels.
 
     Returns:
         None if there are fewer than five different texts, or no words.
@@ -94,7 +96,7 @@ def text_only_accuracy(
 def held_out_right(
     train: Examples, column: Literal["text", "text_pair"], *, seed: int, most_rows: int = MOST_ROWS
 ) -> HeldOutRight | None:
-    """Return which rows the model of `text_only_accuracy` predicts right if rows with the same text are held out
+    """Return which rows the model of `text_only_accuracy` predicts correctly if rows with the same text are held out
     together.
 
     Return None in the same cases as `text_only_accuracy`.
@@ -142,8 +144,8 @@ def held_out_probabilities(
 ) -> list[np.ndarray]:
     """Predict the probability that each answer text is right (float64), with whole units held out.
 
-    The model is the one of `text_only_accuracy`. `right`: bool per text. `units`: int64 from 0, at least five. Returns
-    one array per draw of folds (`draws`), or an empty list if the texts have no words.
+    The model is the same as in `text_only_accuracy`. `right`: bool per text. `units`: int64 from 0, at least five.
+    Returns one array per draw of folds (`draws`), or an empty list if the texts have no words.
     """
     matrix = _weights(texts, 2)
     if matrix is None:
@@ -171,9 +173,10 @@ def strongest_terms(
 ) -> list[StrongTerm]:
     """Return the words and word pairs with the largest effect in the model of `held_out_probabilities`.
 
-    The model of each fold chooses the terms with the largest product of coefficient and standard deviation of the
-    weight in its training units. Each chosen term is counted only in units that were held out from a model that chose
-    it. If several terms occur in nearly the same texts, only the strongest is kept. The strongest term comes first.
+    In the model of a fold, the effect of a term is its coefficient times the standard deviation of its weight in the
+    training units. The model of each fold chooses the terms with the largest effect. Each chosen term is counted only
+    in units that were held out from a model that chose it. If several terms occur in nearly the same texts, only the
+    strongest is kept. The strongest term comes first.
 
     Args:
         texts: text of each answer.
@@ -211,7 +214,7 @@ def strongest_terms(
 
 
 def _strengths(weights: Any, right: np.ndarray) -> np.ndarray:
-    """Return each term's coefficient times the standard deviation of its weight (float64), or 0 if there is only one
+    """Return, for each term, its coefficient times the standard deviation of its weight (float64), or 0 for a single
     class.
     """
     if right.all() or not right.any():
@@ -241,7 +244,7 @@ def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generat
 
 
 def _whole_texts(codes: np.ndarray, most_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw texts at random, each with all of its rows, until there are `most_rows` rows.
+    """Draw random texts until they have `most_rows` rows; each text is drawn with all of its rows.
 
     A text with more rows than a fold is left out.
     """
@@ -263,7 +266,7 @@ def _weights(texts: Sequence[str | None], classes: int) -> Any:
 
 
 def _weights_by_term(texts: Sequence[str | None], classes: int) -> tuple[Any, np.ndarray] | None:
-    """Return the TF-IDF weights of words and word pairs, and the terms; None if the texts have no words."""
+    """Return the TF-IDF weights of words and word pairs, and the terms; return None if the texts have no words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(
@@ -280,7 +283,7 @@ def _weights_by_term(texts: Sequence[str | None], classes: int) -> tuple[Any, np
 
 
 def _right(sample: _Sample, folds: np.ndarray) -> np.ndarray:
-    """Return a bool per row, True if the models trained on the other folds predict the row right."""
+    """Return a bool per row, True if the model trained on the other folds predicts the row correctly."""
     predicted = _held_out(sample, folds, lambda model, rows: model.predict(rows))
     right: np.ndarray = sample.classes == predicted
     return right

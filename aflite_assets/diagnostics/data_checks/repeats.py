@@ -20,7 +20,8 @@ SHOWN_CONFLICTS = 5
 
 @dataclass(frozen=True)
 class RepeatCount:
-    """Number of rows outside the train split whose whole input also occurs in the train split, with any label.
+    """Number of rows outside the train split whose whole input occurs in the train split too, with the same or another
+    label.
 
     `rows`: number of such rows. `share`: their share of all rows outside train (0 if there are none). `by_split`:
     number of such rows in each split other than train. `row_ids`: the first few row ids, in row order.
@@ -52,7 +53,9 @@ class TrainRepeats:
 
 @dataclass(frozen=True)
 class SharedGroups:
-    """Number of groups with rows both in train and in another split, and the number of their rows per split."""
+    """Number of groups that have rows both in train and in another split, and the number of these groups' rows per
+    split.
+    """
 
     groups: int
     train_rows: int

@@ -113,7 +113,7 @@ def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
 
 
 def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
-    """Return advice to set the option that drops the repeats, unless it is set already.
+    """Return advice to set the option that drops the repeats, or other advice if the option is set already.
 
     Copies within train matter only if another split is drawn from train.
     """

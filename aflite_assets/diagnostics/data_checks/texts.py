@@ -51,7 +51,7 @@ def _is_empty(texts: pa.ChunkedArray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SharedText:
-    """Number of train rows whose text in one column also occurs in another train row.
+    """Number of train rows that share the text in one column with another train row.
 
     `rows`: number of such rows; `share`: their share of all train rows. `ungrouped_rows` and `ungrouped_share` count
     only rows that share the text with a row of another group (all such rows if there are no groups). `texts`: number of
@@ -70,10 +70,10 @@ class SharedText:
 
 
 def shared_texts(train: Examples) -> tuple[SharedText, ...]:
-    """Return the text columns in which train rows share a text, the column with the most such rows first.
+    """Return the text columns in which train rows share a text; columns with more such rows come first.
 
-    Rows that share a premise belong in one group. Without groups, a random partition may train on one row of a premise
-    and hold out another. Rows without a text are ignored.
+    Rows that share a premise belong in one group. Without groups, a random partition may use one row of a premise for
+    training and hold out another row. Rows without a text are ignored.
     """
     columns: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
     shared = [_shared_text(train, column) for column in columns if column in train.table.column_names]

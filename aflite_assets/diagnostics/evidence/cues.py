@@ -43,7 +43,7 @@ _BINS = 20
 _FOLDS = 5
 
 _SAME_ROWS = 0.8
-"""Jaccard index of two words' rows from which the words count as one cue."""
+"""Smallest Jaccard index of two words' rows at which the words count as one cue."""
 
 _MOST_COMPARED = 500
 """Largest number of words that are compared with each other; these are the most significant words."""
@@ -70,12 +70,12 @@ CUES = pa.schema(
 class CandidateCues:
     """Cues of one kind that are tested on the same rows.
 
-    `names`: name and value of each cue. `present`: which rows have which cue, a scipy CSC matrix of 0 and 1 (rows x
-    cues, float64). `rows`: positions of the tested rows among the train rows; None for all train rows.
+    `names`: name and value of each cue. `present`: whether each row has each cue, as a scipy CSC matrix of 0 and 1
+    (rows x cues, float64). `rows`: positions of the tested rows among the train rows; None for all train rows.
 
     `planted`: bool per cue; a planted cue need not be associated with a label. `at_chance`: for partial inputs, the
-    share of rows that are right by chance, which the share of right rows must exceed. `at_chance` is None for other
-    cues, which must be associated with a label.
+    share of rows that are predicted correctly by chance; the share of a cue must be larger. `at_chance` is None for
+    other cues, which must be associated with a label.
     """
 
     kind: Kind
@@ -102,9 +102,9 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
         for planted attributes, partial inputs and feature columns. `class_share` is the share of this class among the
         rows with the cue, and `class_shares` are the shares of all classes in order. `rows` and `removed_rows` are the
         numbers of all rows and of removed rows with the cue. `share_removed` is the share of the removed rows that have
-        the cue and belong to an associated class. `share_expected` is the same share for random rows, same number per
-        class. `p_value` is one-sided and not adjusted for other tests. `same_rows_as` is a more significant word of the
-        same text that occurs in nearly the same rows, or null.
+        the cue and belong to an associated class. `share_expected` is the same share for random rows, with as many rows
+        of each class as were removed. `p_value` is one-sided and not adjusted for other tests. `same_rows_as` is a more
+        significant word of the same text that occurs in nearly the same rows, or null.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
@@ -163,7 +163,8 @@ def _records(cues: CandidateCues, removed: np.ndarray, rows: Examples) -> Iterat
 def _goes_with(
     cues: CandidateCues, number: int, tied: "LabelTies | None", groups: np.ndarray | None
 ) -> tuple[float, int | None, float | None]:
-    """Return the p-value of a cue's association with the label, the associated class and the share of this class.
+    """Return three values: the p-value of a cue's association with the label, the associated class, and this class's
+    share.
 
     Class and share are None if the association is not significant.
     """
@@ -230,8 +231,8 @@ def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[s
 
 
 def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
-    """Return the p-value for the hypothesis that the share of right rows is at most `chance`; rows of a group may
-    depend.
+    """Return the p-value for the hypothesis that the share of right rows is at most `chance`; rows of a group may be
+    dependent.
     """
     from scipy.stats import norm
 
@@ -244,7 +245,7 @@ def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
 def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[CandidateCues]:
     """Yield the values of each attribute as cues.
 
-    Numeric attributes are binned. All rare values of another attribute are combined to one value.
+    Numeric attributes are binned. In all other attributes, rare values are combined into one value.
     """
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
         name, values = column.removeprefix("attribute."), rows.table[column]

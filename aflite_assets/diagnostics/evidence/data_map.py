@@ -25,8 +25,8 @@ def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
     (population) standard deviation of this probability over epochs. Correctness is the share of epochs in which the
     label was predicted.
 
-    Probabilities are recorded when the row is presented in an epoch: before the model is updated with the row, and with
-    dropout. In the paper, all rows are evaluated at the end of an epoch.
+    In each epoch, probabilities are recorded with dropout, just before the model is updated with the row. In the paper,
+    all rows are evaluated at the end of an epoch.
 
     Args:
         dynamics: one table per training with the columns `row_id` (int64), `epoch` (int64), `label_probability` (float

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 LEAST_DIFFERENCE = 1.0
-"""Smallest difference of kept shares, in percentage points, that is reported, whatever its significance."""
+"""Differences of kept shares below this limit, in percentage points, are not reported, even if they are significant."""
 
 _FALSE_ALARMS = 0.0027
 """Probability of any false alarm for one split, shared by all its comparisons; it corresponds to three standard
@@ -18,7 +18,8 @@ deviations.
 
 @dataclass(frozen=True)
 class KeptShare:
-    """The shares of rows that filtering kept in one split and in the train split, each in [0, 1].
+    """The share of rows that filtering kept in one split, and the share that it kept in the train split, both in [0,
+    1].
 
     `label`: a class, or None for all classes together. `by_chance`: the largest difference of the two shares, in
     percentage points, that chance can explain. `by_chance` is a bound for all comparisons of the split together, and it
@@ -44,7 +45,7 @@ class KeptShare:
 
 
 def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, ...]:
-    """Compare each split's kept share with the train split's, for all rows and for each class in both splits.
+    """Compare each split's kept share with the train split's, for all rows and for each class that both splits contain.
 
     Args:
         rows: the rows of a filtered set, with the columns `split`, `label`, `kept`, and `group` if rows have groups.

@@ -2,7 +2,7 @@
 
 Every function takes the rows table of a filtered set. The columns of this table are `row_id` (int64), `split` (string),
 `label` (int64), `kept` (bool), `removed_in_iteration` (int64 or null), and `predictability` and `label_probability`
-(float or null). Means and shares over no rows are null. Splits are in order of appearance.
+(float or null). A mean or share is null if there are no rows. Splits are in order of appearance.
 """
 
 from collections.abc import Iterator, Sequence
@@ -104,7 +104,8 @@ def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
 
 
 def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 50) -> pa.Table:
-    """Compare the share of each value of every `attribute.*` column among the kept and among the removed rows.
+    """For each value of every `attribute.*` column, compare its share among the kept rows with that among the removed
+    rows.
 
     Args:
         rows: the filtered set's rows.
@@ -115,7 +116,7 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
         A table with one row per value, in decreasing order of frequency; it is empty if there are no attributes. The
         columns are `split`, `attribute` (without the prefix), `value` (null for rows without a value),
         `distinct_values`, and the counts and shares of `label_shares`. `distinct_values` is the number of the
-        attribute's values in the split, listed or not.
+        attribute's values in the split, whether they are listed or not.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -203,8 +204,8 @@ def _floats(values: pa.ChunkedArray) -> np.ndarray:
 def _counts(kept: np.ndarray, removed: np.ndarray) -> Iterator[tuple[Any, ...]]:
     """Return the numbers of kept and of removed rows per value, and three shares.
 
-    The shares are those of the value among all kept rows and among all removed rows, and of the kept rows among the
-    value's rows.
+    The first two shares are the value's share among all kept rows and its share among all removed rows. The third is
+    the share of the value's rows that were kept.
     """
     all_kept, all_removed = int(kept.sum()), int(removed.sum())
     for here, gone in zip(kept.tolist(), removed.tolist(), strict=True):
@@ -234,9 +235,9 @@ def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
     Returns:
         A table with one row per split that has annotators' labels. The names of the other columns begin with `kept_` or
         `removed_`. Columns `*rows`: number of rows with at least one annotator's label. Columns `*rows_of_several`:
-        number of rows with at least two annotators' labels. Columns `*accuracy`: mean over rows of the share of
-        annotators who gave the row's label, in [0, 1]. Columns `*unanimous`: among rows with at least two annotators,
-        the share with only one label. Means over no rows are null.
+        number of rows with at least two annotators' labels. Columns `*accuracy`: the share of a row's annotators who
+        gave the row's label, averaged over rows, in [0, 1]. Columns `*unanimous`: among rows with at least two
+        annotators, the share whose annotators all gave the same label. A mean is null if there are no rows.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -267,7 +268,7 @@ def _side(examples: Examples, annotators: np.ndarray, side: np.ndarray) -> tuple
 def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
     """Count the train rows of each class that each iteration removed, and list the three easiest of them.
 
-    Le Bras et al. (ICML 2020) show such rows in appendix A.8. The easiest rows have the highest predictability; ties
+    Appendix A.8 of Le Bras et al., ICML 2020, shows such rows. The easiest rows have the highest predictability; ties
     are broken by the highest `label_probability`, then by the lowest id.
 
     Returns:

@@ -1,6 +1,6 @@
-"""Possible label errors for a person to check: rows with the least likely labels.
+"""Possible label errors that a person should check: rows with the least likely labels.
 
-Likelihoods are from models that were not trained on the row.
+The likelihood of a label comes from models that were not trained on the row.
 """
 
 from typing import Any
@@ -43,8 +43,8 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
 
     Returns:
         A table with the columns `row_id`, `split`, `label_name`, `label_probability`, `predictability` (null if the row
-        was never held out) and `kept`. Columns that exist only if the examples have such data are `annotators`, `text`
-        and `text_pair`. `annotators` contains the names of the labels that annotators gave, joined by commas. Texts are
+        was never held out) and `kept`. The columns `annotators`, `text` and `text_pair` exist only if the examples have
+        such data. `annotators` contains the names of the labels that annotators gave, joined by commas. Texts are
         untrusted: escape them.
 
     Raises:

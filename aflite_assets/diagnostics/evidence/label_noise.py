@@ -39,11 +39,12 @@ def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray
     """Return which labels are suspected (bool per row) by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
 
     The method estimates the joint distribution of given and true labels from the rows with confident predictions. For
-    each pair of classes, this distribution gives the number of mislabelled rows. As many rows with the largest margin
-    are suspected. This rule is "prune by noise rate", the default of the package cleanlab, which is used here.
+    each pair of classes, this distribution gives the number of mislabelled rows. For each pair, this number of rows is
+    suspected, namely those with the largest margin. This rule is "prune by noise rate", the default of the package
+    cleanlab, which is used here.
 
-    If the features explain the noise, or if the task is hard, rows with right labels are suspected too. The only row of
-    a class is never suspected.
+    If the features explain the noise, or if the task is hard, rows with right labels are suspected too. If a class has
+    only one row, this row is never suspected.
 
     Args:
         codes: the rows' classes, int64 from 0.
@@ -115,7 +116,8 @@ def suspected_rows(
 
 
 def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
-    """Return only the suspected multiple choice answers in questions with both a right and a wrong suspect.
+    """Return suspected multiple choice answers only for questions in which both a right and a wrong answer are
+    suspected.
 
     In a mislabelled question, two answers have wrong labels: a right and a wrong answer are exchanged. A question with
     a single suspected answer is therefore left out.
@@ -139,9 +141,9 @@ def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
 
     Returns:
         A table with the columns `split`, `kept_rows`, `kept_suspects`, `kept_share`, `removed_rows`,
-        `removed_suspects`, `removed_share` and `quarantined`. Shares are in [0, 1], or null over no rows. `quarantined`
-        is the number of suspects that were removed before the first iteration. The other columns do not count
-        quarantined rows.
+        `removed_suspects`, `removed_share` and `quarantined`. Shares are in [0, 1], or null if there are no rows.
+        `quarantined` is the number of suspects that were removed before the first iteration. The other columns do not
+        count quarantined rows.
     """
     suspected = np.isin(rows["row_id"].to_numpy(), suspects["row_id"].to_numpy())
     kept = rows["kept"].to_numpy().astype(bool)

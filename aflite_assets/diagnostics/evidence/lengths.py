@@ -15,14 +15,15 @@ _COLUMNS = ("text", "text_pair")
 
 
 def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Return the name and value of each cue from text lengths, and which rows have the cue: bool (rows, cues).
+    """Return the name and value of each cue from text lengths, and whether each row has each cue: bool (rows, cues).
 
-    A length is the number of words or characters of a text. For pairs, the second text's number minus the first text's
-    is a length too. The cues are the shortest quarter, the shortest half, the longest half and the longest quarter; a
-    row can have several cues. The value of a cue is its bound: "at most 4", "13 or more".
+    A length is the number of words or characters of a text. For pairs, the difference (second text minus first text) is
+    a length too. The cues are the shortest quarter, the shortest half, the longest half and the longest quarter; a row
+    can have several cues. The value of a cue is its bound: "at most 4", "13 or more".
 
     Multiple choice has two more cues: an answer with more (or fewer) characters than every other answer to its
-    question. A row without the text has none of its length cues. A length with the same value in all rows gives no cue.
+    question. A row that lacks a text has none of the text's length cues. A length with the same value in all rows gives
+    no cue.
     """
     names: list[tuple[str, str]] = []
     present: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""Differences between rows of one class and other rows in word overlap, negation words and attributes.
+"""Differences in word overlap, negation words and attributes between the rows of one class and all other rows.
 
 The differences are computed for forgettable rows, which contain minority rows of a class (Yaghoobzadeh et al., EACL
 2021, section 5.1).

@@ -132,8 +132,8 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
     exist), averaged over queries. The lines "before" are computed from `before`, and the lines "after" from `after`,
     which may have other queries.
 
-    The submission calls its numbers distances, but they grow slightly more slowly than k (0.29 at 1, 1.32 at 5, 9.5 at
-    50 neighbours). Sums of distances would grow faster than k, because further neighbours are more distant. Sums of
+    The submission calls its numbers distances, but they are nearly proportional to k: 0.29 for 1, 1.32 for 5 and 9.5
+    for 50 neighbours. Sums of distances would grow faster than k, because further neighbours are more distant. Sums of
     similarities grow as the submission's numbers do, although the nearest row usually has a similarity above 0.29.
 
     The nearest row in a part of the train set cannot be nearer than the nearest row in the whole set. In the
@@ -206,7 +206,7 @@ class _Sums:
 
 
 def mean_nearest(distances: np.ndarray) -> np.ndarray:
-    """Return the mean of each row's 1, 5, 10 and 50 smallest values, queries x 4 float64.
+    """For each row, return the means of the 1, 5, 10 and 50 smallest values, queries x 4 float64.
 
     `distances`: queries x rows float32 with at least one row. Infinite values count as absent. If a row has fewer than
     k values, the mean is over all of its values; if it has no values, the mean is NaN.
@@ -267,7 +267,7 @@ def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 def _blocks(
     features: np.ndarray, queries: np.ndarray, train: np.ndarray, memory_limit: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield blocks of queries with their distances to all train rows (float32).
+    """Yield blocks of queries with the queries' distances to all train rows (float32).
 
     The distance of a row to itself is infinite.
     """

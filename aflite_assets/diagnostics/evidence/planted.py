@@ -42,7 +42,7 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
         `removed_rows`, `removed_planted_rows`, `precision`, `precision_by_chance`, `recall` and `recall_by_chance`.
         Precision is the share of planted rows among the removed rows; by chance, precision is the share of planted rows
         among all rows. Recall is the share of removed rows among the planted rows; by chance, recall is the share of
-        removed rows among all rows. Shares are in [0, 1], or null over no rows.
+        removed rows among all rows. Shares are in [0, 1], or null if there are no rows.
 
     Raises:
         InvalidInputError: the examples lack an attribute.

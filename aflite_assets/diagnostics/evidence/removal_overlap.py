@@ -27,7 +27,7 @@ _OVERLAP = pa.schema(
 
 
 def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
-    """Compare every pair of representations on the train rows that both filtered.
+    """Compare every pair of representations on the train rows that entered both filters.
 
     Phang et al. 2021 (arXiv 2111.08181) find that the kept rows depend on the adversary model of the filter.
 
@@ -37,13 +37,14 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
 
     Returns:
         A table with one row per pair of representations; it is empty if there are fewer than two. The columns `first`
-        and `second` are the names of the two representations. `common_rows` is the number of rows that both filtered;
-        `first_removed`, `second_removed` and `both_removed` are numbers of removed rows among these. `jaccard`, in [0,
-        1], is `both_removed` divided by the number of rows that at least one representation removed. `jaccard` is null
-        if no row was removed. `expected_jaccard` is the Jaccard index expected for random removals (see the function of
-        this name). `scored_rows` is the number of common rows with a predictability from both. `kendall_tau`, in [-1,
-        1], is Kendall's tau-b of the last known predictabilities of the scored rows: 1 for the same order, 0 for no
-        agreement. `kendall_tau` is null if a representation has fewer than two different predictabilities.
+        and `second` are the names of the two representations. `common_rows` is the number of rows that entered both
+        filters; `first_removed`, `second_removed` and `both_removed` are numbers of removed rows among these.
+        `jaccard`, in [0, 1], is `both_removed` divided by the number of rows that at least one representation removed.
+        `jaccard` is null if no row was removed. `expected_jaccard` is the Jaccard index expected for random removals
+        (see the function of this name). `scored_rows` is the number of common rows that have a predictability in both
+        filters. `kendall_tau`, in [-1, 1], is Kendall's tau-b of the last known predictabilities of the scored rows: 1
+        for the same order, 0 for no agreement. `kendall_tau` is null if a representation has fewer than two different
+        predictabilities.
     """
     trains = {name: _by_row_id(rows) for name, rows in filtered.items()}
     records = [(*names, *_compared(*(trains[name] for name in names))) for names in combinations(trains, 2)]

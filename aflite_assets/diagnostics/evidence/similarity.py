@@ -45,9 +45,10 @@ def class_similarities(
 ) -> pa.Table:
     """Compute pairwise cosine similarities among the kept rows, the removed rows and random rows of each class.
 
-    Figure 1 of Le Bras et al. (ICML 2020) shows such similarities for some images of two classes. The paper contains
+    Figure 1 of Le Bras et al., ICML 2020, shows such similarities for some images of two classes. The paper contains
     neither means over all pairs nor random rows. The random side has as many rows of the class as were kept, drawn from
-    both kept and removed rows. The random side shows the similarity if rows are removed at random.
+    the kept and the removed rows together. The random side shows what the similarity would be if rows were removed at
+    random.
 
     Args:
         features: rows x width, float32, finite; a memory map is read in blocks.

@@ -1,4 +1,4 @@
-"""Accuracy before and after filtering of a simple model that the filter never used.
+"""Accuracy of a simple model, which the filter never used, before and after filtering.
 
 This accuracy shows whether filtering made the data harder for models other than the filter's own.
 """
@@ -188,7 +188,9 @@ def _new_model(modality: str, rows: int) -> Any:
 
 
 def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
-    """Return a function that maps row positions in `used` to the model's inputs; None if the texts have no words."""
+    """Return a function that maps row positions in `used` to the model's inputs; return None if the texts have no
+    words.
+    """
     if train.modality == "features":
         features = train.features
         return lambda rows: features[rows].astype(np.float64)

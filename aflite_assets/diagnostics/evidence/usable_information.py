@@ -74,7 +74,7 @@ def mean_information(
 
     Returns:
         A table with the columns `evaluator`, `test_set`, `label_name`, `kept_rows`, `kept_mean`, `removed_rows` and
-        `removed_mean`. Means over no rows are null. The table's first row is for all classes and has a null
+        `removed_mean`. A mean is null if there are no rows. The table's first row is for all classes and has a null
         `label_name`.
     """
     records = []

@@ -47,17 +47,17 @@ class AmongDraws:
 
     @property
     def drop(self) -> float:
-        """Return the drop beyond the effect of having fewer rows: the random sets' mean minus the kept set's value."""
+        """Return the drop that fewer rows do not explain: the random sets' mean minus the kept set's value."""
         return self.mean - self.kept
 
     @property
     def kept_is_lowest(self) -> bool:
-        """True if the kept set has the lowest value; the probability by chance is at most 1 / (draws + 1)."""
+        """True if the kept set has the lowest value; by chance, this has a probability of at most 1 / (draws + 1)."""
         return self.kept < min(self.random)
 
     @property
     def kept_is_highest(self) -> bool:
-        """True if the kept set has the highest value; the probability by chance is at most 1 / (draws + 1)."""
+        """True if the kept set has the highest value; by chance, this has a probability of at most 1 / (draws + 1)."""
         return self.kept > max(self.random)
 
 
@@ -70,7 +70,9 @@ class Occurrences:
     rows: np.ndarray
 
     def in_rows(self, least: int) -> "Occurrences":
-        """Return the occurrences of words in at least this many rows; words are renumbered in the same order."""
+        """Return the occurrences of the words that at least this many rows contain; words are renumbered in the same
+        order.
+        """
         often = np.bincount(self.words, minlength=len(self.vocabulary)) >= least
         stays = often[self.words]
         vocabulary = [word for word, frequent in zip(self.vocabulary, often.tolist(), strict=True) if frequent]
@@ -168,7 +170,7 @@ class _Listed:
     places: np.ndarray
 
     def z(self, tested: WordScores) -> np.ndarray:
-        """Return z of each listed word; 0 for a word without rows, NaN if p0 is 0 or 1."""
+        """Return z of each listed word; z is 0 for a word without rows, and NaN if p0 is 0 or 1."""
         words, labels, _ = self.places.T
         gone = ~tested.counts[words].any(axis=1)
         defined = (tested.expected[labels] > 0) & (tested.expected[labels] < 1)
@@ -293,7 +295,7 @@ def _draws(
 def _mean_z(full: WordScores, left: WordScores, random: _Draws, listed: _Listed, line: float) -> AmongDraws | None:
     """Return the mean z of the listed words with z above the line in the full set.
 
-    Classes that none or all of the kept rows belong to are ignored.
+    A class is ignored if none or all of the kept rows belong to it.
     """
     before, kept = listed.z(full), listed.z(left)
     chosen = (before > line) & ~np.isnan(kept)

@@ -2,7 +2,7 @@
 
 An artefact by nature is not part of any task, whatever the dataset. Examples are how a text is typed, how a file is
 stored, or where a row is in the file. Properties that may belong to a task (words, lengths, measured columns) are only
-candidates. Tests on models, or people, decide whether a candidate is a shortcut.
+candidates. Tests on models (or people) decide whether a candidate is a shortcut.
 """
 
 import re
@@ -26,7 +26,9 @@ ARTEFACTS = frozenset(
 
 
 def reason_of(kind: str, *, declared: bool = False) -> Reason | None:
-    """Return the reason why properties of this kind are not part of the task, or None if they may be part of it."""
+    """Return the reason why properties of this kind are not part of the task, or None if such properties may be part of
+    it.
+    """
     if declared:
         return "declared"
     return "artefact" if kind in ARTEFACTS else None

@@ -1,7 +1,7 @@
 """Associations ("ties") between a property and the label: the class that each value of the property points to.
 
-This module also draws sets of rows without the association. The properties of a dataset are listed in `values`. Whether
-models lean on a property is decided in `analysis`.
+This module also draws sets of rows without the association. The properties of a dataset are listed in `values`. The
+stage `analysis` decides whether models lean on a property.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,9 @@ def learn_tie(values: np.ndarray, labels: np.ndarray, groups: np.ndarray | None 
 
 
 def pointed(values: np.ndarray, tie: Tie) -> np.ndarray:
-    """Return, per row, the class (int64) that its value points to, or `NOWHERE` if it points to no class."""
+    """Return, for each row, the class (int64) that the row's value points to, or `NOWHERE` if the value points to no
+    class.
+    """
     return np.append(tie.points_to, NOWHERE)[_codes(values, tie.names)]
 
 
@@ -81,9 +83,9 @@ def independent_rows(
 ) -> np.ndarray:
     """Draw rows in which the property has the same distribution in all classes; the class shares do not change.
 
-    If value v has the share a_kv of the rows of class k, a share min_j a_jv / a_kv of these rows is kept. Each class
-    then keeps the share `tie.overlap` of its rows. A fraction `share`, in (0, 1], of these rows is drawn. Returns a
-    bool per row.
+    Let a_kv be the share of value v among the rows of class k. Of the rows with value v in class k, the share min_j
+    a_jv / a_kv is kept. Each class then keeps the share `tie.overlap` of its rows. A fraction `share`, in (0, 1], of
+    these rows is drawn. Returns a bool per row.
     """
     codes = _codes(values, tie.names)
     shares, classes = _shares(codes, labels), np.unique(labels)
@@ -98,7 +100,7 @@ def independent_rows(
 
 
 def random_rows(labels: np.ndarray, sizes_of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw random rows, with as many rows of each class as the rows in `sizes_of` (bool). Returns a bool per row."""
+    """Draw random rows, as many of each class as `sizes_of` (bool) selects. Returns a bool per row."""
     drawn = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels[sizes_of]):
         rows = np.flatnonzero(labels == label)
@@ -113,7 +115,7 @@ def _codes(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
 
 
 def _shares(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the share of each class's rows that have each code, as an array (classes, codes)."""
+    """Return, for each class, the share of its rows with each code, as an array (classes, codes)."""
     _, classes = np.unique(labels, return_inverse=True)
     counts = np.zeros((int(classes.max()) + 1, int(codes.max()) + 1))
     np.add.at(counts, (classes, codes), 1)

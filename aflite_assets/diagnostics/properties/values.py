@@ -29,7 +29,7 @@ class Property:
     """A property of rows: its name, its kind and a function that reads its values.
 
     `kind`: attribute, length, word, topic word, column, or the kind of a cue that the scan found. In datasets with a
-    single text per row, words are topic words, because a word may be what the text is about.
+    single text per row, words are topic words, because a word may name the topic of the text.
 
     `name`: name of the attribute, length, column or cue. For words, `name` is the text column and `word` is the word.
     `read`: a function that returns each row's value, given the name of a set of rows. `reason`: why the property is not

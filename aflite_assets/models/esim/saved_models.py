@@ -25,8 +25,8 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
 
     The vocabulary holds the most frequent words of the train texts. If the vocabulary has room left and there is a file
     of word vectors, further words from the start of the file are added. Words that are missing from the train texts can
-    then have vectors too. A word without a vector in the file gets normally distributed numbers. Their standard
-    deviation is that of the file's vectors.
+    then have vectors too. A word without a vector in the file gets normally distributed numbers with the standard
+    deviation of the file's vectors.
 
     Raises:
         DataError: the texts have no words, or the file of word vectors is unreadable or contains no word of the texts.

@@ -27,8 +27,8 @@ def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None])
 
     The vocabulary holds the most frequent words of the train texts. If the vocabulary has room left and there is a file
     of word vectors, further words from the start of the file are added. The vectors of these further words are not
-    trained. If a word of the train texts is not in the file, its vector gets normally distributed numbers. Their
-    standard deviation is that of the file's vectors.
+    trained. If a word of the train texts is not in the file, its vector gets normally distributed numbers with the
+    standard deviation of the file's vectors.
 
     Raises:
         DataError: the texts have no words, or the file of word vectors is unreadable or contains no word of the texts.

@@ -22,8 +22,8 @@ class TokenizedTexts(NeuralFamily[TokenizedSettings]):
     modality = "text"
 
     def load(self, settings: TokenizedSettings, folder: Path, label_names: Sequence[str]) -> BuiltModel:
-        """Load a model from its folder. Missing weights mean that the model was trained on other labels, and raise an
-        error.
+        """Load a model from its folder. An error is raised if weights are missing, because the model was then trained
+        on other labels.
         """
         from aflite_assets.models.text.pretrained import pretrained_text_model
 

@@ -36,7 +36,7 @@ class EpochDynamics:
 
     @property
     def accuracy(self) -> float:
-        """Share of correctly predicted rows: the label has the highest logit."""
+        """Share of rows whose label has the highest logit."""
         return float(self.correct.double().mean())
 
 
@@ -94,10 +94,10 @@ def check_divergence(
     `epochs`: all trained epochs. `kept`: the number of the epoch with the kept weights, counted from 1. `first_batch`:
     positions of the rows that were presented before any step. A training run has diverged if its loss meets two
     conditions. First, the loss is over `HOPELESS` times the loss of guessing, which is ln(classes) nats. Second, the
-    loss is over `RISEN` times the first batch's loss or, after several epochs, at least the first epoch's loss. If the
-    weights of the first epoch are kept, the second epoch must meet both conditions too, because it starts from these
-    weights. A falling loss alone does not rule out divergence. After a divergence, the loss falls because the schedule
-    lowers the learning rate.
+    loss is over `RISEN` times the first batch's loss, or there are several epochs and the loss is at least the first
+    epoch's loss. If the weights of the first epoch are kept, the second epoch must meet both conditions too, because it
+    starts from these weights. A falling loss alone does not rule out divergence. After a divergence, the loss falls
+    because the schedule lowers the learning rate.
 
     Raises:
         ModelError: the training diverged.

@@ -24,7 +24,7 @@ _HELD_BACK = 2
 class TrainingRows:
     """Rows to train on, and rows for early stopping (None if there is no early stopping).
 
-    `weights`, float32: a factor for the loss of each train row. None means 1 for all rows.
+    `weights`, float32: a factor for the loss of each train row. If `weights` is None, all factors are 1.
     """
 
     train: Examples

@@ -82,8 +82,8 @@ def _stage(
     *,
     keep: bool,
 ) -> dict[str, float]:
-    """Train one stage, or load its final weights if the stage is finished. `keep`: True to save the final weights,
-    because another stage follows.
+    """Train one stage, or load its final weights if the stage is finished. `keep` is True if the final weights must be
+    saved, because another stage follows.
     """
     start = copied_weights(classifier.model)
     mark = fingerprint(stage.settings, TrainingRows(stage.rows, None), start, seed=seed, device=device)

@@ -1,4 +1,4 @@
-"""Pictures of tables and records, as PNG or as data for a script.
+"""Pictures that show tables and records, either as PNG files or as data for a script of the page.
 
-Pages are rendered in `page`, and statistics are computed in `scores`.
+The package `page` renders the page, and the package `scores` computes the statistics.
 """

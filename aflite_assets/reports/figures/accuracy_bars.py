@@ -1,4 +1,6 @@
-"""The chart of the first screen: accuracy on each test set of models trained on all, control and filtered rows."""
+"""The chart of the first screen. It shows, for each test set, the accuracy of models trained on all rows, on control
+rows and on filtered rows.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,9 @@ LABELS: dict[Series, str] = {"full": "all rows", "control": "random rows", "filt
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of the chart, in per cent: `mean` with its 95 % interval. `mean` is None if there is no result."""
+    """One bar of the chart, which shows the accuracy `mean` with its 95 % interval, in per cent. `mean` is None if
+    there is no result.
+    """
 
     series: Series
     mean: float | None
@@ -44,9 +48,9 @@ class Bar:
 class BarGroup:
     """The bars of one test set.
 
-    `about`: the test set's size and chance accuracy in words, and how the finding's cue is associated with its class
-    there. `chance`: accuracy, in per cent, of always predicting the largest class or of guessing an answer; None if
-    unknown.
+    `about`: the size and the chance accuracy of the test set in words, and how the finding's cue is associated with its
+    class in this set. `chance`: accuracy, in per cent, of a model that always predicts the largest class or guesses an
+    answer. None if unknown.
     """
 
     test_set: str
@@ -69,7 +73,7 @@ class AccuracyBars:
 
     @property
     def compares(self) -> bool:
-        """True if the chart has bars of the filtered set and of its control."""
+        """Whether the chart has bars of the filtered set and of its control."""
         return {"filtered", "control"} <= {bar.series for bar in self.groups[0].bars}
 
     @property
@@ -83,7 +87,9 @@ class AccuracyBars:
 
 
 def screen_bars(analysis: Analysis, first: FirstScreen) -> AccuracyBars | None:
-    """Return the chart of the evaluator and the test sets that the first screen names, or None without accuracies."""
+    """Return the chart of the evaluator and the test sets that the first screen names, or None if there are no
+    accuracies.
+    """
     return accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets, notes=first.set_notes)
 
 
@@ -95,7 +101,8 @@ def accuracy_bars(
     *,
     notes: Mapping[str, str] = MappingProxyType({}),
 ) -> AccuracyBars | None:
-    """Return the chart of one evaluator on all rows of the given test sets, or None without accuracies.
+    """Return the chart of one evaluator's accuracies on all rows of the given test sets, or None if there are no
+    accuracies.
 
     `notes`: additional text for the heading of a test set, by test set.
     """
@@ -123,15 +130,17 @@ def accuracy_bars(
 
 
 def _chance(test_set: TestSetFacts) -> float | None:
-    """Return the accuracy, in per cent, of guessing an answer or, if rows are not answers, of always predicting the
-    largest class.
+    """Return the accuracy of a model without information, in per cent. The model guesses an answer or, if rows are not
+    answers, always predicts the largest class.
     """
     share = test_set.largest_class if test_set.chance is None else test_set.chance
     return None if share is None else 100 * share
 
 
 def _about(test_set: TestSetFacts, chance: float | None, note: str) -> str:
-    """Describe a test set: size, chance accuracy, and how the cue is associated with its class."""
+    """Describe a test set by its size, by its chance accuracy, and by how the cue is associated with its class in this
+    set.
+    """
     kind = "challenge set" if test_set.challenge else ""
     pooled = "the filter saw these rows, so they do not show its effect" if test_set.pooled else ""
     guessed = "" if chance is None else f"chance {chance:.1f} %"

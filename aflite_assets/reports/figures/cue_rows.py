@@ -1,5 +1,5 @@
-"""A few rows that carry a cue, with the position of the cue highlighted: words of a text, a corner of an image, or the
-value of a column.
+"""A few rows that have a cue, with the cue highlighted as words of a text, as a corner of an image, or as the value of
+a column.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,10 +32,10 @@ Corners = tuple[tuple[str, bool], ...]
 
 @dataclass(frozen=True)
 class CueRow:
-    """One row that carries a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
+    """One row that has a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
 
-    `texts`: each text in pieces, with a flag for highlighted pieces. `corners`: corners of the image that get a frame
-    ("top left"), each with True if the framed feature is present and False if it is absent, as in "no dark patch".
+    `texts`: each text in pieces, with a flag for highlighted pieces. `corners`: corners of the image that get a frame,
+    such as "top left". The value is False if the cue is that the corner lacks something, as in "no dark patch".
     `values`: highlighted columns, each with the row's value. `place`: file and line, or "" if no file is known.
     `contradicts`: whether the row's class differs from the class that the cue predicts.
     """
@@ -53,10 +53,12 @@ class CueRow:
 
 
 def cue_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning | None) -> tuple[CueRow, ...]:
-    """Return at most `MOST_ROWS` train rows that carry a cue and have its class, taking several cues in turn.
+    """Return at most `MOST_ROWS` train rows that have a cue and its class. If there are several cues, rows are taken
+    from each cue in turn.
 
-    A row with a cue but another class is added at the end, if there is such a row. If the scan has no such cue, the
-    rows have the attribute or word that models rely on. If models rely on no such property either, the result is empty.
+    If some row has a cue but another class, one such row is added at the end. If the scan has no such cue, rows with
+    the attribute or word that models rely on are returned. If there is no such attribute or word either, the result is
+    empty.
     """
     known = set(inputs.examples.row_ids.tolist())
     agreeing, contradicting = (
@@ -98,7 +100,9 @@ def _row(inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *
 
 
 def _corners(cue: Cue) -> Corners:
-    """Return the corners that a cue refers to, and whether the cue means the presence or the absence of a feature."""
+    """Return the corners that a cue refers to, each with True if the cue is that the corner has a feature, or False if
+    the corner lacks it.
+    """
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)
 
@@ -122,8 +126,8 @@ def _texts(
 
 
 def _in_pieces(text: str, parts: Sequence[Span]) -> tuple[tuple[str, bool], ...]:
-    """Split a text into pieces, with True for pieces that are one of the parts. A long text is cut around the first
-    part.
+    """Split a text into pieces, and return each piece with True if it is one of the parts, else with False. A long text
+    is cut around the first part.
     """
     if not parts:
         return ((truncate(one_line(text), 2 * _WINDOW), False),)
@@ -148,9 +152,7 @@ def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
 
 
 def _with_attribute(examples: Examples, leaning: PropertyLeaning) -> list[int]:
-    """Return train rows with a value of the attribute that points to the row's own class, taking the classes in
-    turn.
-    """
+    """Return train rows whose attribute value indicates their own class. Rows are taken from each class in turn."""
     train, column = examples.in_split("train"), f"{_ATTRIBUTE}{leaning.name}"
     if column not in train.table.column_names:
         return []

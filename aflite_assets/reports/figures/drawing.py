@@ -1,5 +1,5 @@
-"""Parts that all figures share: palette, empty figures, panels, and the finished picture below a size limit. No figure
-is drawn here.
+"""Functions that all figures share: the palette, empty figures, panels, and the conversion to a picture below a size
+limit. No figure is drawn here.
 """
 
 import io
@@ -31,7 +31,7 @@ _PAD = 7  # pixels around panels
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG file of at most `MAX_BYTES`, and a text that describes its content for readers who do not see it."""
+    """A PNG file of at most `MAX_BYTES`, and a text that describes the picture for readers who do not see it."""
 
     png: bytes
     alt: str
@@ -51,7 +51,7 @@ def series_style(number: int) -> dict[str, Any]:
 def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> "Figure":
     """Return an empty figure of this size in inches at `DPI`.
 
-    The layout "constrained" is for figures that `picture` does not lay out.
+    Use the layout "constrained" for figures that the function `picture` does not lay out.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -92,7 +92,7 @@ def draw_bars(
     bottom: np.ndarray | float = 0.0,
     **style: Any,
 ) -> None:
-    """Draw bars from `low` to `high` as one collection, which is much faster than one artist per bar.
+    """Draw bars from `low` to `high` as one collection. This is much faster than drawing each bar separately.
 
     Axis limits do not change.
     """
@@ -104,7 +104,7 @@ def draw_bars(
 
 
 def whole_ticks(axes: "Axes") -> None:
-    """Put ticks only at whole numbers of the horizontal axis, because it counts iterations."""
+    """Put ticks of the horizontal axis only at whole numbers, because the axis counts iterations."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -113,8 +113,8 @@ def whole_ticks(axes: "Axes") -> None:
 def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: bool = True, **style: Any) -> Picture:
     """Return the drawn figure as an RGB PNG of at most `MAX_BYTES`, with fewer colours if necessary.
 
-    `grid`: draw a grid behind the data. `legend`: the panel whose series are named below the figure, with this `style`.
-    Texts are literal: a dollar sign does not begin a formula.
+    `grid`: draw a grid behind the data. `legend`: the panel whose series are listed in a legend below the figure.
+    `style`: the style of this legend. Texts are literal: a dollar sign does not begin a formula.
     """
     from matplotlib.text import Text
     from PIL import Image
@@ -144,7 +144,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 
 
 def _fit_panels(figure: "Figure") -> None:
-    """Fit the panels of a figure with one grid into the space left by texts and legend."""
+    """Fit the panels of a figure with one grid into the space that texts and legend leave free."""
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
     beside = np.zeros((4, max(rows, columns)))  # pixels left and right of columns, and below and above rows
     for axes in figure.axes:

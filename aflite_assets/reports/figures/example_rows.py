@@ -1,4 +1,4 @@
-"""The rows that a report shows as examples (a truncated text, a thumbnail or a short vector), and small images."""
+"""The rows that a report shows as examples, each as a truncated text, a thumbnail or a short vector."""
 
 import base64
 import io
@@ -52,7 +52,8 @@ def _shown_text(column: str, text: str) -> str:
 def shown_examples(
     examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Draw random train rows of one side (kept or removed), taking classes in turn so that small classes are included.
+    """Draw random train rows of one side (kept or removed). Rows are drawn from each class in turn, so that small
+    classes are included.
 
     `most`: the largest number of rows, or 0 for the default.
     """
@@ -85,7 +86,9 @@ def shown_rows(
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
-    """Return the encoded images of shown rows, for a grid. The bytes are empty for an image that cannot be read."""
+    """Return the encoded images of the shown rows. The images are drawn as a grid. The bytes are empty for an image
+    that cannot be read.
+    """
     inputs = examples.select([example.row_id for example in shown])
     return [_image(inputs, position)[0] for position in range(len(shown))]
 
@@ -132,7 +135,9 @@ def _image(inputs: Examples, position: int) -> tuple[bytes, str | None]:
 
 
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
-    """Describe a row of features: the first values, with names if there are any, and the number of features."""
+    """Describe a row of features by its first values, with their names if they have names, and by the number of
+    features.
+    """
     first = values[:_MAX_VALUES].tolist()
     named = [f"{printable(name)} {value:.6g}" for name, value in zip(names or (), first, strict=False)]
     rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
@@ -157,7 +162,9 @@ def png_or_jpeg_uri(encoded: bytes, kind: str = "png") -> str:
 
 
 def square_pixels(encoded: bytes, side: int) -> np.ndarray | None:
-    """Return pixels (side x side x 3, uint8) with the image fitted onto white, or None for an unreadable image."""
+    """Return the image, fitted into a white square, as pixels (side x side x 3, uint8). Return None for an unreadable
+    image.
+    """
     from PIL import ImageOps
 
     if (image := _decoded(encoded)) is None:

@@ -1,5 +1,5 @@
-"""Figures of the filter's iterations, the data for the page's chart script, and learning curves of warm-up and
-sample.
+"""Figures of the filter's iterations, data for the script that draws the page's chart, and learning curves of warm-up
+and sample.
 """
 
 import json
@@ -31,8 +31,8 @@ _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",",
 
 
 def filtering_curves(analysis: Analysis) -> Picture:
-    """Draw curves by representation: remaining rows, bias with the largest class's share, cut-off scores and class
-    shares.
+    """Draw curves for each representation: remaining rows, bias together with the share of the largest class, cut-off
+    scores, and class shares.
     """
     filtered = analysis.facts.filterings
     across = max(min(len(filtered), 3), 1)
@@ -97,8 +97,8 @@ def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None
 
 
 def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
-    """Draw curves by iteration: representation bias with the largest class's share above, number of filtered rows
-    below.
+    """Draw curves over the iterations in two panels. The upper panel has the representation bias and the share of the
+    largest class, and the lower panel the number of filtered rows.
     """
     figure = drawing.new_figure(5.6, 4.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -115,7 +115,9 @@ def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
 
 
 def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Picture:
-    """Draw a histogram of the last known predictability of train rows, with kept rows stacked on removed rows."""
+    """Draw a histogram of each train row's last known predictability. Bars of kept rows are stacked on bars of removed
+    rows.
+    """
     figure, axes = drawing.new_axes()
     low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
     draw_bars(axes, low, high, removed, lw=0.6, facecolors=ORANGE, hatch="///", label=f"removed ({removed.sum():,})")
@@ -182,8 +184,8 @@ def sample_picture(points: Sequence[SamplePoint]) -> Picture:
 def _learning_curves(
     curves: Mapping[str, Sequence[CurvePoint] | Sequence[SamplePoint]], alt: str, *, logarithmic: bool
 ) -> Picture:
-    """Draw accuracy on the same held-back rows against the number of train rows, with Wilson's intervals and the
-    elbows.
+    """Draw accuracy on held-back rows against the number of train rows, with Wilson's intervals and the elbows. All
+    points use the same held-back rows.
     """
     figure, axes = drawing.new_axes(height=4.4)
     for number, (name, points) in enumerate(curves.items()):
@@ -209,11 +211,11 @@ def _learning_curves(
 
 
 def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
-    """Return the data for `page/scripts/charts.js`: bias and largest class in one panel, numbers of filtered rows in
-    the other.
+    """Return the data of two panels for `page/scripts/charts.js`. The first shows the bias and the largest class's
+    share, and the second the numbers of filtered rows.
 
-    A series names its colour on the page; `values` has one number per iteration, and `texts` has the same numbers in
-    words.
+    Each series names the page's colour to use. `values` has one number per iteration, and `texts` has the same numbers
+    as texts.
     """
     bias, largest, left = (
         [getattr(row, name) for row in rows] for name in ("representation_bias", "largest_class", "rows_in")
@@ -231,7 +233,7 @@ def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
 
 
 def curve_says(rows: Sequence[filtering.FilterRow]) -> str:
-    """Return the result of `curve_figure` in words, or an empty string without an iteration."""
+    """Describe the result of `curve_figure` in words, or return an empty string if there is no iteration."""
     if not rows:
         return ""
     first, last = rows[0], rows[-1]
@@ -255,5 +257,7 @@ def _share_series(name: str, colour: str, shares: Sequence[float]) -> dict[str, 
 
 
 def script_json(value: JsonValue) -> str:
-    """Return JSON that is safe inside a script element, because it can neither end the element nor start a comment."""
+    """Return JSON that is safe inside a script element, because it contains no text that ends the element or starts a
+    comment.
+    """
     return _ENCODER.encode(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -50,7 +50,7 @@ def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
 
 
 def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
-    """Draw shares of train rows by number of forgetting events, with one group of bars per weak model."""
+    """Draw the shares of train rows with each number of forgetting events. Each weak model has one group of bars."""
     figure, axes = drawing.new_axes(height=3.4)
     places, width = np.arange(len(_EVENTS)), 0.8 / len(models)
     for number, (model, facts) in enumerate(models.items()):
@@ -70,7 +70,7 @@ def _first_sets(analysis: Analysis) -> list[str]:
 
 
 def _whole_means(analysis: Analysis) -> dict[tuple[str, str], float]:
-    """Return mean accuracies, in per cent, by evaluator and test set; NaN without a result.
+    """Return mean accuracies, in per cent, by evaluator and test set. A mean without a result is NaN.
 
     The evaluators are the second phases and the evaluators from which they start.
     """
@@ -82,8 +82,8 @@ def _whole_means(analysis: Analysis) -> dict[tuple[str, str], float]:
 
 
 def _second_phases(analysis: Analysis) -> Picture | None:
-    """Draw accuracy on the first challenge set against the first natural test set, with lines from starting evaluators
-    to phases.
+    """Draw accuracy on the first challenge set against accuracy on the first natural test set. A line leads from each
+    starting evaluator to each of its second phases.
 
     Returns None if a test set is missing, or if no starting evaluator has a result.
     """
@@ -115,8 +115,8 @@ def _second_phases(analysis: Analysis) -> Picture | None:
 
 
 def _by_category(analysis: Analysis, evaluators: Sequence[str]) -> Iterator[tuple[str, list[Accuracy]]]:
-    """Yield the challenge sets with accuracies by category and by gold label, with the accuracies of the given
-    evaluators.
+    """Yield each challenge set that has accuracies by category and by gold label, together with the accuracies of the
+    given evaluators.
     """
     of_phases = (one for one in analysis.of(ACCURACIES) if one.representation is None and one.train_set == "full")
     parts = [one for one in of_phases if one.evaluator in evaluators and one.category and one.column != OVERLAP]
@@ -128,7 +128,9 @@ def _by_category(analysis: Analysis, evaluators: Sequence[str]) -> Iterator[tupl
 
 
 def _categories(found: Sequence[Accuracy], test_set: str) -> Picture:
-    """Draw accuracy with its interval by category, with one panel per gold label and one marker per evaluator."""
+    """Draw the accuracy in each category, with its interval. Each gold label has a panel, and each evaluator has a
+    marker.
+    """
     labels, categories, evaluators = (_distinct(found, name) for name in ("label", "category", "evaluator"))
     size = 1.1 + 0.75 * len(categories), 3.2
     figure, panels = drawing.new_panels(len(labels), 3, size=size, margin=(0.6, 0.9), sharex=True, sharey=True)
@@ -156,8 +158,8 @@ def _distinct(found: Iterable[Accuracy], name: str) -> list[Any]:
 
 
 def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
-    """Draw accuracy on the first natural test set and on the first challenge set against the share of rows with the
-    highest loss.
+    """Draw accuracy on the first natural test set and on the first challenge set. The horizontal axis is the share of
+    rows with the highest loss that was used.
     """
     numbers = {name: one.set_name.partition("highest_loss_")[2].replace("_", ".") for name, one in phases.items()}
     shares = {name: float(number) for name, number in numbers.items() if number}
@@ -182,7 +184,9 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
 
 
 def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
-    """Draw accuracy on one test set against the threshold, with one line per evaluator and its maximum highlighted."""
+    """Draw accuracy on one test set against the threshold, with one line per evaluator. The maximum of each line is
+    highlighted.
+    """
     figure, axes = drawing.new_axes(height=3.8)
     said = []
     for number, (name, each) in enumerate(groupby(thresholds, attrgetter("evaluator"))):

@@ -1,4 +1,4 @@
-"""Figures of models' accuracies and of falls (drops in accuracy), in wide and narrow layouts."""
+"""Figures of models' accuracies and of falls (drops in accuracy), each in a wide and in a narrow layout."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -27,7 +27,8 @@ _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
 
 
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
-    """Return the figures "overview" and "falls", followed by a dot and the representation if there is one.
+    """Return the figures "overview" and "falls" by name. If there is a representation, a dot and the representation are
+    appended to the names.
 
     `narrow`: draw one panel per row.
     """
@@ -44,7 +45,7 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
 
 
 def _complete(falls: Sequence[Fall]) -> list[Fall]:
-    """Return the falls (drops in accuracy) with a result for every term."""
+    """Return the falls (drops in accuracy) whose terms all have a result."""
     return [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]
 
 
@@ -102,7 +103,7 @@ def _draw_accuracies(
 
 
 def _waterfalls(falls: Sequence[Fall], unit: Unit, most_across: int) -> Picture:
-    """Draw the falls (drops in accuracy) with a result for every term; `unit` is the unit of their test sets."""
+    """Draw the falls (drops in accuracy) whose terms all have a result. `unit`: the unit of the test sets' numbers."""
     width, margin = (3.1, 0.6) if min(most_across, len(falls)) > 1 else (3.7, 0)
     figure, panels = drawing.new_panels(len(falls), most_across, size=(width, 2.75), margin=(margin, 0), sharey=True)
     for panel, terms in zip(panels.flat, falls, strict=False):

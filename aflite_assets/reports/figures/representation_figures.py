@@ -1,8 +1,8 @@
-"""Figures of the rows of one filtering: two features, images, similarities, text lengths, and the data map.
+"""Figures that show the rows of one filtering: two features, images, similarities, text lengths, and the data map.
 
-The figure of two features with the models' accuracies corresponds to Figure 2 of ICML 2020. Text lengths correspond to
-Figure 2 of SustaiNLP 2020 (without random rows). The data map (variability against confidence) corresponds to Figure 1
-of Swayamdipta et al. 2020.
+The figure of two features, with the models' accuracies, corresponds to Figure 2 of the ICML 2020 paper. The figure of
+text lengths corresponds to Figure 2 of the SustaiNLP 2020 paper, which has no random rows. The data map (variability
+against confidence) corresponds to Figure 1 of Swayamdipta et al. 2020.
 """
 
 from collections.abc import Sequence
@@ -67,7 +67,9 @@ def compared_accuracies(analysis: Analysis, representation: str) -> list[Compare
 
 
 def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:
-    """Draw two features of the train rows "before" and "after" filtering on the same scale, if features were chosen."""
+    """Draw two features of the train rows in one figure "before" and one figure "after" filtering, on the same scale.
+    Draw nothing if no features were chosen.
+    """
     if inputs.scatter_features is None:
         return {}
     entered = rows.filter(pc.equal(rows["split"], "train"))
@@ -83,7 +85,8 @@ def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Co
 def scatter(
     train: Examples, points: np.ndarray, shown: np.ndarray, axis_names: Sequence[str], when: str, notes: Sequence[str]
 ) -> Picture:
-    """Draw the `shown` points (rows x 2) by class. Of more than 2,000 points, only every n-th is drawn.
+    """Draw the rows of `points`, of shape (rows, 2), for which `shown` is True, with one colour per class. If there are
+    more than 2,000 points, only every n-th point is drawn.
 
     `notes`: lines below the title.
     """
@@ -117,7 +120,8 @@ def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
 
 
 def scatter_caption(analysis: Analysis, representation: str) -> str:
-    """Return a caption with the accuracies at the two scatter plots, or an empty string without accuracies.
+    """Return a caption that lists the accuracies shown with the two scatter plots, or an empty string if there are no
+    accuracies.
 
     The caption also gives the accuracies of models trained on as many random rows.
     """
@@ -134,7 +138,7 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
 
 
 def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
-    """Return the lines below a title, each with as many evaluators as fit, at most three."""
+    """Return at most three lines to show below a title. Each line names as many evaluators as fit."""
     lines: list[list[str]] = []
     for one in compared:
         label = _accuracy(one[0] if train_set == "full" else one[-1])
@@ -164,7 +168,9 @@ def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) 
 
 
 def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Picture:
-    """Draw thumbnails in rows, each above its caption. A crossed-out square replaces an unreadable image."""
+    """Draw thumbnails in a grid. The caption of each thumbnail is below it. A crossed-out square replaces an unreadable
+    image.
+    """
     down = max(1, -(-len(images) // _ACROSS))
     figure = new_figure(width=_ACROSS * (_SIDE + 12) / drawing.DPI, height=down * (_SIDE + 34) / drawing.DPI)
     panels = figure.subplots(down, _ACROSS, squeeze=False)
@@ -181,7 +187,7 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
 
 
 def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
-    """Draw one similarity map per class, with one cell per pair of rows and the same colour scale on all maps.
+    """Draw one similarity map per class. A map has one cell per pair of rows, and all maps have the same colour scale.
 
     The maps are returned by class number.
     """
@@ -210,7 +216,7 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
 
 
 def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
-    """Return the start of the colour scale: the largest multiple of 0.1 that is not above the lowest similarity."""
+    """Return the start of the colour scale, which is the lowest similarity rounded down to a multiple of 0.1."""
     lowest = min((float(block.similarities.min(initial=1)) for blocks in classes for block in blocks), default=0.0)
     return max(float(np.floor(10 * min(lowest, 0.9)) / 10), -1.0)
 
@@ -225,8 +231,8 @@ def means_text(blocks: ClassBlocks) -> str:
 
 
 def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
-    """Draw shares of kept, removed and random rows of one representation by number of words, one panel per text
-    column.
+    """Draw how kept, removed and random rows of one representation are distributed over the number of words. Each text
+    column has a panel.
     """
     columns = [list(places) for _, places in groupby(shares, attrgetter("column"))]
     figure = new_figure(width=5.6 if len(columns) == 1 else 9.4, height=3.5)

@@ -1,1 +1,3 @@
-"""Published pages: HTML, JSON, Markdown and the dataset card. Numbers and tables come from the other folders."""
+"""Published pages: the report as HTML, JSON and Markdown, and the dataset card. The other folders of this package make
+the numbers and tables.
+"""

@@ -1,6 +1,6 @@
 """The attachments of a report: tables and pictures that the report page shows on demand.
 
-An attachment also names the file in which it is stored in full.
+An attachment also names the file that contains all of its data.
 """
 
 import re
@@ -107,11 +107,11 @@ _SIDES = 2
 
 @dataclass(frozen=True)
 class Attachment:
-    """A table or a picture in the details of the report. Exactly one of `table` and `picture` is set.
+    """A table or a picture that the page shows on demand. Exactly one of `table` and `picture` is set.
 
-    `group`: the part of the list of attachments. `about`: one line on the content. `caption`: how to read the content.
-    `file`: the path of the file relative to the page, or "" if the content is only in `report.json`. `images`: data
-    URIs by side, in the order of the rows of a picture.
+    `group`: the heading in the list of attachments. `about`: one line on the content. `caption`: how to read the
+    content. `file`: the path of the file relative to the page, or "" if the content is only in `report.json`. `images`:
+    data URIs of a picture's images by side, in the order of the picture's rows.
     """
 
     group: str
@@ -125,7 +125,7 @@ class Attachment:
 
     @property
     def size(self) -> str:
-        """The number of rows of a table; "picture" for a picture."""
+        """The number of rows of a table, or the word "picture" for a picture."""
         return "picture" if self.table is None else counted(len(self.table.rows), "row")
 
 
@@ -140,7 +140,8 @@ def attachments(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str,
 def attachments_json(attached: Sequence[Attachment]) -> list[JsonValue]:
     """Return the attachments in the form that the page's viewer reads.
 
-    Texts are literal and only for `textContent`. A cell is a text, or a text and the number by which it is sorted.
+    Texts are literal and only for `textContent`. A cell is a text, or a pair of a text and the number by which the cell
+    is sorted.
     """
     return [
         {
@@ -176,7 +177,9 @@ def _uri(picture: Picture) -> str:
 
 
 def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> Iterator[Attachment]:
-    """Yield iterations, statistics of kept and removed rows, and pictures of one filtering."""
+    """Yield the attachments of one filtering: its iterations, statistics of its kept and removed rows, and its
+    pictures.
+    """
     for table in listings.ITERATION_TABLE.tables(analysis):
         yield _table(_FILTERING, table, "Rows removed, cut-off score and bias by iteration.")
     for kind, one in _PICTURES.items():
@@ -196,7 +199,9 @@ def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[st
 
 
 def _of_models(analysis: Analysis) -> Iterator[Attachment]:
-    """Yield the tables of accuracies that are not on the page itself, each with the values from the papers."""
+    """Yield the tables of accuracies that the page itself does not show. Each table is followed by the papers' tables
+    of the same kind.
+    """
     for kind, about in _TABLES.items():
         for table in all_tables.SHOWN[kind](analysis):
             yield _table(_MODELS, table, about)

@@ -44,15 +44,17 @@ def template_environment(safe: Callable[[str], str]) -> Environment:
 
 
 def escape_markdown(text: str) -> str:
-    """Return dataset text as one line of literal Markdown: without markup, HTML, links, table edges or line breaks."""
+    """Return dataset text as one line of Markdown that is shown literally: nothing in it is read as markup, HTML, a
+    link or the edge of a table cell.
+    """
     text = _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_BREAK}", one_line(text)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _BLOCK_START.sub(r"\1\\", text)
 
 
 def plain_table(table: Table) -> dict[str, Any]:
-    """Return title, columns (numbered from `numbers_from` on), rows and notes of a table as literal texts,
-    unchanged.
+    """Return the title, columns, rows and notes of a table as literal texts. Columns from `numbers_from` on contain
+    numbers.
     """
     return {
         "title": table.of,
@@ -64,7 +66,7 @@ def plain_table(table: Table) -> dict[str, Any]:
 
 
 def tables_markdown(tables: Iterable[Table]) -> str:
-    """Return tables one below the other, each under its title and notes."""
+    """Return several tables as one Markdown text, each table below its title and its notes."""
     return "\n".join(map(_markdown, tables))
 
 
@@ -119,13 +121,14 @@ def dataset_card(
     notes: Sequence[str],
     provenance: Mapping[str, str],
 ) -> str:
-    """Return the dataset card: Markdown with the YAML front matter that `datasets` reads. All dataset text is escaped.
+    """Return the dataset card as Markdown, with the YAML front matter that `datasets` reads. All dataset text is
+    escaped.
 
-    `configs`: by configuration name, the Parquet path pattern of each split, relative to the folder; the first
-    configuration is loaded by default. Names and splits consist of [a-z0-9_]; a name may end with a representation, as
-    in `filtered_<representation>`. `rows[config][split]`: number of rows. `source_columns`: inputs, label and
-    attributes. `own_columns`: the published names of the columns that the project adds, by their plain names.
-    `ids_given`: whether `id` is the source's own id.
+    `configs`: for each configuration, a path pattern of Parquet files per split, relative to the folder. The first
+    configuration is loaded by default. Names of configurations and splits consist of [a-z0-9_]. A configuration's name
+    may end with a representation, as in `filtered_<representation>`. `rows[config][split]`: number of rows.
+    `source_columns`: inputs, label and attributes. `own_columns`: for each column that the project adds, the name under
+    which it is published. `ids_given`: whether the column `id` contains the ids of the source.
     """
     template = template_environment(lambda text: Markup(escape_markdown(text))).get_template("card.md.j2")
     return template.render(
@@ -156,7 +159,7 @@ def dataset_card(
 
 
 def _policies(filtered: FilteredSet) -> Mapping[str, str]:
-    """Describe how the rows of each split other than train were treated."""
+    """Describe, for each split other than train, how its rows were treated."""
     policies = filtered.settings.get("evaluation_rows")
     return policies if isinstance(policies, Mapping) else {}
 

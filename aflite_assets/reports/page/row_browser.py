@@ -1,6 +1,6 @@
-"""Rows in the page's row browser: a random sample of kept, removed and unfiltered rows of each filtering, as JSON.
+"""JSON for the page's row browser: a random sample of the kept, removed and unfiltered rows of each filtering.
 
-The JSON stays below a size limit. No markup is made here.
+The JSON stays below a size limit. This module makes no markup.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
 @dataclass(frozen=True)
 class Shown:
-    """Counts of the rows of one side (kept, removed or not filtered) on the page.
+    """Counts of the rows that the page shows of one side (kept, removed or not filtered).
 
     `suspects`: number of rows that are shown because their label is probably wrong.
     """
@@ -71,7 +71,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One drawn row of the side `shown`. `shown_at`, in [0, 1), orders the rows of all sides of a filtering."""
+    """One row that was drawn from the side `shown`. `shown_at`: a number in [0, 1) by which the rows of a filtering, of
+    all sides, are ordered.
+    """
 
     shown: Shown
     row_id: int
@@ -82,7 +84,8 @@ class _Entry:
 def row_browser(
     analysis: Analysis, inputs: ReportInputs, *, budget: int, seed: int, most: int = MOST_ROWS
 ) -> tuple[str, tuple[Shown, ...]]:
-    """Return JSON for a script element with rows drawn from (seed, row id), and the counts of the rows.
+    """Return JSON for a script element, and counts of its rows. Rows are drawn by a random number that depends only on
+    the seed and the row id.
 
     `budget`: the largest size of the JSON in bytes. `most`: the largest number of rows per side and filtering.
     """
@@ -118,7 +121,7 @@ def row_browser(
 def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
     """Draw the rows of each side: first rows with a suspected label error, then random rows.
 
-    Only a few columns per representation are used.
+    `tables`: by representation, the few columns that drawing needs.
     """
     ids = [table["row_id"].to_numpy().max(initial=-1) for table in tables.values()]
     ranks = np.random.default_rng(seed).permutation(1 + int(max(ids)))
@@ -159,7 +162,7 @@ def answers_by_row(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str,
 
 
 def _questions(table: pa.Table) -> pa.ChunkedArray:
-    """Return the question of each row as text. A group, such as the answers to one prompt, may have several
+    """Return the question of each row as text. One group, such as all answers to one prompt, may contain several
     questions.
     """
     if "source_question" not in table.column_names or table["source_question"].null_count:
@@ -169,8 +172,8 @@ def _questions(table: pa.Table) -> pa.ChunkedArray:
 
 
 class _Page:
-    """Data of the page: the `settings` of each filtering, and `rows`, each once. `size` is their size as JSON in
-    bytes.
+    """Data of the page: the `settings` of each filtering, and the list `rows`, in which each row occurs once. `size`:
+    size of these data as JSON, in bytes.
     """
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
@@ -212,7 +215,7 @@ class _Page:
         self.size = 0
 
     def add(self, entry: _Entry) -> dict[str, Any]:
-        """Return the values of the next entry in its filtering, and add the entry's row and question to the page."""
+        """Add the row and the question of the next entry to the page, and return the entry's values in its filtering."""
         name, rows, questions = entry.shown.representation, len(self.rows), len(self.questions)
         found = self._fact(entry, next(self._facts[name]))
         if answers := self._answers[name].get(entry.row_id):
@@ -245,8 +248,8 @@ class _Page:
         return {name: value for name, value in found.items() if value is not None}
 
     def _asked(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the number of a question, and the share of predictions of each answer. Add the question at its first
-        use.
+        """Return the number of a question, and the share of predictions that chose each answer. Add the question at its
+        first use.
         """
         number = self._numbers.setdefault(answers[0]["group"], len(self.questions))
         if number == len(self.questions):
@@ -272,8 +275,8 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def _short(text: str | None) -> str:
-    """Return a text that is safe to show. After 2,000 characters it is cut, and the number of further characters is
-    added.
+    """Return a text that is safe to show. A text of more than 2,000 characters is cut, and the number of missing
+    characters is added.
     """
     shown = printable(text or "")
     left = len(shown) - _MOST_CHARACTERS
@@ -281,7 +284,9 @@ def _short(text: str | None) -> str:
 
 
 class _RowValues:
-    """Converter of rows to JSON values: `classes` are class names, and `words` are word cues of the removed rows."""
+    """Converter of rows to JSON values. `classes` contains the class names, and `words` the word cues of the removed
+    rows.
+    """
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, rows: pa.Table) -> None:
         facts, self._rows = analysis.facts, rows
@@ -338,8 +343,8 @@ class _RowValues:
         return {"vector": short_vector(np.array(list(features.values())), names=tuple(features)), "values": values}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
-        """Return [forgotten, right, presented, set numbers] of a row for each training run; None for a run without the
-        row.
+        """Return [forgotten, right, presented, set numbers] of a row for each training run, or None for a run that did
+        not use the row.
         """
         found: list[list[Any] | None] = []
         for one in self._trainings:
@@ -375,7 +380,7 @@ def _cue_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _cues_by_row(analysis: Analysis, inputs: ReportInputs, row_ids: np.ndarray) -> dict[int, list[int]]:
-    """Return the positions of each row's cues in the browser's list of cues, by row id."""
+    """Return, by row id, the cues of each row as positions in the browser's list of cues."""
     found: dict[int, list[int]] = {}
     for place, cue in enumerate(browsed_cues(analysis)):
         for row_id in np.intersect1d(inputs.carriers.get(cue.number, ()), row_ids).astype(np.int64).tolist():
@@ -384,8 +389,8 @@ def _cues_by_row(analysis: Analysis, inputs: ReportInputs, row_ids: np.ndarray) 
 
 
 def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -> Iterator[tuple[int, str]]:
-    """Yield values that evaluators measured for single rows: PVI of test rows, and data map coordinates of train
-    rows.
+    """Yield values that evaluators measured for single rows, such as the PVI of test rows and the data map coordinates
+    of train rows.
     """
     known = pc.and_(pc.is_valid(tables.information["pvi"]), pc.is_in(tables.information["row_id"], row_ids))
     for row in tables.information.filter(known).to_pylist():
@@ -402,6 +407,6 @@ def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -
 
 
 def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
-    """Count words and characters of each text in the same way as the evidence; None for a null."""
+    """Count words and characters of each text in the same way as the evidence does. A null gives None."""
     counts = zip(word_counts(texts).tolist(), character_counts(texts).tolist(), strict=True)
     return [None if words != words else [int(words), int(characters)] for words, characters in counts]

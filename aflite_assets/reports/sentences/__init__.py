@@ -1,1 +1,3 @@
-"""Sentences and cautions of the report. Numbers are computed in `analysis`, and pages are rendered in `page`."""
+"""Sentences and cautions of the report. The package `analysis` computes the numbers, and the package `page` renders the
+page.
+"""

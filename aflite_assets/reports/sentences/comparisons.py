@@ -1,5 +1,5 @@
-"""Sentences about differences between training runs: decisive comparisons, pairs of train sets, falls, samples,
-rankings and second phases.
+"""Sentences about differences between training runs. They cover decisive comparisons, pairs of train sets, falls,
+samples, rankings and second phases.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ _CHANGES: Mapping[str, str] = {
 
 
 def of_kind(analysis: Analysis, kind: Comparison, representation: str | None = None) -> list[Difference]:
-    """Return the differences of one kind, for one representation if it is given."""
+    """Return the differences of one kind. If a representation is given, return only its differences."""
     return [one for one in analysis.of(DIFFERENCES, representation) if one.comparison == kind]
 
 
@@ -38,8 +38,8 @@ def _by_evaluator(differences: Sequence[Difference]) -> dict[str, list[Differenc
 
 
 def comparison_sentence(analysis: Analysis, representation: str) -> str:
-    """Return a sentence on how many of the decisive comparisons, and how many of the other comparisons, show a gain or
-    a loss.
+    """Return a sentence that counts the gains and losses, first among the decisive comparisons and then among the other
+    comparisons.
     """
     differences = of_kind(analysis, "control", representation)
     deciding = _sides([one for one in differences if one.deciding])
@@ -56,7 +56,7 @@ def _sides(differences: Sequence[Difference]) -> str:
 
 
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
-    """Return one sentence per evaluator, on the natural test set of the report's summary and on every challenge set."""
+    """Return one sentence per evaluator. It covers the natural test set of the report's summary and all challenge sets."""
     facts, pair = analysis.facts, ("filtered", analysis.facts.filtering[representation].control)
     natural, sentences = headline_split(list(facts.natural_sets)), []
     compared = [one for one in of_kind(analysis, "control", representation) if one.pair == pair]
@@ -81,8 +81,8 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
 
 
 def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
-    """Return a sentence on the drop in accuracy from `full` to `filtered` and its parts, or on why the drop is
-    missing.
+    """Return a sentence on the drop in accuracy from `full` to `filtered` and on the parts of the drop. If the drop is
+    missing, the sentence states why.
     """
     start, *changes, end = fall
     where, unit = f"{start.evaluator} on {start.test_set}", facts.test_set[start.test_set].unit
@@ -104,11 +104,13 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
 
 
 def adversary_sentences(analysis: Analysis) -> Iterator[str]:
-    """Return, for each adversary and evaluator, whether a weak adversary makes rows harder for a strong evaluator.
+    """Return sentences on the question whether a weak adversary makes rows harder for a strong evaluator, for each
+    adversary and evaluator.
 
     This question is examined in section 4.2 of the ICML 2020 paper. An adversary is the ensemble of linear classifiers
-    on a representation. The strength of an adversary is the share of pool rows that the ensemble predicted correctly in
-    the first pass. Returns an empty list if the dataset has one representation or there are no results.
+    on a representation. An adversary's strength is the share of pool rows that the ensemble predicted correctly in the
+    filter's first iteration. Returns an empty list if the dataset has only one representation, or if there are no
+    results.
     """
     facts = analysis.facts
     for one in facts.filterings if len(facts.filterings) > 1 else ():
@@ -127,7 +129,9 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
-    """Yield one sentence per evaluator on the test sets on which all train rows are better or worse than the sample."""
+    """Yield one sentence per evaluator. It names the test sets on which training on all train rows is better or worse
+    than training on the sample.
+    """
     for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():
         found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
         for one in costs:
@@ -138,8 +142,8 @@ def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def ranking_line(analysis: Analysis) -> str:
-    """Return a line that counts the comparisons on whole test sets, over all train set sizes, that favour one
-    ranking.
+    """Return a line that states how many comparisons favour each ranking. Comparisons on whole test sets count, for all
+    sizes of train sets.
     """
     whole = [one for one in of_kind(analysis, "ranking") if one.whole and one.difference is not None]
     if not whole:
@@ -150,8 +154,8 @@ def ranking_line(analysis: Analysis) -> str:
 
 
 def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
-    """Return sentences on each pair of rankings: how similar the kept rows are, then one per evaluator on whole test
-    sets.
+    """Return sentences on each pair of rankings: first a sentence on how similar the kept rows are, then a sentence per
+    evaluator on whole test sets.
     """
     sentences = []
     for name, pair in analysis.facts.rankings.items():
@@ -169,7 +173,7 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence[Difference]) -> str:
-    """Return a sentence on one evaluator's differences on whole test sets; significant differences come first."""
+    """Return a sentence on one evaluator's differences on whole test sets. Significant differences are named first."""
     first, second = pair.rankings
     said, undecided = [], [one_line(one.test_set) for one in compared if better_ranking(facts, one) is None]
     for one in compared:
@@ -183,8 +187,8 @@ def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence
 
 
 def second_phase_line(analysis: Analysis) -> str | None:
-    """Return a line on the gain of second phases on forgettable rows over phases on random rows; None if no gain was
-    judged.
+    """Return a line that compares second phases on forgettable rows with second phases on random rows, or None if
+    nothing was compared.
     """
     judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
     if not judged:

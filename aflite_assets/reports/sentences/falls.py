@@ -1,4 +1,6 @@
-"""Sentences on drops in accuracy from natural to challenge rows, and on challenge sets with the same predictions."""
+"""Sentences on drops in accuracy from natural rows to challenge rows, and on paired challenge sets that get the same
+predictions.
+"""
 
 from collections.abc import Sequence
 
@@ -23,9 +25,9 @@ def alike_text(falls: Sequence[ChallengeFall]) -> str:
 
 
 def falls_text(falls: Sequence[ChallengeFall]) -> str:
-    """Describe the falls of the evaluator with the largest drop in accuracy on a challenge set.
+    """Describe the drops in accuracy of one evaluator, the one with the largest drop on a challenge set.
 
-    Return an empty string if there are no falls.
+    Return an empty string if there are no drops.
     """
     named = sorted((one for one in falls if one.named), key=lambda one: -one.fall)
     if not named:

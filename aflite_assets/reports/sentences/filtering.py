@@ -30,7 +30,7 @@ def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
 
 
 def runs_sentence(one: FilterOutcome) -> str:
-    """Describe how similar the results of several filter runs are, or return an empty string for one run."""
+    """Describe how similar the results of several filter runs are. Return an empty string if there is only one run."""
     if one.kept_jaccard is None:
         return ""
     mean, least, chance = (percent(one.kept_jaccard[name]) for name in ("mean", "least", "by_chance"))
@@ -68,7 +68,9 @@ def _why(still: StillPredicted) -> str:
 
 
 def cue_name(cue: Cue) -> str:
-    """Name a cue: "the word “not” of text_pair", "colour = red", "the length of text (13 or more)", "text alone"."""
+    """Return the name of a cue, such as "the word “not” of text_pair", "colour = red", "the length of text (13 or
+    more)" or "text alone".
+    """
     value = _brief(cue.value)
     if cue.kind == "word":
         alike = listed([f"“{_brief(word)}”" for word in cue.alike], _MOST_ALIKE)
@@ -118,7 +120,7 @@ def numbered_cue(cue: Cue, label_names: Sequence[str]) -> str:
 
 
 def cue_text(cue: Cue) -> str:
-    """Return a cue with its share of the removed rows, in one or two sentences, without the last full stop."""
+    """Describe a cue and its share of the removed rows in one or two sentences. The last full stop is left out."""
     removed, expected = percent(cue.share_removed), percent(cue.share_expected)
     if cue.label_name is None or cue.class_share is None:
         verb = "is right for" if cue.kind in ("partial input", "column") else "is in"
@@ -128,7 +130,9 @@ def cue_text(cue: Cue) -> str:
 
 
 def planted_sentence(removal: PlantedRemoval) -> str:
-    """Describe precision and recall, each compared with the value for as many rows drawn at random."""
+    """Describe precision and recall for planted rows. Both are compared with their values for the same number of random
+    rows.
+    """
     planted = f"{short(removal.attribute)} {listed(list(map(short, removal.values)))}"
     where = f"Of the {count(removal.rows)} train rows that entered filtering with {removal.representation}"
     if removal.recall is None or removal.recall_by_chance is None:

@@ -63,8 +63,8 @@ def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: b
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
     """Return the scan's cues that the finding is about, in the scan's order.
 
-    If the finding is not about any cue, return the scan's first candidate. Artefacts are then the last choice, because
-    models cannot see such artefacts in a row.
+    If the finding is not about any cue, return the scan's first candidate. If there is no candidate, return the first
+    artefact. Artefacts come last because models cannot see such artefacts in a row.
     """
     if analysis.scan is None:
         return ()
@@ -82,7 +82,7 @@ def tells_without_question(analysis: Analysis) -> bool:
 
 
 class FindingWords:
-    """The sentences of one finding, not escaped. `cues` are the result of `cues_of`."""
+    """The sentences of one finding. Their text is not escaped. `cues`: the result of `cues_of`."""
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict, cues: tuple[Cue, ...], evaluator: str) -> None:
         self.analysis, self.facts, self.verdict, self.cues = analysis, analysis.facts, one.verdict, cues
@@ -116,7 +116,7 @@ class FindingWords:
         return f"{_capital(said)}{self._beside()}"
 
     def _beside(self) -> str:
-        """Return sentences on the strongest single cue, or "" without a cue. The first screen shows rows with this
+        """Return sentences on the strongest single cue, or "" if there is no cue. The first screen shows rows with this
         cue.
         """
         if not self.cues:
@@ -139,7 +139,9 @@ class FindingWords:
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
     def carriers(self) -> str:
-        """Return sentences on the first cue: its shares of the class and of the other rows, and its other names."""
+        """Return sentences on the first cue: which shares of its class and of the other rows have the cue, and which
+        other names it has.
+        """
         if not self.cues:
             return ""
         cue = self.cues[0]
@@ -153,8 +155,8 @@ class FindingWords:
         return said
 
     def set_notes(self) -> dict[str, str]:
-        """Return a note on how the finding's cue is associated with its class in a test set, by test set, if this is
-        known.
+        """Return, by test set, a note on how the finding's cue is associated with its class there. Test sets for which
+        this is unknown are left out.
         """
         notes: dict[str, str] = {}
         for cue in self.cues:
@@ -196,21 +198,23 @@ class FindingWords:
         return f"Use {self.words.use_rows()}"
 
     def _name(self, one: PropertyLeaning) -> str:
-        """Return the name of the property, as a cue of the scan unless the property is a whole column or attribute."""
+        """Return the name of the property. A whole column or attribute has its own name, and any other property has the
+        name of the scan's cue.
+        """
         reasons = {"declared": ", declared irrelevant", "artefact": ", which is no part of any task", None: ""}
         name = f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”" if self._is_cue(one) else property_name(one)
         return f"{name}{reasons[one.reason]}"
 
     def _is_cue(self, one: PropertyLeaning) -> bool:
-        """Return True if the property is named by its cue instead of by the name of a column or attribute."""
+        """Return True if the property has the name of its cue, and not the name of a column or attribute."""
         return bool(self.cues) and one.kind not in ("attribute", "column")
 
     def _mending(self, one: PropertyLeaning) -> str:
         return mending(one, "it" if self._is_cue(one) else property_name(one))
 
     def _price(self, one: PropertyLeaning) -> str:
-        """Return a clause on the loss of accuracy from relying on the property, with accuracies if they were
-        measured.
+        """Return a clause on the accuracy that models lose because they rely on the property. Accuracies are given if
+        they were measured.
         """
         if (fall := self._fall) is not None:
             return (
@@ -230,7 +234,9 @@ class FindingWords:
         return constructed_loss_text(one) if one.fallen_on is not None else "it tells its answers"
 
     def _accuracy(self, test_set: str, of_labels: float) -> str:
-        """Return the accuracy in the chart, in per cent, or else the given mean over gold labels."""
+        """Return the accuracy that the chart shows, in per cent. If the chart shows none, return the given mean over
+        gold labels.
+        """
         found = whole_accuracies(self.analysis, self.representation, self.evaluator).get((test_set, "full"))
         return percent(of_labels if found is None or found.accuracy is None else found.accuracy)
 
@@ -252,7 +258,7 @@ class FindingWords:
         )
 
     def _first_ask(self) -> str:
-        """Return advice to find out how the rows of a cue were made, if nearly all of these rows have one class.
+        """Return the advice to find out how the rows with a cue were made, if nearly all of these rows have one class.
 
         Return "" for other cues.
         """
@@ -266,7 +272,7 @@ class FindingWords:
         return _capital(self.words.artefact())
 
     def _learnt(self) -> str:
-        """Return sentences stating that models learn the task and that no single tested property predicts a class."""
+        """Return sentences which state that models learn the task, and that no single tested property predicts a class."""
         scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
         said = f"{tested} gives a class away by itself." if tested else "Single cues were not tested."
@@ -281,8 +287,8 @@ class FindingWords:
         return f"{said} {self.words.explained()}" if self.verdict.evidence.leanings else said
 
     def _until_then(self) -> str:
-        """Return a sentence on using filtered rows until the data are fixed, with the gain and the loss compared with
-        all rows.
+        """Return a sentence with the advice to use filtered rows until the data are fixed. It states the gain and the
+        loss compared with all rows.
         """
         if self.words.effect == "harms":
             return f"Filtering does not do that for you: trained on `filtered`, {self.words.changes('losses')}."
@@ -304,7 +310,7 @@ class FindingWords:
         )
 
     def _instead(self, test_set: str, evaluator: str) -> str:
-        """Return the accuracy after training on filtered rows and on all rows, such as "27.3 instead of 2.4 %"."""
+        """Return the accuracies of models trained on filtered rows and on all rows, such as "27.3 instead of 2.4 %"."""
         found = whole_accuracies(self.analysis, self.representation, evaluator)
         filtered, full = (found.get((test_set, train_set)) for train_set in ("filtered", "full"))
         numbers = [DASH if one is None or one.accuracy is None else percent(one.accuracy) for one in (filtered, full)]

@@ -54,7 +54,7 @@ _MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
 
 @dataclass(frozen=True)
 class Limit:
-    """One sentence on a limit of the finding, and the section of the page with details ("" if there is none)."""
+    """One sentence on a limit of the finding, and the section of the page that has the details ("" if there is none)."""
 
     text: str
     section: str = ""
@@ -62,14 +62,14 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstScreen:
-    """The sentences of the first screen, not escaped.
+    """The sentences of the first screen. Their text is not escaped.
 
     `badge`: the kind of finding in two or three words. `about`: a sentence on the purpose of the page. `sure`: how
-    certain the finding is. `to_do` is advice with its `command`; both are "" if there is none. `cues`: the scan's cues
-    that the finding is about, the strongest first. `carriers`: sentences with the numbers of rows with these cues.
-    `evaluator`: the evaluator whose accuracies show the finding; "" if none was trained. `test_sets`: the test sets
-    that show the finding, starting with the natural test set. `set_notes`: a note per test set on how the cue is
-    associated with its class. `representation`: "" if nothing was filtered.
+    certain the finding is. `to_do` and `command`: advice, and the command that it recommends; "" if there is none.
+    `cues`: the scan's cues that the finding is about, the strongest first. `carriers`: sentences on how many rows have
+    these cues. `evaluator`: the evaluator whose accuracies show the finding, or "" if no evaluator was trained.
+    `test_sets`: the test sets that show the finding, starting with the natural test set. `set_notes`: a note per test
+    set on how the cue is associated with its class. `representation`: "" if nothing was filtered.
     """
 
     tone: Tone
@@ -141,15 +141,15 @@ def _about(analysis: Analysis) -> str:
 
 
 def _without_question(analysis: Analysis) -> str:
-    """Return a sentence on correct answers found without the question, or "" without questions or significant
-    results.
+    """Return a sentence on correct answers that are found without the question. Return "" if there are no questions or
+    no significant results.
     """
     blind = None if analysis.scan is None else analysis.scan.blind
     return "" if blind is None or not blind.named else blind_sentence(blind)
 
 
 def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tuple[Cue, ...]) -> str:
-    """Return the command for the advice or for its first step, or "" if there is no command."""
+    """Return the command for the advice (or for the first step of the advice), or "" if there is no command."""
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     if tone == "judge" and tells_without_question(analysis):
         return f"aflite scan {name}.yaml"
@@ -176,8 +176,8 @@ def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
-    """Return the evaluator of the finding, else an evaluator with enough accuracy to judge, else the first
-    evaluator.
+    """Return the evaluator of the finding. If there is none, return an evaluator that is accurate enough to judge, or
+    else the first evaluator.
     """
     evidence, judges = one.verdict.evidence, analysis.judging.judges
     named = [evidence.leaning.evaluator] if evidence.leaning else []
@@ -186,7 +186,7 @@ def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
 
 
 def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
-    """Return at most `MOST_SETS` test sets: first natural test sets, then the test sets of the finding."""
+    """Return at most `MOST_SETS` test sets: first the natural test sets, then the other test sets of the finding."""
     facts, evidence = analysis.facts, one.verdict.evidence
     leaning = evidence.leaning
     asked = [leaning.fallen_on or "", leaning.broken_on or ""] if leaning is not None else []
@@ -266,6 +266,8 @@ def _failed(check: CheckOutcome, *, touched: bool) -> str:
 
 
 def _first_sentences(text: str) -> str:
-    """Return as many whole sentences as fit, without the last full stop. A first sentence that is too long is cut."""
+    """Return as many sentences as fit into the space, without the last full stop. The first sentence is cut if it does
+    not fit.
+    """
     fitting = text[: _LONGEST_SAID + 1].rpartition(". ")[0] if len(text) > _LONGEST_SAID else text
     return fitting.rstrip(".") or truncate(text.rstrip("."), _LONGEST_SAID)

@@ -1,7 +1,7 @@
 """Sentences on whether models rely on (lean on) a property, shared by all parts of a report.
 
-A sentence gives one of four answers: models lean on the property, they are not shown to lean on the property, it cannot
-be decided, or it was not tested.
+There are four answers: models lean on the property, models are not shown to lean on it, the question cannot be decided,
+or the property was not tested.
 """
 
 import re
@@ -28,8 +28,8 @@ _UNTOLD: dict[WhyUntold, str] = {
 
 
 def untold_text(one: PropertyLeaning) -> str:
-    """Return the reason why it cannot be decided whether models rely on a property, with advice and without a full
-    stop.
+    """Return advice and the reason why it cannot be decided whether models rely on a property. The text has no full
+    stop at its end.
 
     Returns "" if it can be decided.
     """
@@ -49,7 +49,7 @@ def _others(carriers: int) -> str:
 
 
 def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
-    """Return True if reliance of models was tested for this cue, or for the attribute or column of the cue."""
+    """Return True if it was tested whether models rely on this cue, or on the attribute or column of the cue."""
     if one.kind in ("attribute", "column"):
         return one.name in {each.source for each in cue.properties}
     if one.kind in ("word", "topic word", "length"):
@@ -58,7 +58,7 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
 
 
 def _scan_name(one: PropertyLeaning) -> str:
-    """Return the name that the scan gives to a word or to a length. The bounds of a length are ignored."""
+    """Return the name that the scan uses for a word or for a length. The bounds of a length are ignored."""
     if one.kind != "length":
         return f"the word '{one.word}' ({one.name})"
     apart = re.fullmatch(r"difference in (\w+), (.+) less (.+)", one.name)
@@ -78,7 +78,9 @@ def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
 
 
 def leanings_line(tested: Sequence[PropertyLeaning]) -> str:
-    """Count the answers: "Of 3 candidates, models lean on 1 and are not shown to lean on 1; of 1 it cannot be told"."""
+    """Return a line that counts the answers, such as "Of 3 candidates, models lean on 1 and are not shown to lean on 1;
+    of 1 it cannot be told".
+    """
     if not tested:
         return "It was not tested for any property whether models lean on it"
     leant, not_shown = (sum(one.leans is answer for one in tested) for answer in (True, False))

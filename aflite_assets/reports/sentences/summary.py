@@ -48,8 +48,8 @@ def plain_summary(analysis: Analysis) -> tuple[str, ...]:
 
 
 def findings(analysis: Analysis) -> tuple[str, ...]:
-    """Return sentences on filtering, planted rows and comparisons for each representation, then on the sample and on
-    rankings.
+    """Return sentences on each representation (filtering, planted rows and comparisons), and then sentences on the
+    sample and on rankings.
     """
     sentences: list[str] = []
     for one in analysis.facts.filterings:
@@ -99,13 +99,17 @@ def _checks(checks: Sequence[CheckOutcome]) -> str:
 
 
 def cautions(analysis: Analysis) -> tuple[str, ...]:
-    """Return cautions about the numbers: built-in effects, single seeds, small or missing sets, unfinished cells."""
+    """Return cautions about the numbers, for example about single seeds, about small or missing sets and about
+    unfinished cells.
+    """
     parts = _selection_cautions, _related_cautions, _training_cautions, _size_cautions
     return tuple(sentence for part in parts for sentence in part(analysis))
 
 
 def _selection_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about test rows that filtering selected or included, and about rows in groups."""
+    """Yield cautions about test rows that filtering selected, about test rows in the filter's pool, and about rows in
+    groups.
+    """
     tests = analysis.facts.test_sets
     if analysis.of(TRAININGS) and any(one.filtered_rows for one in tests):
         left = "those that filtering left, and it removed what linear classifiers predict best"
@@ -119,8 +123,8 @@ def _selection_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _related_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about evaluators that share a representation's model or architecture, and about held-out
-    shares.
+    """Yield cautions about held-out shares, and about evaluators with the same model or architecture as a
+    representation.
     """
     facts = analysis.facts
     same = same_kind(facts.evaluators, facts.representations, facts.families)
@@ -154,7 +158,9 @@ def _judge_by(analysis: Analysis, related: Mapping[str, list[str]]) -> str:
 
 
 def _training_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield warnings of filters, and cautions about evaluators that learnt little or have only one seed."""
+    """Yield the warnings that filters gave, and cautions about evaluators that learnt little or were trained with only
+    one seed.
+    """
     facts, judging = analysis.facts, analysis.judging
     for one in facts.filterings:
         yield from (f"Filter with {one.representation}: {warning}" for warning in one.warnings)
@@ -182,7 +188,7 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _size_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about small test sets and parts, missing sets and unfinished cells."""
+    """Yield cautions about small test sets, small parts of test sets, missing sets and unfinished cells."""
     tests, trainings = analysis.facts.test_sets, analysis.of(TRAININGS)
     sizes = [(one.name, one.rows) for one in tests]
     sizes += [(f"{one.name} filtered with {name}", rows) for one in tests for name, rows in one.filtered_rows.items()]

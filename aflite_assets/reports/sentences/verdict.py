@@ -1,4 +1,4 @@
-"""The verdict in words: one line, its reasons (such as drops in accuracy or removed rows), and advice."""
+"""The verdict in words: one line, reasons for the verdict (such as drops in accuracy or removed rows), and advice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class VerdictText:
 
 
 def verdict_texts(analysis: Analysis) -> tuple[VerdictText, ...]:
-    """Return the verdict on every filtering in words, the most informative verdict first."""
+    """Return a verdict in words for every filtering, the most informative verdict first."""
     return tuple(VerdictWords(analysis, one).text() for one in analysis.verdicts)
 
 
@@ -93,7 +93,7 @@ def undecided_text(analysis: Analysis) -> str:
 
 
 def leaning_text(one: PropertyLeaning) -> str:
-    """Return sentences, without the last full stop, stating that models rely on a property and how this was shown."""
+    """Return sentences which state that models rely on a property, and how this was shown, without a final full stop."""
     reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
     text = f"models lean on {property_name(one)}{reasons[one.reason]}"
     if one.fallen_on is None and one.pull is not None and one.untied is not None:
@@ -107,7 +107,9 @@ def leaning_text(one: PropertyLeaning) -> str:
 
 
 def judgement_text(one: PropertyLeaning) -> str:
-    """Return a sentence on who decides whether the property belongs to the task, and how to declare it."""
+    """Return a sentence which states that a person must decide whether the property belongs to the task, and how to
+    declare this decision.
+    """
     if one.kind in ("attribute", "column"):
         how = f"if not, add `irrelevant: [{short(one.name, LONGEST)}]` to the file"
     else:
@@ -116,7 +118,7 @@ def judgement_text(one: PropertyLeaning) -> str:
 
 
 def mending(one: PropertyLeaning, name: str) -> str:
-    """Return advice, without a full stop, for fixing data in which models rely on an artefact.
+    """Return advice on fixing data in which models rely on an artefact. The text has no full stop at its end.
 
     `name`: the name of the property in the sentence.
     """
@@ -161,7 +163,7 @@ class VerdictWords:
     def because(self, *, with_effect: bool = True) -> str:
         """Return the reasons for the verdict.
 
-        `with_effect`: state the effect of filtering even if no shortcut was found.
+        `with_effect`: whether the effect of filtering is stated even if no shortcut was found.
         """
         verdict, bias = self.verdict, self.verdict.evidence.bias
         effect = "" if self.effect is None or not with_effect else f" {self.helps()}."
@@ -199,7 +201,9 @@ class VerdictWords:
         return f"{beside_chance} {self.giveaway()}{effect}"
 
     def artefact(self) -> str:
-        """Return the strongest artefact that the scan found, and whether models were shown to rely on it."""
+        """Return a sentence on the strongest artefact that the scan found. It states whether models were shown to rely
+        on the artefact.
+        """
         scan, name = self.analysis.scan, self.verdict.evidence.artefacts[0]
         cue = None if scan is None else next((one for one in scan.artefacts if one.name == name), None)
         if cue is None:
@@ -211,7 +215,9 @@ class VerdictWords:
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
-        """Return the scan's strongest single cues that the verdict does not name, for a person to judge."""
+        """Return a sentence that lists the scan's strongest single cues, so that a person can judge them. Cues that the
+        verdict names already are left out.
+        """
         if (scan := self.analysis.scan) is None:
             return None
         leanings, first = self.verdict.evidence.leanings, self.verdict.evidence.artefacts[:1]
@@ -235,8 +241,8 @@ class VerdictWords:
         return listed(list(surest.values()), MOST_NAMED)
 
     def giveaway(self) -> str:
-        """Return the property that a person must judge: the scan's first candidate, or a cue that occurs almost only in
-        one class.
+        """Return the property that a person must judge. It is the scan's first candidate, or a cue that occurs almost
+        only in one class.
         """
         cue, names, scan = self.one.giveaway, self.fallen_sets(), self.analysis.scan
         fallen = f"But models fall on {names}. " if names else ""
@@ -253,8 +259,8 @@ class VerdictWords:
         return listed(list(names), MOST_NAMED)
 
     def explained(self) -> str:
-        """Return a sentence on whether a tested property explains the accuracy, or on the scan if no property was
-        tested.
+        """Return a sentence on whether a tested property explains the accuracy. If no property was tested, the sentence
+        is about the scan.
         """
         leanings = self.verdict.evidence.leanings
         tested = [one for one in leanings if one.leans is not None]
@@ -267,7 +273,7 @@ class VerdictWords:
         return f"None of the tested properties explains it ({listed(list(map(property_name, tested)), MOST_NAMED)})."
 
     def single_property(self) -> str:
-        """Return the scan's finding, for use if no property was tested for reliance of models."""
+        """Return the scan's finding. It is used if it was not tested for any property whether models rely on it."""
         scan = self.analysis.scan
         if scan is None or not scan.can_tell:
             return "No property was tested that could explain it."
@@ -276,7 +282,7 @@ class VerdictWords:
         return f"None of {count(scan.properties)} single properties tells a class by itself."
 
     def helps(self) -> str:
-        """Return whether filtering helps, and by how much, without a full stop."""
+        """Return a clause on whether filtering helps, and by how much. The clause has no full stop."""
         if not self.comparisons:
             return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
         if self.effect is None and self.verdict.evidence.gains:
@@ -299,7 +305,7 @@ class VerdictWords:
         return f"{text}; it is undecided on {listed(names, MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
-        """Return a phrase on the results that are missing for a decision."""
+        """Return a phrase that names the results that are missing for a decision."""
         shortfalls = self.verdict.shortfalls
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
@@ -313,9 +319,7 @@ class VerdictWords:
         return f"{text} has {present}. At least {needed} would settle it."
 
     def beside(self) -> Detail | None:
-        """Return sentences on drops in accuracy of models trained on all rows, and on properties that could not be
-        tested.
-        """
+        """Return sentences on drops in accuracy of models trained on all rows, and on untested properties."""
         falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
         untold = [(property_name(one), why) for one in leanings if (why := untold_text(one))]
         whether = [f"It cannot be told whether models lean on {name}: {why}" for name, why in untold]
@@ -323,7 +327,9 @@ class VerdictWords:
         return Detail(f"Independent of the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
 
     def removed(self) -> Detail:
-        """Return the number of removed rows, the class whose share changed most, and the cues of the removed rows."""
+        """Return sentences on the number of removed rows, on the class whose share changed most, and on the cues of the
+        removed rows.
+        """
         all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)
         gone, rows = all_rows - self.filtering.kept_rows, counted(all_rows, "train row")
         if not gone:
@@ -337,7 +343,7 @@ class VerdictWords:
         return Detail(f"{text}{cues}.", "details")
 
     def removal_cues(self, cues: Sequence[Cue]) -> str:
-        """Return the cues of the removed rows, as a text that continues a sentence."""
+        """Return a text on the cues of the removed rows that continues a sentence."""
         if not cues:
             return "; none of the tested words, lengths, attributes and inputs goes with removal"
         named = telling(cues)
@@ -360,9 +366,7 @@ class VerdictWords:
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Return a comparison of the filtered rows with their control on the challenge set of the first decisive
-        comparison.
-        """
+        """Compare the filtered rows with their control on the challenge set of the first decisive comparison."""
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
             return None
@@ -373,7 +377,8 @@ class VerdictWords:
         return Detail(f"{text}{self.at_chance(stated)}", "paired")
 
     def at_chance(self, stated: StatedDifference) -> str:
-        """Return a sentence if a difference is not significant and the model trained on all rows is at chance.
+        """Return a sentence if a difference is not significant and, in addition, the model trained on all rows is no
+        better than chance.
 
         The sentence states that the comparison then shows little.
         """
@@ -394,7 +399,7 @@ class VerdictWords:
         )
 
     def difference(self, stated: StatedDifference) -> str:
-        """Return a text on a difference that names the compared train sets, the evaluator and the test set."""
+        """Describe a difference in a text that names the compared train sets, the evaluator and the test set."""
         where, said = f"on “{stated.test_set}”", self.points(stated)
         pool = " (these test rows were filtered too)" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:
@@ -402,8 +407,8 @@ class VerdictWords:
         return f"{where}{f'{pool},' if pool else ''} “{stated.evaluator}” has {said}"
 
     def points(self, stated: StatedDifference) -> str:
-        """Return the difference with its interval or, if the interval is uninformative, the number of rows or seeds
-        needed.
+        """Return the difference with its interval. If the interval says nothing, return the number of rows or seeds
+        that would be needed.
         """
         if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
@@ -417,11 +422,11 @@ class VerdictWords:
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def all_rows(self) -> str:
-        """Return a name for all rows. For questions, the name allows for questions that are only for testing models."""
+        """Return a name for all rows. For answers to questions, the name also fits questions that only test models."""
         return "all questions, if you train on them" if self.facts.split_questions else "all rows for training"
 
     def use_rows(self) -> str:
-        """Return which rows to use."""
+        """Return advice on the rows to use."""
         code = self.verdict.code
         if code in ("nothing_found", "class_balance_only") and self.effect:
             gains = self.changes("gains")
@@ -457,13 +462,17 @@ class VerdictWords:
         )
 
     def leant_on(self) -> str:
-        """Return a name for the property that filtered test rows show. Only a proven shortcut is called a shortcut."""
+        """Return a name for the property on which models are shown to rely by filtered test rows. Only a proven
+        shortcut is called a shortcut.
+        """
         if self.verdict.shortcut:
             return "the shortcut"
         return "what was removed" if self.leaning is None else property_name(self.leaning)
 
     def use_if_it_helps(self, first: Comparison, whole: AgainstAllRows) -> str:
-        """Return which rows to use if filtered rows beat their control, depending on the comparison with all rows."""
+        """Return advice on the rows to use if filtered rows are better than their control. The advice depends on the
+        comparison with all rows.
+        """
         name, side = f"“{first.test_set}”", whole.side
         as_good = " The same number of plain random rows is not shown to be worse there: try it first."
         random = as_good if first.test_set in whole.random_as_good else ""

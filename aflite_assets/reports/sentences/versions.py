@@ -6,7 +6,7 @@ from aflite_assets.wording import counted
 
 
 def comparison_line(compared: VersionComparison) -> str:
-    """Return one sentence on changed numbers, on rows that only one result kept, and on other differences."""
+    """Return one sentence that covers changed numbers, rows that only one result kept, and other differences."""
     moved, numbers = len(compared.moved), len(compared.numbers)
     changes = [f"{moved} of {count(numbers)} {'accuracy' if numbers == 1 else 'accuracies'} moved beyond the interval"]
     if compared.cues:
@@ -23,8 +23,8 @@ def comparison_line(compared: VersionComparison) -> str:
 
 
 def row_lines(compared: VersionComparison) -> tuple[str, ...]:
-    """Return one sentence per filtering: rows in both results, rows that only one result kept, and rows in only one
-    result.
+    """Return one sentence per filtering. It counts rows in both results, rows that only one result kept, and rows that
+    only one result has.
     """
     return tuple(
         f"{one.representation}: {counted(one.shared, 'row')} in both results; {one.to_removed:,} were kept before "

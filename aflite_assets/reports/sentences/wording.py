@@ -88,7 +88,9 @@ Bounded = CrossedInterval | Difference | FallTerm
 
 
 def side_text(points: float, none: str = "no difference") -> str:
-    """Return a difference without its sign, such as "2.0 points above", or `none` if the difference rounds to zero."""
+    """Return a difference in words instead of with a sign, such as "2.0 points above". If the difference rounds to
+    zero, return the argument `none`.
+    """
     side = "above" if points > 0 else "below"
     return f"{signed_points(abs(points))} points {side}" if round(points, 1) else none
 
@@ -112,8 +114,8 @@ def interval_points(one: Bounded) -> str:
 
 
 def answers_text(questions: int | None) -> str:
-    """Return the number of questions that the rows answer, such as ", answers of 98 questions", or "" if rows are not
-    answers.
+    """Return a phrase with the number of questions that the rows answer, such as ", answers of 98 questions", or "" if
+    rows are not answers.
     """
     return "" if questions is None else f", answers of {counted(questions, 'question')}"
 

@@ -1,4 +1,6 @@
-"""The tables of accuracies before and after filtering: each test set, side by side, top-5, and by class."""
+"""The tables of accuracies before and after filtering: per test set, side by side, for the top 5 predictions, and per
+class.
+"""
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
@@ -27,7 +29,8 @@ def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgree
 def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
     """Return True for the scores before and after filtering.
 
-    A train set's own test rows count only if train sets other than `filtered` have such rows.
+    Scores on a train set's own test rows are included only if train sets other than `filtered` also have test rows of
+    their own.
     """
     has_own = one.representation in facts.test_set[one.test_set].own_laws
     return _is_natural(facts, one) and (one.tested_on != "own" or has_own)
@@ -54,7 +57,7 @@ def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
 
 
 def _on_whole_challenge_set(facts: DatasetFacts, one: Accuracy) -> bool:
-    """Return True if a model that was not trained on rows of the challenge set is tested on all of the challenge
+    """Return True if the score is on a whole challenge set, and the model was not trained on rows of this challenge
     set.
     """
     asked = one.whole and one.top == 1 and facts.test_set[one.test_set].challenge
@@ -85,10 +88,10 @@ ACCURACY = TableSpec(
 
 
 def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
-    """Return the columns of a table of one test set: `full`, and then random, control and filtered of each
-    representation.
+    """Return the columns of the table of one test set. The train set `full` is first, followed by the random, control
+    and filtered sets of each representation.
 
-    Challenge sets count only as a whole.
+    Scores on parts of challenge sets are left out.
     """
     test_set = facts.test_set[name]
     columns: list[_Compared] = [("full", None, "all" if test_set.challenge else "full")]
@@ -101,8 +104,8 @@ def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
 
 
 def _trained_and_tested(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> _Compared:
-    """Return the key of a score's column. The scores of `full` share one column, with the score of the first
-    filtering.
+    """Return the key of a score's column. For `full`, the score of the first filtering has a key without a
+    representation.
     """
     is_first = one.representation in (None, *facts.representations[:1])
     return one.train_set, None if one.train_set == "full" and is_first else one.representation, one.tested_on
@@ -128,13 +131,13 @@ def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
 
 
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
-    """Return True if `full` on full rows is compared with `filtered` on its own rows, in either order."""
+    """Return True if a record compares `full` on full test rows with `filtered` on filtered test rows, in either order."""
     pair = ("filtered", "full") if facts.test_set[one.test_set].challenge else ("full", "filtered")
     return one.comparison == "means" and one.whole and one.pair == pair and one.evaluator in facts.plain_evaluators
 
 
 def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
-    """Return the accuracy of `full` minus the accuracy of `filtered`, in whichever order the two are given."""
+    """Return the accuracy of `full` minus the accuracy of `filtered`. The record may have the two in either order."""
     sign = -1 if one.train_set == "filtered" else 1
     return cells.number(None if one.difference is None else sign * one.difference, signed_points)
 

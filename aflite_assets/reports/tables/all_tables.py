@@ -12,7 +12,7 @@ from aflite_assets.reports.tables.table import Table, TableSpec
 
 
 def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
-    """Return the tables of several specs, grouped by name. The names are in the order of the first spec."""
+    """Return the tables that several specs declare, by name. The names are in the order of the first spec."""
     return lambda analysis: tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a report as cells and headings of a table, and helpers that several tables share."""
+"""Conversion of a report's numbers to cells and headings of tables, and helpers that several tables share."""
 
 from collections.abc import Callable
 from functools import partial
@@ -39,8 +39,8 @@ points = field("difference", signed_points)
 
 
 def score(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
-    """Return a cell with accuracy in per cent, deviation over seeds and interval, or with the reason why there is no
-    score.
+    """Return a cell with the accuracy in per cent, its deviation over seeds and its interval. If there is no score, the
+    cell gives the reason.
 
     `short`: leave out the number of seeds.
     """
@@ -83,15 +83,15 @@ judged = partial(difference, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
-    """Return a verdict in words: "above", "below", "open", "open: under 1 point" or "no verdict: one seed", for
-    example.
-    """
+    """Return a verdict in words, for example "above", "below", "open", "open: under 1 point" or "no verdict: one seed"."""
     side = "no verdict" if verdict.side is None else verdict.side
     return side if verdict.why is None else f"{side}: {verdict.why}"
 
 
 def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
-    """Return the number of train rows over seeds: one number, or minimum and maximum, or a dash without numbers."""
+    """Return the number of train rows as text. If it differs between seeds, give minimum and maximum; if it is unknown,
+    give a dash.
+    """
     known = [rows for one in trained for rows in (one.train_rows, one.train_rows_most) if rows is not None]
     if not known:
         return NOTHING
@@ -103,7 +103,7 @@ test_rows = field("test_rows")
 
 
 def value(given: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
-    """Return a cell with any text, or with the value of a setting, a statistic or an iteration."""
+    """Return a cell for any text, or for the value of a setting, of a statistic or of an iteration."""
     text = truncate(value_text(given), _LONGEST_VALUE)
     if isinstance(given, int | float) and not isinstance(given, bool) and given == given:
         return TableCell(text, value=float(given), strong=strong, shaded=shaded)
@@ -111,7 +111,7 @@ def value(given: object, *, strong: bool = False, shaded: bool = False) -> Table
 
 
 def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:
-    """Return the heading of a column with its number of test rows. Dataset text is cut to one short line."""
+    """Return the heading of a column, with the number of test rows. Dataset text is cut to one short line."""
     return Heading(short(text), (*notes, f"n = {count(test_rows)}"))
 
 
@@ -123,12 +123,12 @@ def part_text(category_column: str | None, category: str | None, label: str | No
 
 
 def part_name(one: Accuracy | Difference) -> tuple[str | None, str | None, str | None]:
-    """Return the name of the part of a challenge set: category column, category and gold label."""
+    """Return the name of a part of a challenge set, made of category column, category and gold label."""
     return one.column, one.category, one.label
 
 
 def set_column(_facts: DatasetFacts, one: Accuracy | Difference, *, whole_split: str = "all") -> Column:
-    """Return the column of a test set, or of a part of the test set below the set's name.
+    """Return the column of a test set. The column of a part of a test set is placed below the set's name.
 
     `whole_split`: the heading for all rows of a split.
     """
@@ -142,8 +142,8 @@ def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
 
 
 def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
-    """Return True for a plain evaluator's score on a whole split, on a challenge set, or on a category of a challenge
-    set.
+    """Return True if the score is of a plain evaluator and is on a whole split, on a challenge set, or on a category of
+    a challenge set.
     """
     plain = one.evaluator in facts.plain_evaluators and one.tested_on in ("full", "all")
     return plain and (
@@ -152,7 +152,7 @@ def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> boo
 
 
 def units_text(facts: DatasetFacts, _one: object = None) -> str:
-    """Return the unit of the test sets' numbers: "rows", "questions", or "rows or questions"."""
+    """Return the unit in which test sets are counted, which is "rows", "questions", or "rows or questions"."""
     return " or ".join(sorted({f"{one.unit}s" for one in facts.test_sets}, reverse=True)) or "rows"
 
 

@@ -1,5 +1,5 @@
-"""The tables of challenge sets: parts of each set, zero-shot accuracies, accuracies by train set size, and accuracies
-after fine-tuning.
+"""The tables of challenge sets: parts of each set, zero-shot accuracies, accuracies by size of the train set, and
+accuracies after fine-tuning.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _is_transfer = having(comparison="transfer")
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
-    """Return a challenge set's notes, and the set's labels next to the dataset's labels if the two differ."""
+    """Return a challenge set's notes. If the set's labels differ from the dataset's labels, a note lists both."""
     few = few_questions(test_set.rows) if test_set.unit == "question" else ""
     notes = (*test_set.notes, f"{few[0].upper()}{few[1:]}.") if few else test_set.notes
     sources: dict[str | None, list[str]] = {}
@@ -46,8 +46,8 @@ def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
 
 
 def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
-    """Return the category columns that get tables of their own, or nothing if the test set has fewer than two category
-    columns.
+    """Return the category columns that have separate tables. If the test set has fewer than two category columns,
+    return nothing.
     """
     names = [part.name[0] for part in facts.test_set[one.test_set].parts]
     columns = [name for name in dict.fromkeys(names) if name is not None]
@@ -55,8 +55,8 @@ def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
 
 
 def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
-    """Yield the tables that contain a score: one table, or one table for the gold labels and one per category
-    column.
+    """Yield the tables that contain a score. This is one table, unless gold labels and category columns have separate
+    tables.
     """
     columns = _columns_apart(facts, one)
     for column in (None, *columns) if one.whole else (one.column if columns else None,):
@@ -64,7 +64,7 @@ def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    """Return the column of a part, with a line at its left if the part begins a new category."""
+    """Return the column of a part. If the part begins a new category, the column has a line on its left."""
     if one.whole:
         return Column(cells.rows_heading("overall", one.test_rows), line=True)
     name, names = cells.part_name(one), [part.name for part in facts.test_set[one.test_set].parts]
@@ -121,8 +121,8 @@ def _controls(facts: DatasetFacts, one: _Any, filtered: str) -> tuple[str, ...]:
 
 
 def _by_size(facts: DatasetFacts, one: _Any) -> list[str]:
-    """Return the order of train sets by size: `full` and its sample, then each filtered set after its controls, the
-    smallest first.
+    """Return the sort key of a train set. The order is `full`, its sample, and then filtered sets by size, each after
+    its controls.
     """
     sizes = facts.filtering[str(one.representation)].train_sets
     smallest = sorted(filter(is_filtered_set, sizes), key=lambda name: (not sizes[name], sizes[name]))
@@ -164,7 +164,9 @@ FINE_ACTION = TableSpec(
 
 
 def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
-    """Return the evaluators that were fine-tuned on a score's test set. "zero-shot" means before fine-tuning."""
+    """Return the evaluators that were fine-tuned on a score's test set. The word "zero-shot" stands for evaluators
+    before fine-tuning.
+    """
     tuned = [(name, each.start) for name, each in facts.fine_tuned.items() if one.test_set in each.sets]
     trained = [(name, tested) for name, start in tuned for tested in (name, start) if tested == one.evaluator]
     return [(name, "fine-tuned" if name == tested else "zero-shot") for name, tested in trained]

@@ -33,7 +33,7 @@ CAPTION = (
 
 
 def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
-    """Return the table of the strongest cues, artefacts first, or no table if no cue was found."""
+    """Return the table of the strongest cues, in which artefacts come first. Return no table if no cue was found."""
     if analysis.scan is None or not (shown := shown_cues(analysis.scan)):
         return ()
     left = len(analysis.scan.cues) - len(shown)
@@ -56,12 +56,16 @@ def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
 
 
 def shown_cues(scan: ScanFacts) -> tuple[Cue, ...]:
-    """Return the first cue of each column or text property that no stronger cue explains; at most `MOST_SHOWN`."""
+    """Return at most `MOST_SHOWN` cues: the first cue of each column or text property, without cues that a stronger cue
+    explains.
+    """
     return tuple(listed_cues(scan)[:MOST_SHOWN])
 
 
 def browsed_cues(analysis: Analysis) -> tuple[Cue, ...]:
-    """Return the shown cues with known rows. The page's row browser, if there is one, can filter rows by these cues."""
+    """Return those of the shown cues for which the rows are known. If the page has a row browser, it can filter rows by
+    these cues.
+    """
     if analysis.scan is None or not analysis.facts.filterings:
         return ()
     return tuple(one for one in shown_cues(analysis.scan) if one.number < CUES_WITH_ROWS)

@@ -31,7 +31,9 @@ def _fall_column(facts: DatasetFacts, one: FallTerm) -> str | Column:
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
-    """Return a cell with the accuracy at the start or the end, or with the change of a step. A drop is negative."""
+    """Return a cell with the accuracy at the start or at the end, or with the change in one step between them. A drop
+    is negative.
+    """
     if one.change in _ENDS:
         return cells.number(one.accuracy, percent, strong=True)
     if one.difference is None or one.low is None or one.high is None:
@@ -115,7 +117,7 @@ def better_ranking(facts: DatasetFacts, one: Difference) -> str | None:
 
 
 def ranking_text(facts: DatasetFacts, one: Difference) -> str:
-    """Return in words which ranking is better, or that no difference was shown."""
+    """Return a text that names the better ranking, or states that no difference was shown."""
     if one.difference is None:
         return "not run" if one.test_rows else "no rows"
     if (better := better_ranking(facts, one)) is None:
@@ -124,7 +126,7 @@ def ranking_text(facts: DatasetFacts, one: Difference) -> str:
 
 
 def _sides(facts: DatasetFacts) -> dict[str, tuple[str, str]]:
-    """Return, by filtering, the name of its pair of filterings and its ranking in the pair."""
+    """Return, for each filtering that is in a pair, the name of the pair and the filtering's ranking."""
     pairs = facts.rankings.items()
     against = {pair.against: (name, pair.rankings[1]) for name, pair in pairs}
     return against | {name: (name, pair.rankings[0]) for name, pair in pairs}
@@ -142,7 +144,7 @@ def _ranking_heading(facts: DatasetFacts, one: Accuracy) -> Heading:
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
-    """Return the pair of filterings that a record compares, and the rankings of the pair."""
+    """Return the name of the pair of filterings that a record compares, and the two rankings."""
     name, _ = _sides(facts)[str(one.representation)]
     first, second = facts.rankings[name].rankings
     return [{"representation": name, "first": first, "second": second}]

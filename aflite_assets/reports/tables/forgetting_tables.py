@@ -1,4 +1,6 @@
-"""The tables of rows that weak models forget, and of training on these rows, as in Tables 1 to 11 of EACL 2021."""
+"""The tables of rows that weak models forget, and of models trained on these rows, as in Tables 1 to 11 of the EACL
+2021 paper.
+"""
 
 from collections.abc import Iterable
 from itertools import zip_longest
@@ -13,7 +15,7 @@ from aflite_assets.text import count, percent
 
 
 def _share_of_rows(name: str) -> cells.CellMaker:
-    """Return a cell with a count of train rows and the share of these rows."""
+    """Return a cell with a count of train rows and the share of all train rows that this is."""
     return lambda facts, one: cells.number(vars(one)[name], count, f"{percent(vars(one)[name] / max(one.rows, 1))} %")
 
 
@@ -112,7 +114,7 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 
 
 def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
-    """Yield the starting evaluators of the tables that contain a record.
+    """Yield the starting evaluators whose tables contain a record.
 
     The record belongs to a starting evaluator or to one of its second phases.
     """
@@ -127,7 +129,7 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
 
 
 def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
-    """Return the later training stages in words: the rows and, if known, epochs and learning rates."""
+    """Describe the later training stages in words, by their rows and, if known, by their epochs and learning rates."""
     if (phase := facts.phases.get(one.evaluator)) is None:
         return "nothing more"
     sizes = [one.taken for name, one in facts.weak_models.items() if name in (phase.weak_model, phase.sized_by)]

@@ -88,7 +88,7 @@ columns.
 
 
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
-    """Return a table of statistics. Its rows are named by file and line if `source` has them."""
+    """Return a table of statistics. Rows are named by file and line, if `source` knows the file and the line."""
     table, caption = evidence.table, evidence.caption
     is_of_cues = set(table.column_names) >= _CUE_COLUMNS
     shown = table.select([name for name in table.column_names if not (is_of_cues and name in _LEFT_OUT)])
@@ -111,7 +111,7 @@ def _evidence_cell(is_of_cues: bool, name: str, value: Any) -> TableCell:
 
 
 def _row_name(place: Mapping[str, Any]) -> str:
-    """Return the name of a row: "train.csv, line 9 (row 7)", or "row 7"."""
+    """Return the name of a row, such as "train.csv, line 9 (row 7)" or "row 7"."""
     row = f"row {place['row_id']}"
     return row if place["source_file"] is None else f"{one_line(brief_place(place))} ({row})"
 
@@ -123,7 +123,9 @@ def settings_table(title: str, values: Mapping[str, object], name: str = "settin
 
 
 def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") -> Table:
-    """Return a table of all checks with outcomes: failed checks first, checks that do not apply last."""
+    """Return a table of all checks and their outcomes. Failed checks come first, and checks that do not apply come
+    last.
+    """
     in_order = sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
     texts = [(one.title.replace("_", " "), one.about, one.outcome, one.asks, one.said or DASH) for one in in_order]
     heads = ["check", "about", "outcome", "what it asks", "what was found"]

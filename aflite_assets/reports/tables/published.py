@@ -1,4 +1,6 @@
-"""Tables from the papers, by the values of a spec's `report.published`. The numbers are in `papers.yaml`."""
+"""Tables from the papers. The setting `report.published` of a dataset selects tables. The file `papers.yaml` contains
+the numbers.
+"""
 
 from collections.abc import Iterator
 from functools import cache
@@ -22,11 +24,11 @@ NO_GAIN = "no improvement"
 
 
 class Printed(NamedTuple):
-    """A value as printed in a paper: in per cent or points, a number of rows, an index in [0, 1], or a sum of
-    distances.
+    """A value as printed in a paper. It is in per cent or in points, or it is a number of rows, an index in [0, 1] or a
+    sum of distances.
 
-    `text` is the whole printed text, with any deviation, or `NO_GAIN`; `deviation` is over seeds, in points. A number
-    is None if the paper does not give it.
+    `text`: the whole printed text, including a deviation, or `NO_GAIN`. `deviation`: the deviation over seeds, in
+    points. A number is None if the paper does not give it.
     """
 
     text: str
@@ -51,8 +53,8 @@ def _printed(line: str) -> list[Printed]:
 class PublishedTable(BaseModel, frozen=True, extra="forbid"):
     """One table of a paper. `rows` maps row names to one value per column.
 
-    `note`: a remark to read before comparing. `kind`: the table of this report with the same content for its own
-    models; "fine_tuned" is the transfer table.
+    `note`: a remark to read before comparing. `kind`: the kind of this report's table that has the same content;
+    "fine_tuned" means the transfer table.
     """
 
     kind: Kind
@@ -93,7 +95,9 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
 
 
 def paper_table(table: PublishedTable) -> Table:
-    """Return a table of values as printed in the paper, with any deviation over seeds, and with source and caption."""
+    """Return a table with the values as printed in the paper, including deviations over seeds, and with the source and
+    the caption.
+    """
     return Table(
         "published",
         f"{table.source}: {table.caption}",

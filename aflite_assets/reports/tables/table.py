@@ -1,5 +1,5 @@
-"""The record of one table of the report, and declarations of tables based on tidy tables. Tables are rendered in
-`page`.
+"""The record of one table of the report, and declarations of tables that are made from tidy tables. The package `page`
+renders the tables.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ NOTHING = TableCell(DASH)
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading and the lines below it."""
+    """A heading, and smaller lines of text below the heading."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -51,8 +51,8 @@ class Heading:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its `heading`, the `group` heading that it shares with its neighbours, and whether a line is on its
-    left.
+    """One column. `heading`: its heading. `group`: a heading that it shares with its neighbours. `line`: whether it has
+    a line on its left.
 
     `key` distinguishes columns with headings that were cut to the same text.
     """
@@ -64,7 +64,7 @@ class Column:
 
     @property
     def plain(self) -> str:
-        """All headings on one line, such as "test, full (n = 200)"."""
+        """The headings of the column on one line, such as "test, full (n = 200)"."""
         shared = self.group or Heading("")
         name = ", ".join(filter(None, (shared.text, self.heading.text)))
         notes = ", ".join((*self.heading.notes, *shared.notes))
@@ -75,8 +75,8 @@ class Column:
 class Row:
     """One row of a table: one text per row heading, then one cell per column.
 
-    `apart`: whether the row is below the results. `rows_at`: HTML id of the element on the page that shows the
-    dataset's rows behind this row, or "".
+    `apart`: whether the row is in a separate block below the results. `rows_at`: HTML id of the element on the page
+    that shows the dataset's rows behind this row, or "".
     """
 
     headings: tuple[str, ...]
@@ -89,11 +89,11 @@ class Row:
 class Table:
     """One table of the report.
 
-    `name`: its kind and representation; `of`: distinguishes tables with the same name. `title` and `caption` (how to
-    read the cells) are shown on the page. `notes`, which are needed to understand the numbers, are shown everywhere.
-    `headings`: the headings of the texts before each row; consecutive rows share all texts but the last. `style`:
-    whether the page wraps the lines of headings or of cells. `source`: the tidy table with all unrounded numbers, or ""
-    if there is no such table.
+    `name`: the table's kind and representation. `of`: a text that distinguishes tables with the same name. `title` and
+    `caption` (how to read the cells) are shown on the page. `notes`, which are needed to understand the numbers, are
+    shown everywhere. `headings`: the headings of the columns with row headings. Rows that follow each other may share
+    all row headings except the last. `style`: whether the page wraps the lines of headings or of cells. `source`: the
+    tidy table with all unrounded numbers, or "" if there is no such table.
     """
 
     name: str
@@ -114,8 +114,8 @@ class Table:
 
     @property
     def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
-        """Blocks of consecutive rows with the same texts except the last. Each block has the shared texts and its
-        rows.
+        """Blocks of consecutive rows that have the same row headings except for the last. Each block consists of the
+        shared row headings and the rows.
         """
         by_group = groupby(self.rows, lambda row: (row.headings[:-1], row.apart))
         return [(shared, list(rows)) for (shared, _), rows in by_group]
@@ -141,7 +141,7 @@ texts.
 
 
 def always(_facts: DatasetFacts, _one: object) -> bool:
-    """Return True, as the condition of a table that is never left out."""
+    """Return True. This is the condition of a table that is never left out."""
     return True
 
 
@@ -152,13 +152,15 @@ def having(**fields: object) -> Callable[[DatasetFacts, object], bool]:
 
 @dataclass(frozen=True)
 class Cells(Generic[_Record]):
-    """A declaration of some cells of a table: the records that the cells show, with their rows, columns and words.
+    """A declaration of some cells of a table. It selects the records that the cells show, and sets their rows, their
+    columns and their text.
 
-    Every function takes the dataset's facts and a record. `column`: the column or its heading, equal for records that
-    share a column, or several columns; either a function, or filled in like the spec's `title`. `value`: a function
-    that returns the cell of the first record at a position or, if `merged`, of all records there. `order`: the sort key
-    of columns; columns without a sort key come first, in the order of the records. `apart`: if the row is below the
-    others, the texts before the row, filled in like the spec's `title`.
+    Every function takes the dataset's facts and a record. `column`: the column, its heading, or several columns. It is
+    a function, or a text that is filled in like the spec's `title`. Records with an equal column share the column.
+    `value`: a function that returns the cell of the first record at a position or, if `merged`, of all records there.
+    `order`: the sort key of columns. Columns without a sort key come first, in the order of the records. `apart`: the
+    row headings of a separate row below the others, filled in like the spec's `title`; empty if the row is not
+    separate.
     """
 
     source: TidyTable[_Record]
@@ -172,14 +174,15 @@ class Cells(Generic[_Record]):
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A declaration of one or several tables based on tidy tables: one table for each `name` and `of` of the records.
+    """A declaration of one or several tables that are made from tidy tables. Each combination of `name` and `of` among
+    the records gives one table.
 
-    `headings`: the texts before a row by their headings. The texts are functions, or are filled in with the fields of a
-    record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title` and `notes` are filled in with its
-    first record. `each` returns further values to fill in, one set of values for each table that contains a record.
-    `where`: a condition that selects the table's records. `row_order`: the sort key of rows; by default, rows are in
-    the order of the records. `row_key` distinguishes rows with texts that were cut. `notes` and `when` (whether the
-    table is shown) may be functions of the facts and the table's records.
+    `headings`: for each column of row headings, the column's heading and the text in a row. The texts are functions, or
+    are filled in with the fields of a record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title`
+    and `notes` are filled in with its first record. `each` returns further values to fill in, one set of values for
+    each table that contains a record. `where`: a condition that selects the table's records. `row_order`: the sort key
+    of rows; by default, rows are in the order of the records. `row_key` distinguishes rows with texts that were cut.
+    `notes` and `when` (whether the table is shown) may be functions of the facts and the table's records.
     """
 
     name: str
@@ -252,7 +255,7 @@ class _Placed:
 
 
 def _as_column(head: _Head, values: Values | None = None) -> Column:
-    """Return the column of a heading, with values filled in if they are given."""
+    """Return a column with this heading. If values are given, they are filled into the heading."""
     heading = Heading(head) if isinstance(head, str) else head
     column = Column(heading) if isinstance(heading, Heading) else heading
     if values is None:

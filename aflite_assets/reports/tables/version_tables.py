@@ -23,7 +23,7 @@ _CUES = "Balanced accuracy of the property by itself, where chance is 50 %."
 
 
 def version_tables(compared: VersionComparison, *, most_rows: int = MOST_ROWS) -> tuple[Table, ...]:
-    """Return the tables of one comparison; tables without rows are left out."""
+    """Return the tables of one comparison. Tables without rows are left out."""
     return tuple(one for one in _tables(compared, most_rows) if one.rows)
 
 

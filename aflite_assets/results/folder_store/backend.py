@@ -24,7 +24,7 @@ _setting_aside = threading.Lock()
 
 @dataclass(frozen=True)
 class FolderBackend:
-    """Backend in a folder, for processes that can lock each other out; see `Backend`."""
+    """Backend in a folder, for processes that can lock files against each other; see `Backend`."""
 
     root: Path
     keeps_copies: ClassVar[bool] = False
@@ -65,7 +65,7 @@ class FolderBackend:
         write_bytes(path, body)
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a file that only the holder of the lock may write. An unreadable file is replaced."""
+        """Write a file. Only the holder of the lock may call this. An unreadable file is replaced."""
         try:
             there = self.read(name)
         except (OSError, ValueError):
@@ -87,7 +87,7 @@ class FolderBackend:
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
         """Return the damage of a result and its parts.
 
-        For a result that is only `LISTED`, only check whether the manifest is missing.
+        If `look` is `LISTED`, only check whether the manifest is missing.
         """
         if look is not Look.LISTED:
             return find_damage(result)
@@ -98,7 +98,7 @@ class FolderBackend:
         return partial(find_damage, ignore_cache=deep)
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Rename a damaged folder, so that it is kept for some time."""
+        """Rename a damaged folder. The renamed folder is kept for some time."""
         moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         home = self.root / result.asset / result.partition
         target = home / DAMAGED / f"{result.key}-{moment}"
@@ -117,7 +117,7 @@ class FolderBackend:
         """Publish a complete folder by renaming it.
 
         Raises:
-            OSError: the target path exists and is no such result, or it cannot be written.
+            OSError: the target path cannot be written, or something other than this result exists there.
         """
         target = wanted.folder
         target.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Results on an S3-compatible object store: its address, requests, publishing and fetching.
+"""Results in an S3-compatible object store: the address, requests, publishing and fetching.
 
 boto3 is imported only when a request is made, so that results in a folder do not load it.
 """

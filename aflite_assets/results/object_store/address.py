@@ -25,8 +25,9 @@ _STEP = re.compile(r"(?!\.)[A-Za-z0-9_.=-]+")
 class StoreAddress:
     """Address of the results: `bucket` and `prefix`.
 
-    `prefix` has no slashes at its ends and is empty for the whole bucket. `endpoint_url`: the server; None for AWS's
-    own server, or for the server that the profile names. `region`: None for the profile's region.
+    `prefix` has no slashes at its ends and is empty for the whole bucket. `endpoint_url`: the server, or None for the
+    server that the profile names or, by default, for AWS's own server. `region`: the region, or None for the region of
+    the profile.
     """
 
     bucket: str
@@ -39,7 +40,9 @@ class StoreAddress:
 
     @property
     def folder_name(self) -> str:
-        """Name of this machine's copy: the bucket, and 8 hexadecimal digits of a hash of the whole address."""
+        """Name of the folder with this machine's copy: the bucket, and 8 hexadecimal digits of a hash of the whole
+        address.
+        """
         digest = hashlib.sha256(f"{self.endpoint_url or ''}\n{self}".encode()).hexdigest()[:8]
         return f"results-of-{self.bucket}-{digest}"
 
@@ -87,6 +90,6 @@ def _endpoint(given: str | None) -> str | None:
 
 
 def _first(variables: tuple[str, ...]) -> tuple[str, str | None]:
-    """Return the name and the value of the first of these environment variables that is set."""
+    """Return the name and the value of the first environment variable in this list that is set."""
     values = {name: os.environ.get(name, "").strip() for name in variables}
     return next(((name, value) for name, value in values.items() if value), (variables[0], None))

@@ -69,7 +69,7 @@ class ObjectBackend:
         return self.bucket.now()
 
     def read(self, name: str) -> bytes | None:
-        """Return a small object's content, or None if the content contradicts the server's checksum."""
+        """Return a small object's content, or None if the content does not match the server's checksum."""
         record = self.bucket.get(name)
         return None if record is None else record.body
 
@@ -108,7 +108,7 @@ class ObjectBackend:
         )
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Test, once per process, whether the server obeys conditions of writes."""
+        """Test once per process whether the server respects conditions of writes."""
         if self.address not in _writable:
             self.bucket.check_conditions(name, body)
             _writable.add(self.address)
@@ -121,8 +121,8 @@ class ObjectBackend:
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
         """Return the damage of a result's manifest.
 
-        If the result should be `REUSED`, also compare the sizes of its files in the bucket. If it should be `READ`,
-        fetch it with its parts and return the damage found.
+        If `look` is `REUSED`, also compare the sizes of the result's files in the bucket with the manifest. If `look`
+        is `READ`, fetch the result with its parts, and return the damage that was found.
         """
         own = _own(result)
         if look is Look.READ:
@@ -136,7 +136,8 @@ class ObjectBackend:
         return Damage(own, reasons) if reasons else None
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
-        """Return a function that compares the sizes of a result's files with one listing per result.
+        """Return a function that compares the sizes of a result's files with the manifest. It lists the bucket once per
+        result.
 
         `deep`: also compare the content of the files. Each part is examined once.
         """
@@ -146,8 +147,8 @@ class ObjectBackend:
         """Remove a result's manifest from the bucket, if the manifest is unchanged since it was read, and remove the
         local copy.
 
-        The command `aflite doctor` removes the result's files. If a server ignores conditions of deletes, a result that
-        is published at the same moment is removed too.
+        The command `aflite doctor` removes the result's files. If a server ignores conditions of deletes, this also
+        removes a result that another machine publishes at the same moment.
         """
         own = _own(result)
         name = f"{own.name}/{MANIFEST}"
@@ -158,7 +159,7 @@ class ObjectBackend:
         return "withdrawn"
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
-        """Upload a complete folder with its manifest last, and make the folder this machine's copy."""
+        """Upload a complete folder. The manifest is uploaded last, and the folder then becomes this machine's copy."""
         place = wanted.folder.relative_to(self.root).as_posix()
         body = upload_result(self.bucket, ready, place)
         if body is None:
@@ -190,7 +191,7 @@ def _own(result: PublishedResult) -> ObjectResult:
 
 
 def _fetched(result: PublishedResult) -> tuple[str, ...] | None:
-    """Fetch a result's files, and return the damage found, or None if the result has no manifest."""
+    """Fetch a result's files, and return the damage that was found. Return None if the result has no manifest."""
     own = _own(result)
     if own.stored is None:
         return None

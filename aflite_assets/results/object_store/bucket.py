@@ -1,4 +1,4 @@
-"""Requests to one bucket below one prefix, and errors that explain failed requests. Names are relative to the
+"""Requests for objects below one prefix of a bucket, and errors that explain failed requests. Names are relative to the
 prefix.
 """
 
@@ -45,12 +45,12 @@ _Read = TypeVar("_Read")
 
 
 class _OtherContentError(LostObjectsError):
-    """Error raised if an object's content contradicts the checksum that the server stores with it."""
+    """Error that is raised if an object's content does not match the checksum that the server stores."""
 
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """A small object: its bytes and its ETag. The bytes are None if they contradict the server's checksum."""
+    """A small object: its bytes and its ETag. The bytes are None if they do not match the server's checksum."""
 
     body: bytes
     etag: str
@@ -67,7 +67,9 @@ class StoredObject:
 
 @dataclass(frozen=True)
 class UnfinishedUpload:
-    """An upload in parts that was neither completed nor aborted, with its start (UTC, by the server's clock)."""
+    """An upload in parts that was neither completed nor aborted. It has the time of its start (UTC, by the server's
+    clock).
+    """
 
     name: str
     upload_id: str
@@ -75,7 +77,7 @@ class UnfinishedUpload:
 
 
 def bucket_of(address: StoreAddress) -> "Bucket":
-    """Return the bucket of an address. Each process creates it once, because creating a client takes time."""
+    """Return the bucket of an address. Each process creates the bucket's client only once, because this takes time."""
     with _making:
         return _bucket(address)
 
@@ -88,8 +90,8 @@ def _bucket(address: StoreAddress) -> "Bucket":
 class Bucket:
     """The objects below an address. Any number of threads may use it.
 
-    Every method raises `StoreUnreachableError` if the server does not answer, `StoreAccessError` if it refuses, and
-    `StoreError` if it does not answer as S3 does.
+    Every method raises `StoreUnreachableError` if the server does not answer, `StoreAccessError` if the server refuses,
+    and `StoreError` if the answer is not an answer of S3.
     """
 
     def __init__(self, address: StoreAddress) -> None:
@@ -165,12 +167,14 @@ class Bucket:
             return any(each["Key"] == self._prefix + name for each in answer.get("Contents", []))
 
     def put(self, name: str, body: bytes) -> None:
-        """Write a small object and replace the previous one."""
+        """Write a small object. If the object exists already, it is replaced."""
         with self._explained(f"written: {name}"):
             self._client.put_object(Bucket=self.address.bucket, Key=self._prefix + name, Body=body)
 
     def put_new(self, name: str, body: bytes) -> bool:
-        """Write a small object if none exists. Return True if the object now has the content `body`."""
+        """Write a small object if there is no object of this name. Return True if the object now has the content
+        `body`.
+        """
         return self._put_if(name, body, IfNoneMatch="*") or self._holds(name, body)
 
     def put_over(self, name: str, body: bytes, etag: str) -> bool:
@@ -178,13 +182,13 @@ class Bucket:
         return self._put_if(name, body, IfMatch=etag) or self._holds(name, body)
 
     def check_conditions(self, name: str, body: bytes) -> None:
-        """Check that the server does not overwrite the object `name` if a condition forbids this.
+        """Check that the server does not overwrite the object `name` if a condition of the write forbids it.
 
         The object is created if it is missing.
 
         Raises:
-            UnsupportedStoreError: the server overwrites the object anyway. The object then holds `body`, so use an
-                object that always has this content.
+            UnsupportedStoreError: the server overwrites the object anyway. The object then has the content `body`, so
+                use an object that always has this content.
         """
         self._put_if(name, body, IfNoneMatch="*")
         for condition in ({"IfNoneMatch": "*"}, {"IfMatch": '"00000000000000000000000000000000"'}):
@@ -204,7 +208,7 @@ class Bucket:
         """Download an object to a file and return its hash (SHA-256, 64 hexadecimal digits).
 
         Raises:
-            LostObjectsError: the object does not exist, or its content differs from what was written.
+            LostObjectsError: the object does not exist, or its content has changed since it was written.
             OSError: the file cannot be written.
         """
         with path.open("wb") as stream:
@@ -214,7 +218,7 @@ class Bucket:
         """Return the hash of an object's content, read from the server.
 
         Raises:
-            LostObjectsError: the object does not exist, or its content differs from what was written.
+            LostObjectsError: the object does not exist, or its content has changed since it was written.
         """
         return self._read(name, None)
 
@@ -225,7 +229,9 @@ class Bucket:
                 yield StoredObject(each["Key"].removeprefix(self._prefix), each["Size"], each["LastModified"])
 
     def folders(self, prefix: str = "") -> list[str]:
-        """Return the parts of names between `prefix` and the next slash. `prefix` is empty or ends with a slash."""
+        """Return the part of each name that is between `prefix` and the next slash. `prefix` is empty or ends with a
+        slash.
+        """
         return [
             each["Prefix"].removeprefix(self._prefix + prefix).removesuffix("/")
             for page in self._pages("list_objects_v2", prefix, Delimiter="/")
@@ -241,7 +247,8 @@ class Bucket:
     def delete_same(self, name: str, etag: str) -> bool:
         """Remove the object if it still has this ETag, and return whether the object no longer exists.
 
-        A server that ignores or does not support conditions of deletes removes the object whatever its ETag.
+        If a server ignores or does not support conditions of deletes, the object is removed even if it has another
+        ETag.
         """
         from botocore.exceptions import ClientError
 
@@ -315,8 +322,8 @@ class Bucket:
     def _holds(self, name: str, body: bytes) -> bool:
         """Return True if the object has the content `body`.
 
-        If the server has just refused a write, an earlier attempt may have succeeded although the server's answer was
-        lost.
+        This is called after the server refused a write, because an earlier attempt may have succeeded although the
+        answer was lost.
         """
         there = self.get(name)
         return there is not None and there.body == body
@@ -340,7 +347,7 @@ class Bucket:
 
     @contextmanager
     def _explained(self, doing: str, *, passing: tuple[str, ...] = ()) -> Iterator[None]:
-        """Explain the failure of a request. Errors with a code or status in `passing` are raised unchanged."""
+        """Explain the failure of a request. An error whose code or status is in `passing` is raised unchanged."""
         from botocore import exceptions as errors
 
         try:

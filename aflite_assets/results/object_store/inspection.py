@@ -24,7 +24,7 @@ _ATTEMPTS = re.compile(
 
 @dataclass(frozen=True)
 class Leftover:
-    """Objects that nothing reads and that occupy space: their kind, a description, and how to remove them."""
+    """Objects that occupy space although nothing reads them: their kind, a description, and how to remove them."""
 
     kind: str
     what: str
@@ -32,7 +32,7 @@ class Leftover:
 
 
 def unread_objects(backend: ObjectBackend, home: str, now: datetime) -> Iterator[Leftover]:
-    """Yield files below `home` from attempts that published nothing or whose result was removed."""
+    """Yield files below `home` that belong to an upload attempt which published nothing, or whose result was removed."""
     attempts: dict[tuple[str, str], list[StoredObject]] = defaultdict(list)
     for each in backend.bucket.objects(home):
         match = _ATTEMPTS.fullmatch(each.name)
@@ -63,6 +63,6 @@ def unfinished_uploads(backend: ObjectBackend, now: datetime) -> Iterator[Leftov
 
 
 def _named_attempt(backend: ObjectBackend, place: str) -> str | None:
-    """Return the upload attempt that the manifest of a result names, or None without a usable manifest."""
+    """Return the upload attempt that the manifest of a result names. Return None if there is no usable manifest."""
     manifest = read_manifest(backend.read(f"{place}/{MANIFEST}") or b"", place)
     return None if manifest is None else str(manifest[ATTEMPT])

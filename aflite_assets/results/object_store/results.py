@@ -57,7 +57,7 @@ class ObjectResult(PublishedResult):
 
     @cached_property
     def stored(self) -> bytes | None:
-        """The bytes of the manifest, even if the manifest cannot be used; None without a manifest."""
+        """The bytes of the manifest, even if the manifest cannot be used, or None if there is no manifest."""
         if self.known is not None:
             return self.known
         record = self.bucket.get(f"{self.name}/{MANIFEST}")
@@ -65,7 +65,7 @@ class ObjectResult(PublishedResult):
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """Manifest of the result, with `attempt`, the folder of its files in the bucket.
+        """Manifest of the result. Its field `attempt` is the folder with the result's files in the bucket.
 
         Raises:
             LostObjectsError: the manifest no longer exists, or cannot be used.
@@ -79,7 +79,7 @@ class ObjectResult(PublishedResult):
 
     @property
     def parts(self) -> Mapping[str, "ObjectResult"]:
-        """Parts of the result; a part's manifest and files are fetched when they are read."""
+        """Parts of the result. The manifest and the files of a part are fetched when they are read."""
         folder = self.folder.parent / "parts"
         return {
             name: ObjectResult(self.asset, self.partition, part["key"], folder / part["key"], self.root, self.address)

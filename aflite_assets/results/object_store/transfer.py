@@ -1,11 +1,11 @@
-"""Transfer of results between this machine's folders and a bucket. A result is published by one conditional write, and
-fetched completely or not at all.
+"""Transfer of results between this machine's folders and a bucket. One conditional write publishes a result. A result
+is fetched completely or not at all.
 
 <prefix>/<asset>/<partition>/<key>/manifest.json        written last and never over another, which publishes the result
 <prefix>/<asset>/<partition>/<key>/<attempt>/<file>     the files of one upload attempt, which the manifest names
 <prefix>/<asset>/<partition>/parts/<key>/...            the same for parts
 
-Every upload attempt has a prefix of its own. If two machines publish at the same time, neither can therefore change the
+Every upload attempt has a prefix of its own. Therefore, two machines that publish at the same time cannot change each
 other's files.
 """
 
@@ -55,7 +55,7 @@ def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
 def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
     """Publish a complete folder, with its manifest, under the name `place`, and return the published manifest.
 
-    Return None if another result was published there before or meanwhile; the uploaded files are then removed.
+    If another result was published there before or meanwhile, remove the uploaded files and return None.
 
     Raises:
         StoreError: the files could not be uploaded, or the bucket cannot be written. Nothing was published.
@@ -93,9 +93,9 @@ def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple
 
 
 def changed_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the files of the result at `place` with content that differs from the manifest.
+    """Return the files of the result at `place` whose content differs from the manifest.
 
-    All content is read.
+    All files are read completely.
     """
     return tuple(
         f"the content of {name} has changed"
@@ -112,8 +112,8 @@ def _has_hash(bucket: Bucket, name: str, digest: str) -> bool:
 
 
 def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Mapping[str, Any], body: bytes) -> None:
-    """Fetch the files that the manifest of the result at `place` names. Files of the local copy with the right content
-    are kept.
+    """Fetch the files that the manifest of the result at `place` names. Files that the local copy already has with the
+    right content are kept.
 
     `body`: the stored manifest. If the local folder has another manifest or files with other content, the files are
     fetched again. Only one process of this machine fetches at a time. Files are first written to another folder and
@@ -121,7 +121,7 @@ def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Ma
 
     Raises:
         LostObjectsError: the bucket no longer holds a file that the manifest names.
-        StoreError: the folder cannot be written, or has another data version that a process is reading.
+        StoreError: the folder cannot be written, or a process is reading another data version in it.
     """
     with fetching(copy.folder):
         if _is_whole(copy, body):
@@ -142,7 +142,8 @@ def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Ma
 
 
 def keep_copy(folder: Path, copy: PublishedResult, body: bytes) -> None:
-    """Make a folder that was published with the manifest `body` this machine's copy. If this fails, remove the folder.
+    """Use a folder, which was published with the manifest `body`, as this machine's copy. If this fails, remove the
+    folder.
 
     The result is already published, so a failure is only a warning.
     """
@@ -164,7 +165,7 @@ def _put_in_place(whole: Path, copy: PublishedResult) -> None:
     """Move a complete folder to the place of a local copy, in one step. Call this only within `fetching`.
 
     Raises:
-        StoreError: the place has another data version, and a process that reads it would read files of both versions.
+        StoreError: a process is reading another data version at this place, and would read files of both versions.
     """
     flush_folder(whole)
     with unread(copy.folder) if copy.folder.is_dir() else nullcontext(True) as free:
@@ -202,13 +203,13 @@ def _discard(copy: PublishedResult) -> None:
 
 
 def _beside(copy: PublishedResult) -> Path:
-    """Return a path that does not exist yet, in a folder that only the holder of the lock may write."""
+    """Return a path that does not exist yet. It is in a folder to which only the holder of the lock may write."""
     return copy.folder.parent / FETCHING / f"{copy.key}-{uuid.uuid4().hex[:8]}"
 
 
 @contextmanager
 def fetching(folder: Path) -> Iterator[None]:
-    """Hold the lock for fetching a result, which only one process of this machine can hold.
+    """Hold the lock for fetching a result. Only one process of this machine can hold the lock at a time.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -219,7 +220,7 @@ def fetching(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def fetching_now(left: Path) -> Iterator[bool]:
-    """Yield True if no process is fetching the result of a folder below `.fetching`.
+    """Yield True if no process is fetching the result that belongs to a folder below `.fetching`.
 
     No process can begin to fetch it while the block runs.
     """
@@ -253,7 +254,9 @@ def _download(bucket: Bucket, manifest: Mapping[str, Any], place: str, folder: P
 
 
 def _all_at_once(work: Callable[[str], None], names: Iterable[str]) -> None:
-    """Run a function on every name, with several names at a time. After the first failure, no further call begins."""
+    """Call a function with every name. Several calls run at the same time. After the first failure, no further call
+    begins.
+    """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         waiting = [pool.submit(work, name) for name in names]
         try:

@@ -1,4 +1,4 @@
-"""Advice for questions with right answers that can be found without reading the question."""
+"""Advice for datasets in which the right answers can be found without reading the questions."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,8 @@ class Step:
 
 
 def next_steps(scores: BlindScores, scan: str) -> list[Step]:
-    """Return the recommended steps, or an empty list if no rule or model is reported for the whole set of questions.
+    """Return the recommended steps. Return an empty list if no rule or model is reported for the whole set of
+    questions.
 
     `scan`: the command line that started the scan.
     """

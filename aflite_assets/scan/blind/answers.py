@@ -1,4 +1,4 @@
-"""Answers to questions as arrays, read from the rows of a scan."""
+"""Arrays with the answers to questions, which are read from the rows of a scan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ class BlindAnswers:
     """Answers to all questions that have at least one right and one wrong answer.
 
     `positions`: int64, the position of each answer among the scan's rows. `right`: bool, whether the answer is right.
-    `questions`: int64, the question number of each answer, from 0 in file order. `units`: int64, equal for answers that
-    must stay on the same side of every split. `subsets`: the name of the data subset of each question. `name`: the name
-    of the answer column. `listed`: whether the answers are in the order of the source.
+    `questions`: int64, the question number of each answer, from 0 in file order. `units`: int64, the unit of each
+    answer. Answers of one unit stay on the same side of every split. `subsets`: the name of the data subset of each
+    question. `name`: the name of the answer column. `listed`: whether the answers are in the order of the source.
     """
 
     positions: np.ndarray
@@ -34,7 +34,7 @@ class BlindAnswers:
 
     @property
     def question_units(self) -> np.ndarray:
-        """Unit of each question, int64; questions of one unit are not independent."""
+        """Unit of each question, int64. Questions of one unit are not independent."""
         return self.units[np.unique(self.questions, return_index=True)[1]]
 
 

@@ -7,9 +7,11 @@ import numpy as np
 
 
 def effective_count(credit: np.ndarray, units: np.ndarray) -> float:
-    """Return the effective sample size: how many independent questions would give the same variance of the mean.
+    """Return the effective sample size, which is the number of independent questions that would give the same variance
+    of the mean.
 
-    `credit`: float64 of shape (questions,). `units`: int64, equal for questions that are not independent.
+    `credit`: float64 of shape (questions,). `units`: int64, the unit of each question. Questions of one unit are not
+    independent.
     """
     count = len(credit)
     _, codes = np.unique(units, return_inverse=True)
@@ -32,7 +34,7 @@ def exact_interval(share: float, count: float, *, level: float = 0.95) -> tuple[
 
 
 def exact_p_value(share: float, count: float, chance: float) -> float:
-    """Return the one-sided binomial p-value of a share of `count` questions against chance."""
+    """Return the p-value of a one-sided binomial test whether a share of `count` questions is above chance."""
     from scipy.special import betainc
 
     found = share * count

@@ -1,4 +1,6 @@
-"""Measures of answers, such as length or markup; each rule picks the answer with the largest or smallest value."""
+"""Measures of answers, such as length or markup. A rule picks the answer with the largest or the smallest value of a
+measure.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -110,7 +112,8 @@ def _in_group(tokens: Tokens, words: frozenset[str]) -> np.ndarray:
 def oddness(tokens: Tokens, questions: np.ndarray) -> np.ndarray:
     """Return the distance of each answer's words from the mean of the other answers to the same question, float64.
 
-    The distance is 1 minus the cosine similarity of two word vectors, weighted by inverse document frequency.
+    The distance is 1 minus the cosine similarity of two word vectors, whose entries are weighted by inverse document
+    frequency.
     """
     from scipy.sparse import csr_array
 

@@ -55,9 +55,9 @@ def _first_sentence(text: str) -> str:
 def surface_features(answers: BlindAnswers, measures: Sequence[Measure], properties: Properties) -> np.ndarray:
     """Return the surface properties of the answers, float64 of shape (answers, properties).
 
-    If the question must not be read, the caller leaves out the measures that compare answers with the question.
+    If models must not read the question, the caller leaves out the measures that compare answers with the question.
 
-    Numbers are replaced by ranks among all answers to limit the effect of outliers.
+    Each number is replaced by its rank among all answers, to limit the effect of outliers.
     """
     from scipy.stats import rankdata
 
@@ -80,7 +80,8 @@ def surface_features(answers: BlindAnswers, measures: Sequence[Measure], propert
 
 
 def surface_scores(features: np.ndarray, answers: BlindAnswers, *, rng: np.random.Generator) -> np.ndarray | None:
-    """Return a score per answer from ridge classifiers on `features`, trained on other units than the answer's unit.
+    """Return a score per answer. The score is from a ridge classifier on `features` that was not trained on the
+    answer's unit.
 
     Returns None if there are fewer than five units, or if no property varies.
     """
@@ -104,9 +105,10 @@ def surface_scores(features: np.ndarray, answers: BlindAnswers, *, rng: np.rando
 def word_scores(
     texts: Sequence[str], answers: BlindAnswers, *, draws: Sequence[np.random.Generator]
 ) -> list[np.ndarray]:
-    """Return, for each random assignment to folds, the held-out probability that each answer is right, given its words.
+    """Return the probability that each answer is right, given its words, for each random assignment to folds. The
+    probability is from a model that was not trained on the answer.
 
-    Folds keep units whole. Returns an empty list if there are fewer than five units, or no words.
+    All answers of one unit are in the same fold. Returns an empty list if there are fewer than five units, or no words.
     """
     _, units = np.unique(answers.units, return_inverse=True)
     return [] if units.max() + 1 < FOLDS else held_out_probabilities(texts, answers.right, units, draws=draws)

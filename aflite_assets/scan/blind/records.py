@@ -1,4 +1,4 @@
-"""Records of rules and models that find right answers from the answers alone, or by overlap with the question."""
+"""Records of rules and models that find right answers by reading the answers alone, or by overlap with the question."""
 
 from dataclasses import dataclass
 
@@ -37,15 +37,15 @@ class BlindExample:
 class BlindRule:
     """A rule, or a small model, that picks an answer of each question.
 
-    All rules but those of kind `OVERLAP` read the answers alone.
+    Only rules of kind `OVERLAP` read the question.
 
     `subset`: the name of the data subset, or `ALL_SUBSETS`. `name`: a readable name. `kind` and `reason`: the kind of
     the property, and why the property is an artefact; None for a candidate. `found`: mean share of right answers among
-    the picked answers, in [0, 1]; a tie of one right and one wrong answer counts half; `low`, `high`: the exact 95 %
-    interval of `found`. `chance`: the number of right answers divided by the number of answers, mean over the
-    questions. `decided`: share of the questions in which the rule picks fewer than all answers. `p_value`: the p-value
-    against chance, adjusted for all subsets and rules (Holm). `auc`: for a model, how often a right answer scores above
-    a wrong answer to any question; None for a rule.
+    the picked answers, in [0, 1]; if a right and a wrong answer tie, this counts half. `low`, `high`: the exact 95 %
+    interval of `found`. `chance`: the share of answers that are right, averaged over the questions. `decided`: share of
+    the questions in which the rule does not pick all answers. `p_value`: the p-value against chance, adjusted for all
+    subsets and rules (Holm). `auc`: for a model, the probability that a right answer has a higher score than a wrong
+    answer to any question. None for a rule.
     """
 
     subset: str
@@ -63,7 +63,7 @@ class BlindRule:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the rule finds significantly more right answers than chance, by any margin."""
+        """Whether the rule finds significantly more right answers than chance, even if only a few more."""
         return self.p_value <= SURE and self.found > self.chance
 
     @property
@@ -78,7 +78,7 @@ class BlindRule:
 
     @property
     def is_model(self) -> bool:
-        """Whether the rule is a small model instead of a named rule."""
+        """Whether this is a small model and not a named rule."""
         return self.kind in MODELS
 
     @property
@@ -89,12 +89,13 @@ class BlindRule:
 
 @dataclass(frozen=True)
 class BlindScores:
-    """All rules in all subsets, sorted by their gain over chance, and the data on which the rules were tested.
+    """All rules in all subsets, sorted by their gain over chance, and facts about the questions on which they were
+    tested.
 
-    `questions`: the number of questions with a right and a wrong answer. `chance`: the number of right answers divided
-    by the number of answers, mean over these questions. `terms`: the words with the largest weights in the strongest
-    reported word model, strongest first. `examples`: random questions that the rule in `shown` answers correctly.
-    `terms` and `examples` are empty if no rule is reported.
+    `questions`: the number of questions with a right and a wrong answer. `chance`: the share of answers that are right,
+    averaged over these questions. `terms`: the words with the largest weights in the best reported word model, the
+    largest weight first. `examples`: random questions that the rule in `shown` answers correctly. `terms` and
+    `examples` are empty if no rule is reported.
     """
 
     questions: int
@@ -136,7 +137,7 @@ class BlindScores:
 
     @property
     def read_from(self) -> BlindRule | None:
-        """The reported word model that finds the most right answers; `terms` lists the model's words."""
+        """The reported word model that finds the most right answers. The field `terms` lists words of this model."""
         return next((one for one in self.named_overall if one.kind in WORD_MODELS), None)
 
     @property

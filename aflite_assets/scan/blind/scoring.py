@@ -1,4 +1,4 @@
-"""Tests against chance of every rule and model, in every subset of the questions."""
+"""Tests whether rules and models are better than chance, for every rule and model in every subset of the questions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,10 +37,10 @@ _MOST_CHARACTERS = 160
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """A rule before the test against chance.
+    """A rule that was not yet tested against chance.
 
     `credit`: float64 of shape (questions,), mean over repeats. `decided`: bool per question, True if the rule picks
-    some but not all answers.
+    only some of the answers.
     """
 
     name: str
@@ -52,7 +52,7 @@ class _Rule:
 
 
 def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models: bool = True) -> BlindScores | None:
-    """Score rules and models that pick answers, most of them without reading the question.
+    """Score rules and models that pick answers. Most of them do not read the question.
 
     Args:
         rows: the rows of all sets; only rows of the first set are scored.
@@ -147,7 +147,9 @@ def _models(
 
 
 def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.ndarray]:
-    """Return the credit per question, and a bool per question: whether the rule picks some but not all answers."""
+    """Return two arrays: the credit per question, and for each question whether the rule picks only some of the
+    answers.
+    """
     highest = np.full(answers.count, -np.inf)
     np.maximum.at(highest, answers.questions, scores)
     lower = np.bincount(answers.questions, scores < highest[answers.questions], minlength=answers.count)
@@ -155,7 +157,7 @@ def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.n
 
 
 def _model(kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> Iterator[_Rule]:
-    """Yield the model as a rule, unless the scores are missing for every random assignment to folds."""
+    """Yield the model as a rule. Yield nothing if the scores are missing for every random assignment to folds."""
     if not scores:
         return
     from sklearn.metrics import roc_auc_score
@@ -170,7 +172,7 @@ def _model(kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> It
 def _tested(rule: _Rule, subset: str, chosen: np.ndarray, chance: np.ndarray, units: np.ndarray) -> BlindRule:
     """Test a rule on the chosen questions.
 
-    Questions in which the rule picks all answers do not count in the p-value.
+    Questions in which the rule picks all answers are left out of the p-value.
     """
     credit, decided = rule.credit[chosen], chosen & rule.decided
     found = float(credit.mean())

@@ -1,4 +1,4 @@
-"""Selection of test questions in which measures of the answers do not reveal the right answer, or mislead."""
+"""Selection of test questions in which measures of the answers mislead, or at least do not reveal the right answer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,7 +36,7 @@ _LEAST: Mapping[str, AnswerMeasure] = {
 
 
 def measures_of_rules(names: Sequence[str]) -> tuple[AnswerMeasure, ...]:
-    """Return the measures that these rules use, without repeats.
+    """Return the measures that these rules use, each measure once.
 
     Rules that cannot be used to select test sets have no measure.
     """
@@ -47,12 +47,13 @@ def measures_of_rules(names: Sequence[str]) -> tuple[AnswerMeasure, ...]:
 def chosen_questions(
     examples: Examples, *, balanced_by: Sequence[AnswerMeasure], against: Sequence[AnswerMeasure], seed: int
 ) -> np.ndarray:
-    """Select whole questions by measures of their answers; return the positions of the rows, int64, ascending.
+    """Select whole questions by measures of their answers. Return the positions of the selected rows, int64, ascending.
 
     Args:
         examples: answers to questions; questions without a right and a wrong answer are left out.
-        balanced_by: measures to balance. A pattern states for which measures right answers have the larger value. Each
-            pattern is kept as often as the opposite pattern; questions with only equal values are kept.
+        balanced_by: measures to balance. The pattern of a question is the set of measures for which its right answers
+            have the larger value. Equally many questions are kept of a pattern and of the opposite pattern. Questions
+            in which all values are equal are kept.
         against: measures that must be smaller for every right answer than for every wrong answer.
         seed: seed for the random choice of questions.
 
@@ -102,7 +103,7 @@ def _values(
 
 
 def _all_less(values: np.ndarray, right: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return a bool per question: every right answer has a smaller value than every wrong answer."""
+    """Return a bool per question, True if every right answer has a smaller value than every wrong answer."""
     count = int(questions.max(initial=-1)) + 1
     most, least = np.full(count, -np.inf), np.full(count, np.inf)
     np.maximum.at(most, questions[right], values[right])

@@ -1,4 +1,4 @@
-"""Properties by kind of input: texts, pairs, images, table columns, and properties of all rows.
+"""Properties of rows, by kind of input: texts, pairs of texts, images, table columns, and inputs of any kind.
 
 This package reads no labels and runs no tests.
 """

@@ -1,4 +1,4 @@
-"""Properties of rows of every kind: position in the file, id, source file, and near copies."""
+"""Properties that rows of any kind can have: the position in the file, the id, the source file, and having a near copy."""
 
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -15,7 +15,9 @@ _STEPS = (2, 3, 4, 5, 10)
 
 
 def order_properties(rows: ScanRows) -> tuple[list[Flags], list[Number]]:
-    """Return the row number in the file and its remainders as properties, or none if the file is sorted by label."""
+    """Return the row number in the file, and its remainders, as properties. Return no properties if the file is sorted
+    by label.
+    """
     if rows.ordered_by_reader or is_sorted_by_label(rows):
         return [], []
     place = number_of(info_of("order", "row number in the file (from 1)"), rows.order + 1)
@@ -69,7 +71,7 @@ def _path_properties(rows: ScanRows, fewest: int) -> tuple[list[Flags], list[Num
 
 
 def file_flags(rows: ScanRows, *, fewest: int) -> Flags:
-    """Return one property per source file with at least `fewest` rows: whether a row comes from the file."""
+    """Return a property for each source file with at least `fewest` rows: whether a row comes from this file."""
     return flags_of(_files(rows, fewest), rows=len(rows))
 
 
@@ -83,7 +85,7 @@ def _files(rows: ScanRows, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarr
 
 
 def copy_flags(has_copy: np.ndarray) -> Flags:
-    """Return one property: whether a row has a near copy among the rows.
+    """Return one property: whether there is a near copy of a row among the other rows.
 
     `has_copy`: bool of shape (rows,).
     """

@@ -1,4 +1,4 @@
-"""Table columns of unordered values, such as codes of people, places or sources; each column is one property."""
+"""Table columns of unordered values, such as codes of people, places or sources. Each column is one property."""
 
 from collections.abc import Iterator, Mapping
 

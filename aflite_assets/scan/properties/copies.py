@@ -1,12 +1,13 @@
-"""Units: rows of one group, and near copies of each other, stay in the same half of every cut.
+"""Units of rows that stay in the same half of every cut, because they are in one group or are near copies of each
+other.
 
-Libraries were compared on texts of up to 60 words with 200 planted copies, each with one word changed. The figures
-below are CPU seconds and the number of copies found; no method reported other rows. Among 2,000 texts, the min-hashes
-of this module took 0.06 s and found 170 copies. datasketch 2.0 took 0.7 s and found 105 with 16 hashes, and took 0.8 s
-and found 146 with 128 hashes. cleanlab's Datalab on TF-IDF took 0.4 s and found 199. Among 10,000 texts, the min-hashes
-took 0.4 s and found 159 copies. datasketch took 3.3 s and found 90 with 16 hashes, and took 4.3 s and found 140 with
-128 hashes. Datalab took 4.6 s and found 193. Datalab finds more copies, but compares all pairs of rows in a dense
-matrix, so its cost grows with the square of the number of rows.
+Libraries were compared on texts of up to 60 words with 200 planted copies, each with one word changed. The numbers
+below are CPU seconds and numbers of copies that were found. No method reported a row that is no copy. Among 2,000
+texts, the min-hashes of this module took 0.06 s and found 170 copies. With 16 hashes, datasketch 2.0 took 0.7 s and
+found 105; with 128 hashes, it took 0.8 s and found 146. Datalab of cleanlab, on TF-IDF, took 0.4 s and found 199. Among
+10,000 texts, the min-hashes took 0.4 s and found 159 copies. With 16 hashes, datasketch took 3.3 s and found 90; with
+128 hashes, it took 4.3 s and found 140. Datalab of cleanlab took 4.6 s and found 193. Datalab finds more copies, but
+compares all pairs of rows in a dense matrix, so its cost grows with the square of the number of rows.
 """
 
 from collections.abc import Hashable, Sequence
@@ -29,10 +30,10 @@ _LARGEST = 0.2
 
 
 def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[bytes] | None) -> np.ndarray:
-    """Return a code per row, int64, equal for near copies.
+    """Return a code per row, int64. Near copies have the same code.
 
-    Texts are near copies if about 80 % of their runs of three words agree (min-hashes, Broder 1997). Table rows are
-    copies if all values are equal. Images are copies if they are equal after shrinking to 8 x 8 pixels.
+    Two texts are near copies if they share about 80 % of their runs of three words (min-hashes, Broder 1997). Table
+    rows are copies if all values are equal. Images are copies if they are equal after shrinking to 8 x 8 pixels.
     """
     if image_codes is not None:
         return _coded(image_codes)
@@ -45,7 +46,7 @@ def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[b
 
 
 def _value_codes(values: np.ndarray | Sequence[str | None]) -> np.ndarray:
-    """Return a code per value, int64, equal for equal values; all missing values are equal."""
+    """Return a code per value, int64. Equal values have the same code, and so do all missing values."""
     if isinstance(values, np.ndarray):
         return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
     return _coded(values)
@@ -98,7 +99,7 @@ def _sketches(words: np.ndarray, starts: np.ndarray, long: np.ndarray) -> np.nda
 
 
 def _near_pairs(sketches: np.ndarray, long: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return pairs of rows with similar min-hashes; only rows with an equal band of hashes are compared."""
+    """Return pairs of rows whose min-hashes are similar. Only rows with an equal band of hashes are compared."""
     width = _HASHES // _BANDS
     pairs = []
     for band in range(_BANDS):
@@ -112,7 +113,9 @@ def _near_pairs(sketches: np.ndarray, long: np.ndarray) -> list[tuple[np.ndarray
 
 
 def units_of(groups: np.ndarray | None, copies: np.ndarray) -> np.ndarray:
-    """Return a code per row, int64 from 0, equal for rows that groups or copies link directly or through other rows."""
+    """Return a code per row, int64 from 0. Rows have the same code if groups or copies link them, directly or through
+    other rows.
+    """
     if groups is None:
         return np.unique(copies, return_inverse=True)[1]
     rows = np.arange(len(copies))

@@ -1,4 +1,4 @@
-"""Extraction of the properties and the units of all rows.
+"""Extraction of the properties of all rows, and of the unit of each row.
 
 Properties of each kind of input are computed in other modules.
 """
@@ -23,7 +23,7 @@ from aflite_assets.scan.rows import ScanRows
 class Extracted:
     """Properties of the rows, and the unit of each row, int64.
 
-    A unit is a group with its near copies; rows of one unit stay in the same half of every cut.
+    A unit consists of a group and near copies of its rows. Rows of one unit stay in the same half of every cut.
     """
 
     properties: Properties
@@ -36,7 +36,7 @@ def extract(rows: ScanRows, *, declared: frozenset[str] = frozenset(), fewest: i
     Args:
         rows: the rows of all sets.
         declared: names of texts and columns declared as not part of the task.
-        fewest: minimum number of rows with a word or a value for it to become a property.
+        fewest: a word or value that fewer rows have does not become a property.
         threads: number of threads that decode images.
 
     Raises:

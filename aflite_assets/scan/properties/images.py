@@ -50,7 +50,7 @@ _EXIF_TAGS = {271: "camera maker", 272: "camera model", 305: "software"}
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """Measurements of one image file: numbers, values and flags by name; `copy` is equal for near copies."""
+    """Measurements of one image file: numbers, values and flags by name. `copy`: a key that is equal for near copies."""
 
     numbers: Mapping[tuple[str, str], float]
     values: Mapping[tuple[str, str], str]
@@ -61,10 +61,10 @@ class _Measured:
 def image_properties(
     images: pa.ChunkedArray, *, fewest: int, threads: int
 ) -> tuple[list[Flags], list[Number], list[bytes]]:
-    """Measure every image; also return a key per row (bytes) that is equal for near copies.
+    """Measure every image. Return its properties, and a key per row (bytes) that is equal for near copies.
 
-    `images`: a column of `IMAGE_TYPE`. `fewest`: minimum number of rows with a value for it to become a property. An
-    image that cannot be decoded has only the properties of its file and the property "cannot be decoded".
+    `images`: a column of `IMAGE_TYPE`. `fewest`: a value that fewer rows have does not become a property. An image that
+    cannot be decoded has only the properties of its file and the property "cannot be decoded".
 
     Raises:
         MissingDataError: a file is missing.
@@ -168,7 +168,9 @@ def jpeg_quality(luminance: Sequence[int]) -> int:
 
 
 def _light(image: "Image.Image") -> dict[tuple[str, str], float]:
-    """Measure brightness, contrast, colours and sharpness; colours of a large image are measured after shrinking."""
+    """Measure brightness, contrast, colours and sharpness. The colours of a large image are measured after the image is
+    shrunk.
+    """
     shrunk = image.reduce(max(1, min(image.size) // _SHRUNK))
     pixels = np.asarray(shrunk, dtype=np.float32)
     brightest = pixels.max(axis=2)
@@ -185,10 +187,11 @@ def _light(image: "Image.Image") -> dict[tuple[str, str], float]:
 
 
 def _corner_properties(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
-    """Return the colours of the corners, and the corner patches and borders of one colour.
+    """Return three kinds of properties: the colours of the corners, corner patches of one colour, and borders of one
+    colour.
 
-    A corner patch is a mark that somebody added, but in a small image it may be part of the picture. `pixels`: uint8 of
-    shape (height, width, 3).
+    In most images, a corner patch is a mark that somebody added. In a small image, it may be part of the picture.
+    `pixels`: uint8 of shape (height, width, 3).
     """
     measured: dict[tuple[str, str], float] = {}
     marks: set[tuple[str, str]] = set()
@@ -212,7 +215,7 @@ def _is_flat(pixels: np.ndarray) -> bool:
 
 
 def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each corner's name, and the pixels flipped so that the corner is at the start of both axes."""
+    """Yield each corner's name and the pixels, which are flipped so that the corner is at the start of both axes."""
     for name in _CORNERS:
         turned = pixels[::-1] if name.startswith("bottom") else pixels
         yield name, turned[:, ::-1] if name.endswith("right") else turned
@@ -237,7 +240,7 @@ def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
 
 
 def _thumbnail(image: "Image.Image") -> bytes | None:
-    """Return the image shrunk to 8 x 8 pixels with 16 levels each, or None if nearly all pixels have one colour."""
+    """Return the image, shrunk to 8 x 8 pixels with 16 levels each. Return None if nearly all pixels have one colour."""
     from PIL import Image
 
     if min(image.size) < 8:

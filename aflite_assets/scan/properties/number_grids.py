@@ -1,4 +1,4 @@
-"""Grids of numbers: multiples of 5, 10 and 100, and numbers that are whole in another unit."""
+"""Grids of numbers: multiples of 5, 10 and 100, and numbers that would be whole numbers in another unit."""
 
 from collections.abc import Iterator, Mapping
 
@@ -34,12 +34,13 @@ _FEWEST_VALUES, _FEWEST_ON_GRID = 100, 10
 
 
 def is_conversion(grid: str) -> bool:
-    """Return True if the grid's name states that numbers were converted from another unit."""
+    """Return True if the name of the grid means that numbers were converted from another unit."""
     return grid.startswith(_WHOLE)
 
 
 def grids(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the name of a grid, such as "a whole number of inches (25.4 mm)", and a bool mask of the rows on the grid.
+    """Yield the name of each grid, such as "a whole number of inches (25.4 mm)", and a bool mask of the rows whose
+    number is on the grid.
 
     `values`: float64 of shape (rows,), NaN for a missing value. Columns with fewer than 100 distinct numbers, or with
     more than four decimals, have no grid.
@@ -68,7 +69,7 @@ def _step(different: np.ndarray) -> float | None:
 def _on_grid(values: np.ndarray, different: np.ndarray, unit: float, step: float) -> np.ndarray | None:
     """Return a bool mask of values that are positive multiples of `unit`, rounded to `step`.
 
-    Returns None if too few values lie on the grid, or if all values do.
+    Returns None if too few values lie on the grid, or if all values lie on it.
     """
     on_grid = _is_multiple(values, unit, step)
     on_own = int(_is_multiple(different, unit, step).sum())

@@ -1,4 +1,4 @@
-"""Records of properties: yes-or-no properties in a sparse matrix, and numbers as columns of bins."""
+"""Records of properties. Yes-or-no properties are in a sparse matrix, and numbers are columns of bins."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,8 +21,8 @@ class PropertyInfo:
 
     `name`: a readable name, such as "long dash (text)". `absent`: the name of the negation, such as "no long dash
     (text)". `reason`: why the property is not part of the task, or None if it may be part of the task. `source`: the
-    column or text of the property. `compares`: for a difference of word counts, the names of the first and the second
-    text; otherwise empty.
+    column or text of the property. `compares`: the names of the first and the second text, if the property is the
+    difference of their word counts; otherwise empty.
     """
 
     kind: str
@@ -64,8 +64,8 @@ class Number:
     """A numeric property of every row.
 
     `values`: float64 of shape (rows,), NaN for a missing value. `codes`: int32, the bin of each row, or `MISSING_BIN`.
-    `lows` and `highs`: the smallest and the largest value in each bin. `written`: function that formats a value, for
-    dates and whole numbers.
+    `lows` and `highs`: the smallest and the largest value in each bin. `written`: function that formats a value as a
+    date or as a whole number.
     """
 
     info: PropertyInfo
@@ -95,7 +95,7 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Properties:
-    """All properties of the rows; the rows of every matrix and column are in the order of `ScanRows`."""
+    """All properties of the rows. In every matrix and column, the rows are in the order of `ScanRows`."""
 
     flags: Flags
     numbers: tuple[Number, ...] = field(default=())
@@ -112,7 +112,9 @@ class Properties:
 
 
 def number_of(info: PropertyInfo, values: np.ndarray, *, is_date: bool = False) -> Number | None:
-    """Divide a number into at most `MOST_BINS` bins at its quantiles; return None for a constant number."""
+    """Divide the values of a number into at most `MOST_BINS` bins at their quantiles. Return None if all values are
+    equal.
+    """
     known = np.isfinite(values)
     different = np.unique(values[known])
     if len(different) < 2:
@@ -129,7 +131,7 @@ def number_of(info: PropertyInfo, values: np.ndarray, *, is_date: bool = False) 
 
 
 def flags_of(columns: Iterable[tuple[PropertyInfo, np.ndarray]], *, rows: int) -> Flags:
-    """Collect dense yes-or-no columns (bool of shape (rows,)) into a sparse matrix, without constant columns."""
+    """Collect yes-or-no columns (bool of shape (rows,)) in a sparse matrix. Constant columns are left out."""
     from scipy.sparse import csc_array
 
     infos, indices, ends = [], [], [0]

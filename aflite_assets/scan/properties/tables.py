@@ -32,8 +32,8 @@ def column_properties(
 ) -> tuple[list[Flags], list[Number]]:
     """Return the properties of the columns.
 
-    `declared`: columns declared as not part of the task. `fewest`: minimum number of rows with a value for it to become
-    a property. Missing values and identifiers are always artefacts.
+    `declared`: columns declared as not part of the task. `fewest`: a value that fewer rows have does not become a
+    property. Missing values and identifiers are always artefacts.
     """
     flags, numbers = [], []
     for name, column in columns.items():
@@ -54,8 +54,8 @@ def column_properties(
 def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
     """Return a column as float64 with NaN for missing values, or None for a column that does not contain numbers.
 
-    A text column contains numbers if at least 95 % of its present values are numbers; other values become missing
-    values.
+    A text column counts as numbers if at least 95 % of the values that are not missing are numbers. Its other values
+    become missing values.
     """
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
@@ -149,7 +149,7 @@ def is_stand_in(different: np.ndarray, place: int) -> bool:
 
 
 def without_stand_ins(values: np.ndarray) -> np.ndarray:
-    """Return the numbers with NaN for values such as -999 that mean a missing value."""
+    """Return the numbers. Values such as -999 that mean a missing value are replaced by NaN."""
     different = np.unique(values[np.isfinite(values)])
     if len(different) < 3:
         return values
@@ -160,7 +160,7 @@ def without_stand_ins(values: np.ndarray) -> np.ndarray:
 def _decimals(
     name: str, column: TableColumn, values: np.ndarray, declared: bool, fewest: int
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield properties for the number of decimals as written in the file; frequent values are ignored."""
+    """Yield properties for the number of decimals that values have in the file. Frequent values are ignored."""
     written = [-1 if is_blank(value) else len(str(value).partition(".")[2]) for value in column.values]
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     frequent = (counts >= max(fewest, 0.05 * len(values)))[codes]
@@ -175,9 +175,10 @@ def _decimals(
 
 
 def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield a property for each frequent value; for identifiers such as "A-0017", for each frequent pattern.
+    """Yield a property for each frequent value. For identifiers such as "A-0017", yield a property for each frequent
+    pattern.
 
-    A pattern is an identifier with # in place of each run of digits.
+    A pattern is an identifier in which each run of digits is replaced by #.
     """
     values = np.array(["" if is_blank(value) else value for value in column.values], dtype=object)
     different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -192,7 +193,9 @@ def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Itera
 
 
 def are_names(values: Sequence[str | None]) -> bool:
-    """Return True for row identifiers such as "A-0017": nearly all distinct, with digits, and without blanks."""
+    """Return True if the texts are row identifiers such as "A-0017": nearly all are distinct, and they have digits and
+    no blanks.
+    """
     known = [value for value in values if value]
     different = len(set(known)) >= 0.9 * len(known)
     return different and all(" " not in value.strip() and _DIGITS.search(value) is not None for value in known[:100])
@@ -201,7 +204,7 @@ def are_names(values: Sequence[str | None]) -> bool:
 def pattern_flags(
     values: Sequence[str | None], name: str, kind: str, *, declared: bool, fewest: int
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield a property for each frequent pattern of short names, with # in place of each run of digits."""
+    """Yield a property for each frequent pattern of short names. In a pattern, each run of digits is replaced by #."""
     patterns = np.array([_DIGITS.sub("#", (value or "")[:60]) for value in values], dtype=object)
     different, codes, counts = np.unique(patterns, return_inverse=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
@@ -212,7 +215,7 @@ def pattern_flags(
 
 
 def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[Number]:
-    """Return the days of a date column, or the last number of each identifier of an id column."""
+    """Return the days of a column of dates, or the last number in each identifier of a column of identifiers."""
     known = [value for value in values if value]
     if not known:
         return []
@@ -228,7 +231,7 @@ def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[N
 
 
 def are_dates(known: Sequence[str]) -> bool:
-    """Return True if all texts are dates such as 2026-05-31; the texts must not be missing."""
+    """Return True if all texts are dates such as 2026-05-31. No text may be missing."""
     return all(_DATE.fullmatch(value) for value in known[:100])
 
 

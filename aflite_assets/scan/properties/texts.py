@@ -1,4 +1,6 @@
-"""Typography, blanks, punctuation, scripts and lengths of texts, and comparisons of the two texts of a pair."""
+"""Properties of texts: typography, blanks, punctuation, scripts and lengths, and comparisons of the two texts of a
+pair.
+"""
 
 import re
 import unicodedata
@@ -90,7 +92,9 @@ def _scripts(text: str) -> frozenset[str]:
 
 
 def text_numbers(texts: Sequence[str | None], tokens: Tokens, source: str, *, declared: bool = False) -> list[Number]:
-    """Return the length of each text and the shares of character classes, or NaN for a missing text."""
+    """Return the length of each text, and the share of each class of characters in it. The values of a missing text are
+    NaN.
+    """
     missing = np.array([text is None for text in texts], dtype=bool)
     known = [text or "" for text in texts]
     characters = _counted(known, len)
@@ -125,7 +129,9 @@ _FIRST_LESS_LAST = "words of the first sentence of"
 
 
 def _first_and_last(texts: Sequence[str], source: str) -> dict[str, np.ndarray]:
-    """Compare the lengths of the first and the last sentence; return NaN for a text with one sentence."""
+    """Compare the length of the first sentence with the length of the last sentence. The value is NaN for a text with
+    one sentence.
+    """
     ends = [(parts[0], parts[-1]) if len(parts) > 1 else None for parts in map(_SENTENCE_START.split, texts)]
     words = np.array([(np.nan, np.nan) if one is None else [len(part.split()) for part in one] for one in ends])
     apart, total = words[:, 0] - words[:, 1], words.sum(axis=1)
@@ -151,7 +157,7 @@ def _different(tokens: Tokens) -> np.ndarray:
 
 
 def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[Number]:
-    """Return comparisons of the two texts of each pair: common words and relative length.
+    """Return properties that compare the two texts of a pair: their common words and their relative length.
 
     Both inputs must share one vocabulary. Returns an empty list if a column has no words.
     """
@@ -179,7 +185,8 @@ def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[
 def answer_numbers(
     lengths: np.ndarray, overlaps: np.ndarray, questions: np.ndarray, order: np.ndarray | None
 ) -> list[Number]:
-    """Return the rank of each answer within its question by position, by length, and by overlap with the question.
+    """Return three ranks of each answer among the answers to its question: by position, by length, and by overlap with
+    the question.
 
     All arguments have shape (rows,). `questions` are codes. `order` is None if the source has no order of answers. The
     longest answer has rank 1, and so does the answer with the most overlap.
@@ -194,7 +201,9 @@ def answer_numbers(
 
 
 def _ranks(values: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return the rank of each value within its question, from 1; equal values get the lowest of their ranks."""
+    """Return the rank of each value among the values of its question, from 1. Equal values all get the lowest of their
+    ranks.
+    """
     by_value = np.lexsort((values, questions))
     starts = np.flatnonzero(np.append(True, np.diff(questions[by_value]) != 0))
     first = np.repeat(starts, np.diff(np.append(starts, len(values))))

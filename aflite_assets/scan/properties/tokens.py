@@ -1,4 +1,4 @@
-"""Words of many texts as arrays of integers, for all word properties of the scan."""
+"""Arrays of integers that contain the words of many texts. All word properties of the scan use them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ MOST_CHARACTERS = 20_000
 class Tokens:
     """The lower-case words of texts in reading order.
 
-    `words`: int64, the number of each word in `vocabulary`, per occurrence. `rows`: int64, the text of each occurrence.
-    `starts`: int64 of shape (texts + 1,), the position of the first word of each text. `vocabulary`: the words, by
-    number.
+    `words`: int64, for each occurrence of a word, the word's number in `vocabulary`. `rows`: int64, for each
+    occurrence, the number of the text. `starts`: int64 of shape (texts + 1,), the position of the first word of each
+    text. `vocabulary`: the words, by number.
     """
 
     words: np.ndarray
@@ -36,7 +36,7 @@ class Tokens:
         return np.diff(self.starts)
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays, texts and words: the distinct words of each text, sorted by text and word."""
+        """Return the distinct words of each text as two arrays, texts and words, sorted by text and then by word."""
         keys = np.unique(self.rows * max(len(self.vocabulary), 1) + self.words)
         return keys // max(len(self.vocabulary), 1), keys % max(len(self.vocabulary), 1)
 
@@ -59,7 +59,9 @@ def tokens_of(texts: Sequence[str | None], known: dict[str, int] | None = None) 
 
 
 def common_words(first: Tokens, second: Tokens) -> np.ndarray:
-    """Return how many distinct words the two texts of each row share, int64; both texts must use one vocabulary."""
+    """Return how many distinct words the two texts of each row have in common, int64. Both texts must use the same
+    vocabulary.
+    """
     size = max(len(first.vocabulary), len(second.vocabulary), 1)
     (rows, words), (other_rows, other_words) = first.distinct(), second.distinct()
     shared: np.ndarray = np.intersect1d(rows * size + words, other_rows * size + other_words)

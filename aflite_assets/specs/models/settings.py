@@ -213,7 +213,7 @@ LARGE_BATCH_ROWS = 50_000
 
 
 class WordsSpec(TrainingSpec):
-    """Settings that the weak models that read words have in common (Yaghoobzadeh et al. 2021)."""
+    """Common settings of the weak models that read words (Yaghoobzadeh et al. 2021)."""
 
     vectors: str | None = Field(
         None,

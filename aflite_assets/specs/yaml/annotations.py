@@ -1,5 +1,5 @@
-"""Look-up of the spec models' type annotation for a location in a YAML file. The module `messages` writes error
-messages about wrong values.
+"""Functions that find the spec models' type annotation for a location in a YAML file. The module `messages` writes
+error messages about wrong values.
 """
 
 import types

@@ -72,7 +72,7 @@ def _above(location: Location) -> list[Location]:
 def _matters(problem: _Problem, told: Collection[Location]) -> bool:
     """Return False if an error only follows from another error, or from an alternative type that the user did not mean.
 
-    `told` contains locations that already have a more precise error than a wrong type, at the location or below it.
+    `told` contains the locations at or below which a more precise error than a wrong type was already found.
     """
     if problem.wrong_kind:
         return problem.location not in told

@@ -1,4 +1,6 @@
-"""Checks for mistakes in values of valid types, such as secrets in plain text or booleans instead of numbers."""
+"""Functions that find mistakes in values of valid types, for example secrets in plain text or booleans instead of
+numbers.
+"""
 
 from collections.abc import Mapping
 from itertools import pairwise

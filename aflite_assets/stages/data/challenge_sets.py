@@ -132,7 +132,7 @@ def _save_fine_tune(
     tested: list[str],
     context: StageContext,
 ) -> FineTuneFacts:
-    """Save the rows of a set to train on, without rows that also occur in a test set.
+    """Save the rows of a set on which evaluators are trained, except rows that also occur in a test set.
 
     The test sets are the dataset's splits other than train, and the challenge sets in `tested`.
     """
@@ -242,7 +242,7 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
 
 
 def few_chosen(challenge: ChallengeSpec, examples: Examples) -> str:
-    """Return a clause on the size of a set whose questions were chosen, or "" if it has enough questions."""
+    """Return a clause with the size of a set of chosen questions, or "" if the set has enough questions."""
     if not (challenge.balanced_by or challenge.against) or examples.questions is None:
         return ""
     return few_questions(len(np.unique(examples.questions)))
@@ -270,7 +270,7 @@ def decodable_challenge(
 def _describe(
     name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples, *, undecodable_images: int
 ) -> ChallengeFacts:
-    """Return the facts about a set, without `map` and `collapse`: stored predictions stay valid if these change."""
+    """Return the facts about a set, except `map` and `collapse`, which do not affect stored predictions."""
     own = built.examples.label_names
     classes = class_map(name, challenge, built.examples, raw.label_names)
     return ChallengeFacts(

@@ -45,7 +45,7 @@ _BLIND = "3"
 
 
 def most_scanned(modality: str) -> int:
-    """Return the largest number of rows that the scan reads per set, for one kind of input.
+    """Return, for one kind of input, the largest number of rows that the scan reads per set.
 
     A larger set is sampled at random.
     """
@@ -203,7 +203,7 @@ _REPORT_IT = (
 
 
 def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield two outcomes: no artefact was found, and right answers cannot be found without the question."""
+    """Yield two outcomes: whether no artefact was found, and whether right answers depend on the question."""
     facts = read_scan(result)
     for name, asks in NO_ARTEFACT.items():
         passed = facts.verdict != "artefact"

@@ -1,4 +1,4 @@
-"""Rows of challenge sets that evaluators are trained on, in the dataset's own classes and without rows of test sets.
+"""Rows of challenge sets for training evaluators, with the dataset's own classes and without rows of test sets.
 
 The stage `challenge_sets` builds the test rows. `sources.recipes` lists the evaluators that train on these rows.
 """
@@ -40,9 +40,9 @@ def build_fine_tune(
     scale: Scale | None = None,
     complete: bool = True,
 ) -> RawTable:
-    """Return the rows of the split named in `fine_tune` in the raw dataset's form, with the set's own labels.
+    """Convert the rows of the split that `fine_tune` names to the raw dataset's form, with the set's own labels.
 
-    `limit` and `category` apply only to test rows and are ignored. If `fine_tune_limit` is set, that many rows are
+    `limit` and `category` apply only to test rows and are ignored. If `fine_tune_limit` is set, this number of rows is
     drawn, stratified by label. `scale`: the scale by which the dataset's features were standardised. `complete=False`:
     `tables` hold only the first rows.
 
@@ -84,7 +84,7 @@ def in_dataset_classes(
     """Return the rows with the dataset's classes instead of the set's own, by inverting the spec's `map`.
 
     Raises:
-        DataError: `map` assigns no label of the dataset, or several, to a label that occurs in the rows.
+        DataError: `map` assigns either no label or several labels of the dataset to a label that occurs in the rows.
     """
     given = {label: label for label in dataset_labels} if challenge.map is None else challenge.map
     classes = np.full(len(examples.label_names), -1, np.int64)

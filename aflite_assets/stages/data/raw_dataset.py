@@ -33,7 +33,7 @@ from aflite_assets.wording import counted, quoted_list
 
 @dataclass(frozen=True)
 class LoadedTable(RawTable):
-    """The raw table as published, without images that cannot be decoded; these are counted by split.
+    """The raw table as published, without the rows whose images cannot be decoded; such rows are counted by split.
 
     `how_read`: a sentence about columns that were recognised by their names, or "". `scale`: the scale by which
     features were standardised, or None. `annotations_left_out`: the reason why the labels of single annotators are
@@ -101,7 +101,7 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
 
 
 def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[str, object]:
-    """Return counts of the rows that settings changed, only for settings that differ from their defaults.
+    """Return counts of the rows that settings changed; settings with default values are left out.
 
     With default settings, the dict is empty, so the data version of earlier results stays the same.
     """

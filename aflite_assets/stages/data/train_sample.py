@@ -73,7 +73,8 @@ class TrainSampleInputs(StageInputs):
 def run(
     settings: TrainSampleSettings, inputs: TrainSampleInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Train a model on growing samples until its held-back accuracy stops increasing; publish the chosen sample.
+    """Train a model on growing samples until its accuracy on held-back rows stops increasing; publish the chosen
+    sample.
 
     `rows.parquet` lists the ids of the sample and of the held-back rows. If the dataset's YAML file requests no sample,
     nothing is trained and no file is published.

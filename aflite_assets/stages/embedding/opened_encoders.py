@@ -1,4 +1,4 @@
-"""Encoders that are ready for use: trained ones loaded from folders, and surface properties of all rows."""
+"""Encoders that are ready for use: encoders trained earlier, and encoders that return known features of the rows."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class KnownFeatures:
-    """An encoder of rows with features that are already computed.
+    """An encoder that returns features that were computed earlier.
 
     `row_ids`: int64, ascending. `features`: float32 of shape (rows, width).
     """

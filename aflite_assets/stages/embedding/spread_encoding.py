@@ -45,7 +45,9 @@ class EncoderJob:
     device: DeviceSettings
 
     def work(self) -> Work:
-        """Return, in a worker, the function that encodes shards; it loads the encoder with the first shard."""
+        """Return, in a worker, the function that encodes shards; the function loads the encoder when it gets the first
+        shard.
+        """
         from aflite_assets.models.encoders import load_encoder  # loads torch and transformers
 
         raw = load_examples(self.raw.path)
@@ -119,7 +121,9 @@ def missing_shards(folder: Path, rows: int) -> list[Shard]:
 
 
 def own_probability(encoded: "EncodedBatch", labels: np.ndarray) -> np.ndarray | float:
-    """Return the encoder's probability of each row's own label; NaN if the encoder has no output layer."""
+    """Return the encoder's probability of each row's own label; the probability is NaN if the encoder has no output
+    layer.
+    """
     if encoded.probabilities is None:
         return np.nan
     own: np.ndarray = encoded.probabilities[np.arange(len(labels)), labels]
@@ -168,8 +172,8 @@ def _damaged(path: Path, reason: str) -> StoreError:
 def _joined(folder: Path, rows: int, target: Path) -> tuple[np.ndarray, np.ndarray]:
     """Join all shards into one file of features, and return the features and the probabilities.
 
-    The file is written aside and renamed when it is complete. A run that was started without a cluster may have left a
-    partial file and a progress file there.
+    The file is written under another name and renamed when it is complete. Under the final name, an earlier run without
+    a cluster may have left a partial file and a progress file.
     """
     own, at, aside = np.empty(rows, np.float32), 0, target.with_suffix(".tmp")
     features: np.memmap | None = None

@@ -1,7 +1,8 @@
 """Plans for evaluators that are trained in several stages: base trainings that cells share, and rows of later stages.
 
 An evaluator from which recipes start is trained once per train set and seed; this is a base training. The evaluator's
-own cell makes predictions with the trained weights, and every recipe continues from them. This module trains nothing.
+own cell makes predictions with the trained weights, and every recipe continues to train these weights. This module
+trains nothing.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -65,7 +66,9 @@ class StageRows:
         return next((self.problems[stage.rows] for stage in recipe.stages if stage.rows in self.problems), None)
 
     def fingerprints(self, seed: int) -> dict[str, str | None]:
-        """Return fingerprints of all sets of rows that a recipe may use with this seed; None for missing rows."""
+        """Return fingerprints of all sets of rows that a recipe may use with this seed; the fingerprint of a missing
+        set is None.
+        """
         weak = {name: row_fingerprint(row_ids) for (name, each), row_ids in self.weak_models.items() if each == seed}
         return dict.fromkeys(self.problems) | dict(self.challenge_sets) | weak
 
@@ -78,7 +81,8 @@ class StageRows:
 
 @dataclass(frozen=True)
 class CellPlans:
-    """Keys of the results of all cells, and the base trainings from which cells start, both by cell name.
+    """For each cell name, the key of the cell's result and, if there is one, the base training from which the cell
+    starts.
 
     `recipes`: the recipe of each evaluator that is trained in several stages.
     """

@@ -152,7 +152,9 @@ def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
 
 
 def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:
-    """Return the precision and recall of removal for each planted attribute; empty if no attribute was planted."""
+    """Return the precision and recall of removal for each planted attribute; the result is empty if no attribute was
+    planted.
+    """
     names = ("precision", "precision_by_chance", "recall", "recall_by_chance")
     planted = {removal.attribute: {name: getattr(removal, name) for name in names} for removal in removals}
     return {"planted": planted} if planted else {}
@@ -175,7 +177,7 @@ def _publish(
 
 
 def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
-    """Yield the tables that depend only on the rows of one filtered set; empty tables are left out."""
+    """Yield the non-empty tables that depend only on the rows of one filtered set."""
     from aflite_assets.diagnostics.evidence.kept_vs_removed import (
         attribute_shares,
         label_shares,
@@ -220,7 +222,7 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
 
 
 def _named_classes(table: pa.Table) -> pa.Table:
-    """Replace the null label name of rows that cover all classes with `all classes`."""
+    """In table rows that cover all classes, replace the null label name with `all classes`."""
     place = table.column_names.index("label_name")
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 

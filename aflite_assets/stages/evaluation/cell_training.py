@@ -65,7 +65,7 @@ class CellJob(TrainingJob):
         unreported: splits used for early stopping, on which evaluators are not tested.
         weights: the result of the `WeightsJob` with which the cell's training starts, or None.
         stages: stages trained after the saved weights are loaded.
-        stage_rows: ids of train rows of `raw` for stages on forgettable rows, by the stage's name for them.
+        stage_rows: ids of train rows of `raw` for stages on forgettable rows, keyed by the name that the stage uses.
     """
 
     challenge_sets: PublishedResult

@@ -30,8 +30,8 @@ def distance_features(
 ) -> PublishedResult:
     """Return the features of every row, including warm-up rows, in the same form as a part of `embeddings`.
 
-    The encoder is trained on all train rows, as in section 3.2 of the ICLR 2020 submission of AFLite. An encoder
-    trained earlier on the same rows is reused, and a run that was killed resumes.
+    The encoder is trained on all train rows, as in section 3.2 of the ICLR 2020 submission of AFLite. An encoder that
+    was trained earlier on the same rows is reused, and a killed run resumes.
     """
     fields = {
         "settings": settings.model_dump(mode="json"),

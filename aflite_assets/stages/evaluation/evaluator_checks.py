@@ -1,4 +1,4 @@
-"""Checks, computed from stored predictions, that every evaluator of `evaluator_models` was trained and learnt."""
+"""Checks that every evaluator of `evaluator_models` was trained and learnt something; they use stored predictions."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -58,9 +58,9 @@ def check_evaluators(
 ) -> Iterator[CheckOutcome]:
     """Yield the outcomes of all checks of the grid; for multiple choice, accuracy is by question.
 
-    Evaluators that see only one text of a pair, or that were fine-tuned on challenge sets, need not beat the largest
-    class. The check `all_cells_done` covers all cells. The other checks leave out cells that only the tables of
-    forgettable rows show, and train sets that repeat another set.
+    Evaluators that see only one text of a pair, or that were fine-tuned on challenge sets, need not be better than
+    always predicting the largest class. The check `all_cells_done` covers all cells. The other checks ignore cells that
+    are shown only in the tables of forgettable rows, and train sets that are equal to another set.
 
     Raises:
         DataError: the predictions do not match the rows, or the published challenge sets do not match the settings.
@@ -108,7 +108,7 @@ def check_learning(
 
 
 def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckOutcome:
-    """Return the check that no evaluator predicts almost only one class on a natural test set."""
+    """Return the check that no evaluator predicts the same class for nearly all rows of a natural test set."""
     name = "more_than_one_answer"
     collapsed = one_answer_names(one_answers(cells, test_sets))
     found = (
@@ -133,9 +133,9 @@ def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]
 def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Mapping[str, str]) -> CheckOutcome:
     """Return the check `not_at_chance` for one challenge set.
 
-    An evaluator below the largest class does not fail, because a misleading shortcut has this effect; the message names
-    the evaluator. An evaluator with too few rows does not fail either. If all evaluators have too few rows, the check
-    is skipped.
+    An evaluator that is worse than always predicting the largest class does not fail, because a misleading shortcut has
+    this effect; the message names the evaluator. An evaluator with too few rows does not fail either. If all evaluators
+    have too few rows, the check is skipped.
     """
     name = "not_at_chance"
     at_chance = [one for one in found if one.at_chance]

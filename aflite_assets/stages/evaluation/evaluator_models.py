@@ -1,7 +1,7 @@
 """The stage `evaluator_models`: it trains and tests every evaluator on every train set with every seed.
 
 Each combination is a cell, which is stored as a part of the result. Base trainings from which several cells start are
-stored as separate parts, and run before the cells.
+stored as separate parts, and are run before the cells.
 """
 
 from collections import Counter
@@ -143,7 +143,9 @@ def run(
 
 
 def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
-    """Return cells for the one evaluator that is tested for relying on properties; their seeds are 0, 1, and so on."""
+    """Return cells for the one evaluator that is tested for relying on properties; the cells' seeds are 0, 1, and so
+    on.
+    """
     sets = leaning_train_sets(leaning_sets)
     evaluator = leaning_sets.summary["evaluator"]
     return [GridCell(evaluator, one, training) for training, of_training in sets.items() for one in of_training]
@@ -168,7 +170,7 @@ class _Training:
         return [cell for cell in grid if is_wanted(cell, self.context.cells)]
 
     def train_bases(self, grid: Sequence[GridCell]) -> None:
-        """Train every base training that a selected cell needs, each once and before the cells.
+        """Run the base trainings that the selected cells need, before the cells are trained.
 
         Earlier base trainings are reused.
         """
@@ -197,8 +199,8 @@ class _Training:
     def _weights(self, base: BaseTraining) -> PublishedResult | None:
         """Return the stored weights of a base training, or None if it has not been trained.
 
-        The weights may come from this stage, or from `forgettable_sets`, which counts the forgetting of evaluators'
-        trainings.
+        The weights may come from this stage, or from `forgettable_sets`, which counts the rows that evaluators forget
+        during training.
         """
         counted = {part.key: part for part in self.inputs.forgettable_sets.parts.values()}
         return counted.get(base.key.digest) or self.draft.add_published_part(base.name, base.key)
@@ -308,7 +310,7 @@ class _Training:
         return metrics
 
     def _track_found(self, cell: GridCell, part: PublishedResult) -> None:
-        """Copy the metrics of a reused cell to the tracker's run of the new grid."""
+        """Copy the metrics of a reused cell to the new grid's run in the tracker."""
         with self.context.tracker.child(cell.name, title=cell.title, tags={"aflite.found": "true"}) as run:
             run.log_metrics(part.summary)
 

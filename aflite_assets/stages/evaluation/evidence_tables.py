@@ -49,9 +49,9 @@ def neighbour_tables(
 def paper_neighbour_tables(
     representation: str, rows: pa.Table, features: PublishedResult, label_names: tuple[str, ...], *, seed: int
 ) -> Iterator[EvidenceTable]:
-    """Yield tables of distances in features of a model trained on all train rows, as in the AFLite paper.
+    """Yield tables of distances between features of a model that was trained on all train rows, as in the AFLite paper.
 
-    The last table shows sums of similarities, because the distances printed in the paper are probably such sums.
+    The last table shows sums of similarities, because the paper's "distances" are probably sums of similarities.
     """
     from aflite_assets.diagnostics.evidence.neighbours import similarity_sums
 
@@ -195,7 +195,7 @@ def _distance(mean: float | None) -> str:
 
 
 def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
-    """Yield a table that compares the train rows removed with different representations.
+    """Yield a table that compares the train rows that the filters of different representations removed.
 
     No table is yielded for a single representation.
     """
@@ -323,7 +323,7 @@ def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Tab
 
 
 def _many_suspects(shares: pa.Table) -> str:
-    """Return a caution that so many labels are rarely wrong, or an empty string if there are few suspects."""
+    """Return a warning if so many labels are suspected that most are probably right; otherwise, return ""."""
 
     def total(what: str) -> int:
         return sum(pc.sum(shares[f"{side}_{what}"]).as_py() or 0 for side in ("kept", "removed"))

@@ -96,7 +96,7 @@ class ForgettableSetsInputs(StageInputs):
 
 @dataclass(frozen=True)
 class WeakTraining:
-    """A training whose forgetting is counted; `evaluator` is None if it trains a separate weak model."""
+    """A training for which forgotten rows are counted; `evaluator` is None if a separate weak model is trained."""
 
     name: str
     evaluator: str | None
@@ -156,7 +156,7 @@ def run(
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Counts of how often one training forgot each row.
+    """For each row, counts of how often a model forgot the row during one training.
 
     Arrays (rows,) have one entry per row of the training. `row_ids`, `labels`: int64. `last`, `mean`, `deviation`: last
     value, mean and standard deviation (float32) of the label's probability over the epochs. `taken`: ids of the
@@ -244,7 +244,7 @@ class _Trainings:
         return count_rows(training, part, self.full, balance=balance, seed=self.settings.seed)
 
     def margins(self, training: WeakTraining) -> dict[str, dict[str, float]]:
-        """Return a training's margin over the largest class by split; empty if an evaluator was trained.
+        """Return a training's margin over the largest class by split; return an empty dict if an evaluator was trained.
 
         The training of an evaluator makes no predictions, so it has no margins.
         """
@@ -320,7 +320,9 @@ class WeakJob(WeightsJob):
 def count_rows(
     training: WeakTraining, part: PublishedResult, full: Examples, *, balance: bool, seed: int
 ) -> CountedRows:
-    """Count how often a published training forgot each row; rows held back for early stopping are not included."""
+    """Count how often the model of a published training forgot each row; rows held back for early stopping are not
+    included.
+    """
     from aflite_assets.models.training.forgetting import epochs_by_rows, forgetting
 
     dynamics = pq.read_table(part.file("dynamics.parquet"))
@@ -390,7 +392,7 @@ def _sets(
 def _cut_sets(
     settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples
 ) -> list[ForgettableSet]:
-    """Draw, for each seed, sets that recipes reduce to the size of another model's set (EACL 2021, footnote 2)."""
+    """For each seed, draw the sets that recipes request at the size of another model's set (EACL 2021, footnote 2)."""
     chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.forgettable}
     sets = []
     for one in sorted(chosen, key=lambda rows: (rows.weak_model, rows.set_name)):
@@ -412,7 +414,7 @@ def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequ
 def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bool) -> np.ndarray:
     """Return, in ascending order, the ids of rows whose label had the lowest probability in the last epoch.
 
-    There are as many rows as in `taken` and, with `balance`, as many of each class.
+    There are as many rows as in `taken` and, with `balance`, as many of each class as in `taken`.
     """
     order = np.argsort(counted.last, kind="stable")
     if not balance:
@@ -434,7 +436,7 @@ def _set_table(made: ForgettableSet) -> pa.Table:
 
 
 def minorities_table(full: Examples, sets: Sequence[ForgettableSet], settings: MinoritiesSpec | None) -> pa.Table:
-    """Return means that show whether a set has many minority examples, for every set and for all of `full`.
+    """For every set and for all of `full`, return means that show whether the rows include many minority examples.
 
     In the lines for all rows, `weak_model` and `name` are null. Word overlap and negations
     (`diagnostics.evidence.minorities`) are included only if `settings` name the classes to compare.

@@ -18,7 +18,7 @@ from aflite_assets.stages.stage import CellFilter
 TRAINING_CODE = "6"
 """Version of the code that trains cells and weak models, which is part of the keys of their results.
 
-It is raised when a change of the code changes the bits of a trained model.
+It is increased when a change of the code changes the bits of a trained model.
 """
 
 
@@ -67,10 +67,10 @@ def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) 
 def recipe_fields(
     recipe: Recipe, cell: GridCell, validation: str | None, rows: Mapping[str, str | None]
 ) -> dict[str, object]:
-    """Return the fields that identify the training of a cell in several stages, apart from the versions of the data.
+    """Return the fields that identify a cell's training in several stages, apart from the versions of the data.
 
     `validation`: the fingerprint of the first stage's rows for early stopping, or None. `rows`: the fingerprint of the
-    rows of each later stage, by the stage's name for them; None if rows are missing.
+    rows of each later stage, keyed by the name that the stage uses for its rows; None if rows are missing.
     """
     stages = [{"settings": stage.settings.model_dump(mode="json"), "rows": rows[stage.rows]} for stage in recipe.stages]
     return {**cell_fields(recipe.settings, cell, validation), "stages": stages}

@@ -1,8 +1,8 @@
 """The stage `leaning_sets`: properties that models may rely on, and train sets that show whether they do.
 
 For each candidate property, the stage publishes two train sets of the same size. In one train set, the property is not
-associated with any class; in the other, it remains associated. The stage also publishes the class to which the property
-points for every test row. `evaluator_models` trains one evaluator on these sets, and `analysis` judges the result.
+associated with any class; in the other, it remains associated. For every test row, the stage also publishes the class
+to which the property points. `evaluator_models` trains one evaluator on these sets, and `analysis` judges the result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,13 +47,13 @@ FEWEST_TRAIN_ROWS = 100
 """Smallest number of rows of a train set; no model is trained for a candidate with fewer independent rows."""
 
 ENOUGH_ROWS = 2_000
-"""Number of rows of a set that are drawn if they exist, even if the sets then exceed `SHARE_OF_GRID`."""
+"""A set gets at least this many rows if they exist, even if all sets together then exceed `SHARE_OF_GRID`."""
 
 SHARE_OF_GRID = 0.25
 """Largest size of all these sets together, as a share of the rows on which the grid trains."""
 
 SAME_ROWS = 0.8
-"""Share of rows with the same predicted class from which on two properties count as one.
+"""Smallest share of rows with the same predicted class at which two properties count as one.
 
 Only rows for which at least one of the two properties points to a class are counted.
 """
@@ -175,7 +175,9 @@ def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Pr
 
 @dataclass(frozen=True, eq=False)
 class _CueReader:
-    """A function that returns whether rows carry one cue, from the tables of carriers and of scanned rows."""
+    """A function that returns, for each row, whether the row has a cue; it uses the tables of carriers and of scanned
+    rows.
+    """
 
     carried: pa.Table
     scanned: pa.Table
@@ -193,7 +195,7 @@ class _CueReader:
 def candidates(
     full: Examples, settings: LeaningSetsSettings, *, cues: Sequence[Property] = ()
 ) -> tuple[TiedProperty, ...]:
-    """Return the candidates that `strongest_ties` chooses among the properties of the rows of `full` and `cues`."""
+    """Return the candidates that `strongest_ties` chooses among `cues` and the properties of the rows of `full`."""
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
     irrelevant = (*settings.irrelevant, *settings.planted)
     tied = []
@@ -207,8 +209,8 @@ def candidates(
 def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[TiedProperty, ...]:
     """Return at most `MOST_CANDIDATES` properties that are significantly associated with the label (Holm, 5 %).
 
-    Declared properties come first, then artefacts, then others; within each group, strong associations come first. Only
-    one property is taken of each kind in `_ONE_OF_KIND`. If several properties point to the same class on nearly all
+    Declared properties come first, then artefacts, then others; within each group, strong associations come first. Of
+    each kind in `_ONE_OF_KIND`, only one property is taken. If several properties point to the same class on nearly all
     rows, only the first is taken. `tied`: each property with its values on train rows, as text, and its association.
     """
     adjusted = holm([tie.p_value for *_, tie in tied])
@@ -273,7 +275,9 @@ def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:
 
 
 def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table:
-    """Return the class to which the property points for each row; empty if the test set lacks the property."""
+    """Return the class to which the property points for each row; the table is empty if the test set lacks the
+    property.
+    """
     values = one.of.values(rows, test_set)
     if values is None:
         return POINTED.empty_table()

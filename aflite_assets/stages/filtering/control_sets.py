@@ -202,7 +202,8 @@ def _whole_questions(
     """Redraw a random control set as whole questions if the filter kept whole questions.
 
     For each number of answers, `random` has as many questions as the filtered set. `random_matched` also has as many
-    questions per subset, and as many questions with a longer right answer. Other control sets are returned unchanged.
+    questions per subset as the filtered set, and as many questions with a longer right answer. Other control sets are
+    returned unchanged.
     """
     if control.name not in ("random", "random_matched") or control.seed is None:
         return control
@@ -259,7 +260,7 @@ def _sampled(representation: str, row_ids: np.ndarray) -> ControlSet:
 
 
 def _weighted(representation: str, rows: pa.Table, row_ids: np.ndarray) -> ControlSet:
-    """Return all train rows with their weights from the published dataset; rows without a score have weight 1."""
+    """Return all train rows with the weights in the published dataset; rows without a score have the weight 1."""
     weights = row_weights(rows["label_probability"], rows["label"].to_numpy())
     known = _in_order(row_ids, rows["row_id"].to_numpy(), _floats(pa.chunked_array([weights])))
     return ControlSet(

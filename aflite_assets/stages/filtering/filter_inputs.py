@@ -206,7 +206,7 @@ class FilterInputs:
         return is_learnt
 
     def chance(self, seed: int, *, device: DeviceSettings) -> ChanceScores:
-        """Return the scores of the filtered rows with permuted labels."""
+        """Permute the labels of the filtered rows, score the rows, and return the scores."""
         from aflite_assets.algorithm import score_permuted  # loads torch and numba
 
         return score_permuted(

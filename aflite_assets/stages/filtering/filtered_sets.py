@@ -163,7 +163,7 @@ def _filter(
 
 
 def _resumed(name: str, checkpoint: "Checkpoint", progress: Progress) -> FilterState | None:
-    """Return the state in the checkpoint, or None, and report the iterations that the state contains."""
+    """Return the state in the checkpoint and report its iterations; return None if there is no checkpoint."""
     state = checkpoint.load()
     if state is not None:
         progress.log(f"filtering {name} resumes at iteration {state.next_iteration}")
@@ -252,7 +252,9 @@ class Checkpoint:
         self._scores.mkdir(exist_ok=True)
 
     def save(self, record: IterationRecord, state: FilterState, row_ids: np.ndarray) -> None:
-        """Write an iteration's scores and then the state, so that a kill in between repeats the iteration."""
+        """Write an iteration's scores before the state, so that the iteration is repeated if the process is killed in
+        between.
+        """
         entered = np.ones(len(row_ids), bool)
         entered[state.removed_rows[state.removed_in_iteration < record.iteration]] = False
         scored = entered & ~np.isnan(state.predictability)

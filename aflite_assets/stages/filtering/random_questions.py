@@ -24,7 +24,9 @@ class QuestionKinds:
     alike: Sequence[Hashable]
 
     def has_whole(self, kept: np.ndarray) -> bool:
-        """Return True if, for every question, `kept` (row ids, int64) contains all of its rows or no row."""
+        """Return True if, for every question, `kept` (row ids, int64) contains either all or none of the question's
+        rows.
+        """
         inside = np.isin(self.row_ids, kept)
         counts = np.bincount(self.of_row, inside), np.bincount(self.of_row)
         return bool(np.isin(counts[0] / counts[1], (0, 1)).all())

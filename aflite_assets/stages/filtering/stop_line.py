@@ -1,4 +1,4 @@
-"""The last line of a filter's log: why it stopped, its settings, and how many rows still reach the threshold."""
+"""The last line of a filter's log: why the filter stopped, its settings, and how many kept rows reach the threshold."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ _WHY: Mapping[StopReason, str] = {
 
 
 def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: float) -> str:
-    """Return a log line: why the filter of a representation stopped, and at which settings.
+    """Return a log line: why the filter of a representation stopped, and with which settings.
 
     `chance`: mean predictability with permuted labels, in [0, 1].
     """

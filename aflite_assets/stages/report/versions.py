@@ -31,7 +31,7 @@ class _TestSet(BaseModel):
 
 
 class _Facts(BaseModel):
-    """Facts of an analysis that are compared between results.
+    """Facts in a result of `analysis` that are compared with another result.
 
     Other fields are ignored, so that results of other versions of this project can be read.
     """
@@ -106,7 +106,7 @@ def earlier_result(store: ResultStore, of: PublishedResult) -> PublishedResult |
 def comparisons(
     store: ResultStore, analysis: PublishedResult, *, log: Callable[[str], None]
 ) -> tuple[VersionComparison, ...]:
-    """Compare a result with the previous result, and the result of a mended dataset with the original dataset's.
+    """Compare a result with the previous result and, for a mended dataset, with the result of the original dataset.
 
     A result that cannot be compared is left out, and a line is logged. Results that differ only in software are left
     out too.

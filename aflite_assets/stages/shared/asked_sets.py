@@ -1,4 +1,4 @@
-"""Test sets as evaluators are scored on them (per row or per question), and the trained evaluators' predictions."""
+"""Test sets in the form used for scoring (per row or per question), and the trained evaluators' predictions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +96,8 @@ def asked_sets(
 def choice_sets(
     test_sets: Sequence[TestSet], label_names: tuple[str, ...], *, declared: Collection[str] = ()
 ) -> list[TestSet]:
-    """Return the test sets (one row per answer) that are multiple choice: their groups are questions.
+    """Return those test sets (one row per answer) that are multiple choice, which means that their groups are
+    questions.
 
     A multiple choice set must have the dataset's own classes, and every group must be a question with one right answer.
     For the sets in `declared`, which have a multiple choice source, one such group is enough.

@@ -1,4 +1,4 @@
-"""Content hashes of the files, and commits of the hub ids, that the fields of a spec name.
+"""Content hashes of the files that the fields of a spec name, and commits of the hub ids in these fields.
 
 A result's key contains these hashes, so that the key depends on the content and not on file names.
 """
@@ -46,7 +46,7 @@ class FieldContents:
         self._refusals: dict[str, AfliteError] = {}
 
     def of(self, fields: Iterable[str]) -> dict[str, object]:
-        """Return the hashes of the files, and the commits of the hub's datasets and models, that these fields name.
+        """Return the hashes of the files that these fields name, and the commits of the hub datasets and models.
 
         Raises:
             DataError: a file is missing, or a dataset of the hub is unavailable or does not exist.
@@ -65,7 +65,7 @@ class FieldContents:
         return {field: self._files[field] for field in fields if self._files.get(field)}
 
     def check_unchanged(self, fields: Iterable[str]) -> None:
-        """Raise an error if a file changed since `of` hashed it, or if a missing file exists by now.
+        """Raise an error if a file was changed after `of` hashed it, or if a file that was missing exists now.
 
         Raises:
             UnsettledDataError, DataError: the message names the changed file.
@@ -187,7 +187,9 @@ def named_models(settings: BaseModel) -> list[str]:
 
 
 def package_content(settings: BaseModel) -> dict[str, str]:
-    """Return the name and version of the package that adds a kind of model; empty for the project's own kinds."""
+    """Return the name and version of the package that adds a kind of model; the result is empty for the project's own
+    kinds.
+    """
     installed = INSTALLED.get(getattr(settings, "kind", ""))
     return {} if installed is None else {"package": installed.package}
 

@@ -26,7 +26,7 @@ def partial_inputs(evaluators: Mapping[str, EvaluatorSpec]) -> tuple[str, ...]:
 
 
 def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
-    """Return the evaluators that are then fine-tuned on challenge sets.
+    """Return the evaluators that are fine-tuned on challenge sets after their first training.
 
     The value for each evaluator contains the evaluator it starts from and the challenge sets in training order.
     """

@@ -1,4 +1,4 @@
-"""Mapping from the dataset's labels to the labels of a challenge set. `reports` applies it to predictions."""
+"""Mapping from the dataset's labels to the labels of a challenge set. `reports` applies the mapping to predictions."""
 
 from collections.abc import Collection, Mapping
 
@@ -41,7 +41,7 @@ def label_mapping(
 
     Raises:
         DataError: without `map`, the set has a label that the dataset lacks. With `map`, a label of the dataset is not
-            mapped, a name is unknown, or rows have a label of the set that no label is mapped to.
+            mapped, a name is unknown, or rows have a label of the set to which no label is mapped.
     """
     where, own = f"challenge set {name!r}", examples.label_names
     given: Mapping[str, str | None] = {label: label for label in own} if challenge.map is None else challenge.map

@@ -1,4 +1,4 @@
-"""Relations between the models of a spec: models of one make or architecture, and models that hold back train rows.
+"""Relations between the models of a spec: models of one family or architecture, and models that hold back train rows.
 
 The functions use only the settings and build no model.
 """
@@ -13,11 +13,11 @@ from aflite_assets.stages.shared.evaluator_roles import first_stages, partial_in
 def model_families(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> dict[str, str]:
-    """Return the make of every model: a text that is equal for models of one kind and one pretrained checkpoint.
+    """Return the family of every model: a text that is equal for models of the same kind and pretrained checkpoint.
 
-    The keys are `representations.<name>` and `evaluators.<name>`. A fine-tuned evaluator has the make of the evaluator
-    it starts from. A representation that uses the given features has no model; its make is "linear", as for an
-    evaluator of kind `linear`.
+    The keys are `representations.<name>` and `evaluators.<name>`. A fine-tuned evaluator has the family of the
+    evaluator it starts from. A representation that uses the given features has no model; its family is "linear", as for
+    an evaluator of kind `linear`.
     """
     return {name: _make(one) for name, one in _models(representations, evaluators).items()}
 
@@ -49,7 +49,8 @@ def leaning_evaluator(
     """Return the evaluator that is tested for leaning on properties, or None if no evaluator is suitable.
 
     Suitable evaluators see whole inputs and are trained in one phase. The result is the first suitable evaluator whose
-    make (see `model_families`) differs from every filter's. If no make differs, it is the first suitable evaluator.
+    family (see `model_families`) is not the family of any filter. If there is no such evaluator, the result is the
+    first suitable one.
     """
     families, partial = model_families(representations, evaluators), partial_inputs(evaluators)
     filters = {make for name, make in families.items() if name.startswith("representations.")}

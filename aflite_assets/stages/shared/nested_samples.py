@@ -1,7 +1,7 @@
-"""Nested samples of the train rows, held-back rows on which they are compared, and cached trainings on each sample.
+"""Nested samples of the train rows, held-back rows to compare the samples, and cached trainings on each sample.
 
 The settings `warmup.size: auto` and `sample` choose a size with nested samples. The stages of these settings decide
-which sizes are tried and how one is chosen.
+which sizes are tried and how a size is chosen.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class SampledModel:
-    """A model of which one copy is trained on each sample of a learning curve.
+    """A model for a learning curve; one copy of the model is trained on each sample.
 
     `name`: name of the learning curve. `point`: suffix of the names of nested runs, after the number of rows. `place`:
     the setting in the dataset's YAML file, for messages. `train(rows, asked, part)` trains on `rows` and returns
@@ -73,8 +73,8 @@ class CurvePoints:
     """Cached trainings of models on samples of `train`, each tested on the held-back rows.
 
     `inputs`: data versions of the results that a training depends on, besides its own settings. The trainings are
-    stored apart from the stage's result, so that a retraining that selects the same rows does not invalidate later
-    stages.
+    stored apart from the stage's result. Later stages therefore stay valid if a repeated training selects the same
+    rows.
     """
 
     train: Examples
@@ -85,7 +85,8 @@ class CurvePoints:
     context: StageContext
 
     def point(self, model: SampledModel, sample: np.ndarray) -> PublishedResult:
-        """Return the training on one sample (row ids); `summary["right"]` counts its right held-back predictions.
+        """Return the training on one sample (row ids); `summary["right"]` is the number of held-back rows that were
+        predicted correctly.
 
         Raises:
             ModelError, DataError: the training failed; the message names the model's setting and the sample size.
@@ -128,7 +129,7 @@ def drawn(examples: Examples, size: int, *, seed: Sequence[int]) -> np.ndarray:
 
 
 def rows_left(examples: Examples, places: np.ndarray) -> Examples:
-    """Return the examples without those at these positions."""
+    """Return the examples except those at these positions."""
     return rows_of(examples, np.delete(np.arange(len(examples)), places))
 
 

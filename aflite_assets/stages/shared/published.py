@@ -153,9 +153,10 @@ class ForgettableSet:
 
 @dataclass(frozen=True)
 class TrainSample:
-    """A sample of the train rows that is filtered in place of all train rows, and the rows that were used to choose it.
+    """A sample of the train rows, which is filtered in place of all train rows, and the rows that were used to choose
+    the sample.
 
-    The sample and the rows that chose it are row ids, int64.
+    Both sets of rows are given as row ids, int64.
     """
 
     rows: np.ndarray
@@ -195,7 +196,9 @@ def read_warmup_rows(result: PublishedResult) -> np.ndarray:
 
 
 def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
-    """Return the learning curves with which `warmup.size: auto` chose its size; empty if the size is a number."""
+    """Return the learning curves with which `warmup.size: auto` chose its size; the result is empty if the size is a
+    number.
+    """
     recorded = result.summary.get("learning_curve", {"curves": ()})
     return tuple(
         LearningCurve(**{**curve, "rows": tuple(curve["rows"]), "right": tuple(curve["right"])})
@@ -240,7 +243,7 @@ def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
 def full_rows(
     raw: Examples, warmup: PublishedResult, *, include_warmup: bool, sample: TrainSample | None = None
 ) -> Examples:
-    """Return all rows of every split except the warm-up rows and those held back to choose `sample` (the set `full`).
+    """Return the set `full`: all rows of every split, except warm-up rows and rows held back to choose `sample`.
 
     With `include_warmup`, the warm-up rows are included, as in the paper's D.
     """
@@ -349,7 +352,7 @@ def label_errors(part: PublishedResult) -> pa.Table | None:
 
 
 def plausible_label_errors(part: PublishedResult, raw: Examples) -> pa.Table | None:
-    """Return `label_errors`, for multiple choice only for questions in which another answer may be the right one."""
+    """Return `label_errors`; for multiple choice, return only errors in questions where another answer may be right."""
     suspects = label_errors(part)
     if suspects is None or right_answers(raw) is None:
         return suspects
@@ -372,7 +375,7 @@ def report_iterations(representation: str, part: PublishedResult, progress: Prog
 
 
 def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
-    """Return the names and facts of the challenge sets that were published and that are missing."""
+    """Return the names and facts of the published challenge sets, and the reasons for missing ones."""
     published = json.loads(result.file(CHALLENGE_SETS_FILE).read_text(encoding="utf-8"))
     reasons = result.summary["missing"]
     sets = {}

@@ -51,7 +51,9 @@ def score_files(part: PublishedResult) -> Iterator[tuple[int, pa.Table]]:
 
 
 def score_bins(representation: str, part: PublishedResult) -> Iterator[ScoreBin]:
-    """Return the number of train rows per bin of predictability and iteration; empty if no scores are stored."""
+    """Return the number of train rows per bin of predictability and iteration; the result is empty if no scores are
+    stored.
+    """
     return count_scores(representation, score_files(part), pq.read_table(part.file("rows.parquet")))
 
 
@@ -75,7 +77,7 @@ def _with_class_names(
 
 
 def trial_note(raw: PublishedResult) -> tuple[str, ...]:
-    """Return the note that every report page about a dataset with a row limit shows; empty if there is no limit."""
+    """Return the note that every report page about a dataset with a row limit shows; return () if there is no limit."""
     if not raw.summary["trial_run"]:
         return ()
     rows, labelled = raw.summary["rows"], raw.summary["labelled_rows"]
@@ -84,7 +86,7 @@ def trial_note(raw: PublishedResult) -> tuple[str, ...]:
 
 
 def row_notes(raw: PublishedResult) -> tuple[str, ...]:
-    """Return the notes about the dataset's rows to show first: a trial run, and rows that were left out."""
+    """Return the notes about the dataset's rows that are shown first: a trial run, and rows that were left out."""
     summary, notes = raw.summary, list(trial_note(raw))
     if unlabelled := [f"{rows:,} of {split}" for split, rows in summary["unlabelled_rows"].items() if rows]:
         notes.append(f"Rows without a label were dropped: {', '.join(unlabelled)}.")
@@ -126,10 +128,11 @@ def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
 
 
 def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
-    """Return the earlier sets and controls that equal the filter's whole input, as (representation, train set).
+    """Return the earlier sets and controls that are equal to the filter's whole input, as pairs (representation, train
+    set).
 
-    Comparing such sets with each other is meaningless. Each additional comparison also makes significant results in the
-    other comparisons less likely, because of Holm's correction.
+    A comparison of such sets with each other would be meaningless. Each additional comparison also makes significant
+    results in the other comparisons less likely, because of Holm's correction.
     """
     return frozenset(
         (representation, f"{kind}_{name}")
@@ -174,7 +177,7 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassBlocks, .
 
 
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
-    """Return how many of the planted rows the filters removed; empty if no rows were planted."""
+    """Return how many of the planted rows the filters removed; the result is empty if no rows were planted."""
     planted = _evidence_index(result).get("planted", ())
     return tuple(PlantedRemoval(**{**removal, "values": tuple(removal["values"])}) for removal in planted)
 

@@ -13,10 +13,11 @@ do not dominate a batch.
 
 
 def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Array:
-    """Return class share / label probability per row, clipped to `WEIGHT_BOUNDS` (float32, null without a probability).
+    """Return each row's weight: its class's share divided by its label probability, clipped to `WEIGHT_BOUNDS`
+    (float32). The weight is null without a label probability.
 
     The weight is 1 if the features predict the row's label no better than the share of its class does. The weight is
-    smaller if the features give the label away, and larger if they point to another label.
+    smaller if the features reveal the label, and larger if they point to another label.
 
     Suppose that the probabilities are right, that every label is possible and that nothing is clipped. Then the
     weighted rows have a mean weight of 1, unchanged class shares, and labels independent of the input of the

@@ -56,8 +56,8 @@ class CurveSizes:
 def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
     """Return the sample sizes that `warmup.size: auto` tries, and the number of held-back rows.
 
-    Sizes double from one sample to the next, up to 16 % of the train rows. 2 % of the train rows are held back: at most
-    2,000, and at least 500 if that is no more than 5 % of the train rows.
+    Sizes double from one sample to the next, up to 16 % of the train rows. Of the train rows, 2 % are held back, but at
+    most 2,000 rows. At least 500 rows are held back if they are at most 5 % of the train rows.
 
     Raises:
         DataError: there are too few rows for two samples, or too few held-back rows for a useful accuracy.
@@ -77,7 +77,8 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
 def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
     """Return the sample sizes that `sample` tries, and the number of held-back rows.
 
-    5 % of the train rows are held back, at most 10,000. Sizes above the number of remaining rows are left out.
+    Of the train rows, 5 % are held back, but at most 10,000 rows. Sizes above the number of remaining rows are left
+    out.
 
     Raises:
         DataError: there are too few rows for two samples, or too few held-back rows for a useful accuracy.

@@ -52,7 +52,7 @@ def source_of(raw_result: PublishedResult) -> SourceSpec:
 
 
 def source_facts(raw_result: PublishedResult) -> SourceFacts:
-    """Return the facts about the source of a published raw dataset that messages of the data checks contain."""
+    """Return the facts about a published raw dataset's source that are used in messages of the data checks."""
     fields, summary = raw_result.manifest["made_from"]["fields"], raw_result.summary
     return facts_of(
         RowPlaces(source_of(raw_result), summary["source_rows"], fields["contents"]["source"]),
@@ -89,7 +89,7 @@ def facts_of(
 
 
 def _allowed_copies(columns: ColumnsSpec) -> frozenset[int | str]:
-    """Return the columns in `allow_label_copies` as the checks name them.
+    """Return the columns in `allow_label_copies`, under the names that the checks use.
 
     A feature column is named by its number, a text column by `text` or `text_pair`.
     """

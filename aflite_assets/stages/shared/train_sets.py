@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aflite_assets.algorithm.vocabulary import RowWords
 
 _NEVER = np.iinfo(np.int64).max
-"""Number that stands in for the iteration of removal in rows that were kept."""
+"""Number used as the iteration of removal for rows that were kept."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class TrainSet:
 class EarlierSet:
     """The rows that were left when the filter reached a certain number of train rows.
 
-    `row_ids`: int64, ascending, by split (train and the other splits that were filtered). `iteration`: the iteration
-    that reached the number, or None if the filter began with no more rows. `cutoff`: lowest score of the rows that the
-    iteration removed.
+    `row_ids`: int64, ascending, by split (train and the other splits that were filtered). `iteration`: the iteration in
+    which this number was reached, or None if the filter began with at most this number. `cutoff`: lowest score of the
+    rows that the iteration removed.
     """
 
     iteration: int | None
@@ -86,7 +86,7 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords |
 
     The iteration that reached `size` removes fewer rows, chosen with the same random draws as in a run with this
     target. If whole groups are removed, a group stays if its removal would leave fewer than `size` rows. Return None if
-    the filter kept more rows than `size`, and all rows if it began with no more than `size`.
+    the filter kept more than `size` rows. Return all rows if the filter began with at most `size` rows.
 
     `rows`: the published rows of the filtered set, with the columns row_id, split, removed_in_iteration, predictability
     and held_out_count. Some settings need another column: group to remove whole groups, label to balance removal by
@@ -99,7 +99,7 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords |
     if run.by_vocabulary != (words is not None):
         raise InvalidInputError(
             f"`words` is {'None' if words is None else 'given'}, but the filter ranked rows by {run.settings.ranking}; "
-            "give `words` only after a ranking by vocabulary"
+            "give `words` if, and only if, the ranking is by vocabulary"
         )
     split_of = rows["split"].to_numpy(zero_copy_only=False)
     left_in = pc.fill_null(rows["removed_in_iteration"], _NEVER).to_numpy()
@@ -138,7 +138,7 @@ def _sliced_again(
     run: FilterRun,
     words: "RowWords | None",
 ) -> tuple[np.ndarray, float | None]:
-    """Return which rows an iteration removes (bool) if at most `room` train rows may be removed, and its cut-off.
+    """Return the rows that an iteration removes (bool) if at most `room` train rows may be removed, and the cut-off.
 
     Rows that stayed in the iteration get no score, so that only rows of the original slice can be removed.
     """
@@ -190,7 +190,7 @@ def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
 
 
 def filter_runs(seeds: Sequence[int], n_runs: int) -> dict[int, int]:
-    """Return the filter run whose filtered set is used with each of the evaluators' seeds.
+    """For each of the evaluators' seeds, return the filter run whose filtered set is used.
 
     Seeds are assigned to the runs in rotation.
     """
@@ -217,7 +217,7 @@ def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[Tr
 
 
 def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
-    """Return the train sets that test whether models lean on a property, by number of the training (from 0)."""
+    """Return the train sets that test whether models lean on a property; the keys are numbers of trainings, from 0."""
     table = pq.read_table(result.file("train_sets.parquet"))
     found: dict[int, list[TrainSet]] = {}
     for key, rows in by_keys(table, "candidate", "name", "training"):

@@ -49,7 +49,9 @@ WORKER_MEMORY = 2**30
 
 
 def visible_gpus(device: DeviceSettings) -> list[str]:
-    """Return a value of `CUDA_VISIBLE_DEVICES` for each GPU that trainings may use; empty if they run on the CPU."""
+    """Return a value of `CUDA_VISIBLE_DEVICES` for each GPU that trainings may use; return an empty list for training
+    on the CPU.
+    """
     if device.resolve().type != "cuda":
         return []
     import torch
@@ -59,7 +61,8 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
 
 
 def log_training(run: TrackedRun, metrics: Mapping[str, float], scratch: Path) -> None:
-    """Log a training's metrics, and the metrics of each epoch (stored in `scratch`) as `epoch/<name>` from step 1.
+    """Log a training's metrics. Metrics of each epoch are read from `scratch` and logged as `epoch/<name>`, starting at
+    step 1.
 
     Raises:
         TrackingError: the tracking server does not respond.
@@ -92,12 +95,12 @@ class LocalWorkers:
     Use an instance as a context manager, which ends the processes. If a worker process dies, its job fails with a
     ModelError and the worker is replaced.
 
-    `gpus`: GPUs of this machine. With at least two GPUs, each one gets a worker process that sees only this GPU and
-    uses its share of the step's threads.
+    `gpus`: GPUs of this machine. If there are at least two GPUs, there is one worker process per GPU. It sees only this
+    GPU and uses an equal share of the step's threads.
 
-    `cores`: without a GPU, the number of worker processes of one thread each. These workers train models that use one
-    thread anyway. The workers start as soon as the remaining work is long enough. A model that uses all threads is
-    trained in a process of its own while the workers wait.
+    `cores`: without a GPU, the number of worker processes, each with one thread. These workers train models that never
+    use more than one thread. The workers start as soon as the remaining work is long enough. A model that uses all
+    threads is trained alone, while the workers wait.
 
     With fewer than two GPUs or cores, and before workers start, models are trained in this process.
     """
@@ -176,7 +179,7 @@ class LocalWorkers:
     def _train_alone(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
         """Wait until no worker has a job, then train one model with all threads.
 
-        At the same time as other jobs, the model's threads would compete with theirs for the cores.
+        If other jobs ran at the same time, their threads and the model's threads would compete for the cores.
         """
         with self._alone:
             waiting = [self._free.get() for _ in self._all]

@@ -70,7 +70,7 @@ class EncoderFits:
     def no_better(self) -> tuple[str, ...]:
         """Encoders that are not significantly better than always predicting the largest class.
 
-        The lower end of such an encoder's interval is at most the share of the largest class.
+        For these encoders, the lower end of the interval is at most the share of the largest class.
         """
         return tuple(name for name, fit in self.encoders.items() if fit.interval.low <= self.largest_class)
 

@@ -53,7 +53,7 @@ _UNMEASURED: dict[type, str] = {
 class WarmupDraw:
     """The warm-up rows (`row_ids` and class numbers `labels`, int64), and the requested number of rows (`asked`).
 
-    `samples` is set only for `warmup.size: auto`: the samples of which learning curves choose one. Until then, the
+    `samples`: the samples from which learning curves choose one; set only for `warmup.size: auto`. Until then, the
     warm-up rows are those of the largest sample.
     """
 
@@ -190,7 +190,7 @@ def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
 
 
 def _named_models(settings: WarmupSplitSettings) -> dict[str, EncoderSpec | EvaluatorSpec]:
-    """Return every representation and evaluator by its place in the dataset's YAML file."""
+    """Return every representation and evaluator, keyed by its place in the dataset's YAML file."""
     representations = {f"representations.{name}": model for name, model in settings.representations.items()}
     return {**representations, **{f"evaluators.{name}": model for name, model in settings.evaluators.items()}}
 

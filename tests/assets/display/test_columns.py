@@ -137,5 +137,7 @@ def test_images_are_columns_though_they_lie_in_a_file_of_their_own(tmp_path: Pat
 
 
 def test_a_folder_without_rows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"has no file rows-\*\.parquet; materialise the asset that writes it again"):
+    with pytest.raises(
+        DataError, match=r"has no file rows-\*\.parquet; materialise again the asset that writes this file"
+    ):
         examples_schema(tmp_path)

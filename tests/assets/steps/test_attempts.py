@@ -19,26 +19,31 @@ Materialize = Callable[..., dg.ExecuteInProcessResult]
 
 
 @pytest.fixture
-def materialize(monkeypatch: pytest.MonkeyPatch) -> Iterator[Materialize]:
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as made:
+        yield made
+
+
+@pytest.fixture
+def materialize(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> Materialize:
     """`raw_dataset` of circles with fewer rows, under the name of a partition of the definitions."""
     content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
     content["source"]["splits"] = {"train": 40, "test": 20}
     monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content)}, {}, {}))
     monkeypatch.setattr(attempts, "RETRY_DELAYS", (0.01, 0.02))
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield lambda **tags: dg.materialize(
-            [data.raw_dataset],
-            partition_key="circles_1",
-            instance=instance,
-            tags={name.replace("__", "/"): value for name, value in tags.items()},
-            raise_on_error=False,
-            resources={
-                "result_store": ResultStoreResource(),
-                "compute_device": ComputeDevice(device="cpu"),
-                "compute_cluster": ComputeCluster(),
-                "experiment_tracker": ExperimentTracker(enabled=False),
-            },
-        )
+    return lambda **tags: dg.materialize(
+        [data.raw_dataset],
+        partition_key="circles_1",
+        instance=instance,
+        tags={name.replace("__", "/"): value for name, value in tags.items()},
+        raise_on_error=False,
+        resources={
+            "result_store": ResultStoreResource(),
+            "compute_device": ComputeDevice(device="cpu"),
+            "compute_cluster": ComputeCluster(),
+            "experiment_tracker": ExperimentTracker(enabled=False),
+        },
+    )
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, *errors: AfliteError) -> list[Any]:
@@ -82,6 +87,24 @@ def test_what_may_pass_is_tried_three_times(materialize: Materialize, monkeypatc
     assert result.success
     assert len(asked) == 3
     assert len(retries(result)) == 2
+
+
+def test_a_retry_that_waits_ends_with_its_cancelled_run(
+    materialize: Materialize, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def make(job: Any, **rest: Any) -> StoredResult:
+        asked.append(job.name)
+        (run,) = instance.get_runs()
+        instance.report_run_canceling(run)  # as Dagster's pages do; the signal to the process is lost
+        raise WorkerLostError("killed")
+
+    monkeypatch.setattr(attempts, "make_in_child", make)
+    result = materialize()
+    assert asked == ["raw_dataset"]
+    assert not result.success
+    assert instance.get_runs()[0].status == dg.DagsterRunStatus.CANCELED
 
 
 def retries(result: dg.ExecuteInProcessResult) -> list[dg.DagsterEvent]:

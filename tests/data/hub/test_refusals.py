@@ -58,8 +58,8 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         {"x.pkl": b"\x80"},
         {"splits": {"train": "x.pkl"}},
-        r"the file 'x\.pkl' has none of the suffixes \.parquet, \.csv,.*\(with or without .gz\); name other files, or "
-        r"name a split of the hub, which has no dot",
+        r"the file 'x\.pkl' has none of the suffixes \.parquet, \.csv,.*\(with or without .gz\); name other files, "
+        r"or a split of the hub \(a name without a dot\)",
     ),
     (
         {"train.csv": "n\n1\n"},

@@ -64,8 +64,8 @@ def fit(
     memory_limit: int,
     together: int | None = None,
 ) -> Fits:
-    """Fit a classifier to every training set. Memory is planned for `together` sets that are fitted at once, by default
-    all sets.
+    """Fit a classifier to every training set. `together` is the number of sets for which memory is planned; by default,
+    all sets are fitted at once.
 
     For a training set with a single class, the classifier keeps the starting weights, because any weights predict that
     class. A fit has converged when the norm of the gradient, divided by the square root of the number of rows, is at
@@ -186,9 +186,9 @@ def tolerance_at(
     `point`.
 
     Consider a training set of t rows with d columns. Its curvature along some direction may fall to (1 - sqrt(d / t))^2
-    of the pool's curvature (Marchenko and Pastur 1967). The error along that direction grows by the same factor. The
-    norm sums the errors of all outputs, but a prediction depends only on the highest outputs. If there are many
-    outputs, a larger sum is therefore allowed.
+    of the pool's curvature (Marchenko and Pastur 1967). The error along that direction grows accordingly. The norm sums
+    the errors of all outputs, but a prediction depends only on the highest outputs. If there are many outputs, a larger
+    sum is therefore allowed.
     """
     scores = sample.features @ point.weights.T + point.intercepts
     weight = float(curvature_of(scores, codes, loss).own.mean())
@@ -199,14 +199,14 @@ def tolerance_at(
 
 
 def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
-    """Return how many classifiers of `size` numbers, each with a few L-BFGS pairs, fit into half of the memory. The
-    result is at least 1.
+    """Return the number of classifiers that half of the memory can hold. Each classifier has `size` numbers and a few
+    L-BFGS pairs. The result is at least 1.
     """
     return max(1, memory_limit // 2 // ((2 * _LEAST_MEMORY + _OTHER_VECTORS) * size * itemsize))
 
 
 def _memory(size: int, sets: int, itemsize: int, memory_limit: int, *, cached: bool) -> int:
-    """Return the number of L-BFGS pairs to keep per fit. `cached`: True if only the pairs of one fit are read at a
+    """Return the number of L-BFGS pairs to keep per fit. `cached` is True if only the pairs of one fit are read at a
     time.
     """
     vector_bytes = size * sets * itemsize

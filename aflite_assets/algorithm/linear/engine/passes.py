@@ -19,8 +19,8 @@ from aflite_assets.algorithm.linear.threads import Threads
 
 @dataclass(frozen=True)
 class Counts:
-    """Sums over the models that predict a slot (a row's position in the pool). A model does not predict its training
-    slots and the slots that it leaves out.
+    """Sums over the models that predict a slot (a row's position in the pool). A model predicts neither its training
+    slots nor the slots that it leaves out.
 
     `correct`: number of correct predictions, int64. `class_counts`: number of predictions of every class, int32, slots
     x classes. `label_sums`: sum of the probabilities of the row's own label, float64. `matrix_sums`: sum of the
@@ -53,7 +53,7 @@ class Counts:
         return Counts(*(part[slots] if len(part) else part for part in parts))
 
     def plus(self, others: "Counts") -> "Counts":
-        """Return the sum of these counts and of the counts from other training sets for the same slots."""
+        """Add the counts from other training sets for the same slots, and return the sum."""
         return Counts(*(getattr(self, field.name) + getattr(others, field.name) for field in fields(self)))
 
     def without_probabilities(self) -> "Counts":
@@ -114,7 +114,7 @@ class SummedPasses:
 
 @dataclass(frozen=True)
 class _GatheredRows:
-    """Copies of the rows of training sets of equal size: `features`, sets x rows x width, and `codes`, sets x rows.
+    """Copied rows of equally large training sets: `features`, sets x rows x width, and `codes`, sets x rows.
 
     Small jobs spend most of their time in calls of torch, and one product over all sets needs few calls.
     """
@@ -243,7 +243,9 @@ class TorchPasses:
             yield block.first, torch.from_numpy(block.features).to(self._device)
 
     def _within(self, number: int, first: int, stop: int) -> tuple[int, int]:
-        """Return the start and end of the entries of `slots` that belong to a training set and lie in first:stop."""
+        """Return the start and end of the entries of `slots` that belong to a training set and lie in the range
+        first:stop.
+        """
         begin = self._sets.bounds[number]
         low, high = np.searchsorted(self._sets[number], (first, stop))
         return int(begin + low), int(begin + high)

@@ -45,7 +45,7 @@ class Standardization:
     @classmethod
     def of(cls, rows: np.ndarray, dtype: np.dtype) -> "Standardization":
         """Estimate the map from some rows. `origin` is the mean of each column, and `scale` is the root mean square
-        around the means.
+        deviation from the means.
         """
         values = rows.astype(np.float64)
         origin = values.mean(axis=0)
@@ -83,8 +83,8 @@ class PoolFeatures:
         threads: Executor,
         hold: bool = True,
     ) -> None:
-        """Store the ascending row numbers `rows`. If `hold` is True and half of `memory_limit` is enough, convert all
-        rows now.
+        """Store the ascending row numbers `rows`. If `hold` is True and the rows fit into half of `memory_limit`,
+        convert all rows now.
         """
         self._features, self._standardization, self.dtype, self._threads = features, standardization, dtype, threads
         self.rows, self.width, self._fixed = rows, standardization.width, False

@@ -54,8 +54,8 @@ def prepare(
     memory_limit: int,
     threads: Threads,
 ) -> Preparation:
-    """Choose device, precision and sample for a run. `codes`: the class number of every row. A resumed run chooses the
-    same, because only the inputs at the start are used.
+    """Choose device, precision and sample for a run. `codes`: the class number of every row. A resumed run makes the
+    same choices, because the choices depend only on the inputs at the start.
     """
     where = chosen_device(device)
     compiled = where.type == "cpu" and not _is_small(inputs, settings)

@@ -41,10 +41,10 @@ def add_gradients(
 ) -> None:
     """Add, for each of `models`, the gradient of the loss over the rows in blocks[0]:blocks[1].
 
-    `features`: rows x width. Its first row has the pool position `offset`. `positions`: the training rows of all
-    models, as pool positions. The training rows of model j in block b are positions[starts[j, b] : starts[j, b + 1]].
-    `weights` and `gradients` are models x outputs x width. `intercepts` (float32) and `intercept_gradients` (float64)
-    are models x outputs. `codes`: the class of every pool position. `seen`: models x classes, bool.
+    `features`: rows x width. The first row of `features` has the pool position `offset`. `positions`: the training rows
+    of all models, as pool positions. The training rows of model j in block b are positions[starts[j, b] : starts[j, b +
+    1]]. `weights` and `gradients` are models x outputs x width. `intercepts` (float32) and `intercept_gradients`
+    (float64) are models x outputs. `codes`: the class of every pool position. `seen`: models x classes, bool.
     """
     outputs, width = weights.shape[1], weights.shape[2]
     scores, group_codes = np.empty((outputs, GROUP), np.float32), np.zeros(GROUP, np.int32)

@@ -79,8 +79,8 @@ def broadcast(builder: Builder, number: Value, lanes: int) -> Value:
 
 
 def shuffled(builder: Builder, first: Value, second: Value, lanes: Sequence[int]) -> Value:
-    """Return a vector with the selected lanes of two vectors. The numbers of the second vector's lanes follow the
-    numbers of the first vector's lanes.
+    """Return a vector with the selected lanes of two vectors. The lanes of the second vector are numbered after the
+    lanes of the first vector.
     """
     return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes)))
 

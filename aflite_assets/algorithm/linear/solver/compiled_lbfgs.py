@@ -120,7 +120,7 @@ def update_directions(
     """Take or shorten the step to the classifiers from `trial_weights`, and choose the next direction.
 
     `weights`: the weights that `trial_weights` computed. `sums` and `intercept_sums`: gradients of the losses at these
-    weights, in the preconditioner's basis. `strengths`: L2 strength per problem.
+    weights, in the preconditioner's basis. `strengths`: the L2 strength of each problem.
     """
     new_gradient = np.empty(state.z.shape[1], np.float32)
     alphas = np.empty(state.pairs.shape[1])

@@ -1,5 +1,5 @@
-"""L-BFGS on many smooth convex problems at once. A step of all problems needs one evaluation of all gradients. This
-module does not use the rows.
+"""L-BFGS on many smooth convex problems at once. One step for all problems requires one gradient evaluation per
+problem. This module does not use the rows.
 
 One loop (`advance_all`) runs one of two implementations of the steps. The steps in torch are in this module, for any
 device and precision. The steps in torch are used on a GPU, for small jobs, and for fits that are repeated in float64.
@@ -82,9 +82,10 @@ def advance_all(problems: Problems, *, tolerance: torch.Tensor, most_evaluations
     """Advance each problem until its gradient norm is at most its `tolerance`. Return the number of evaluations per
     problem.
 
-    Each problem must already have been evaluated once at its start. The evaluation of a problem ends if the problem has
-    converged or after `most_evaluations`. It also ends if rounding stops the progress: the smallest gradient norm has
-    not halved within `patience` evaluations. If a gradient is not finite, the step is shortened.
+    Each problem must already have been evaluated once at its start. The evaluation of a problem ends when the problem
+    has converged, or after `most_evaluations` evaluations. The evaluation also ends if rounding prevents further
+    progress, that is, if the smallest gradient norm does not halve within `patience` evaluations. If a gradient is not
+    finite, the step is shortened.
     """
     evaluations = torch.ones(len(tolerance), dtype=torch.int64, device=tolerance.device)
     active = torch.nonzero(problems.norms > tolerance).flatten()

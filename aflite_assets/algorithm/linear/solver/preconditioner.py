@@ -30,8 +30,8 @@ class Sample:
     """A sample of rows that represents the pool. `features` is n x width and standardized. `projected` is `features @
     basis`.
 
-    `basis`: the eigenvectors of the covariance as columns, width x width, in descending order of variance. None means
-    the identity.
+    `basis`: the eigenvectors of the covariance as columns, width x width, in descending order of variance. If `basis`
+    is None, the identity is used.
     """
 
     features: torch.Tensor
@@ -56,9 +56,9 @@ class Preconditioner:
     """The linear map P from flat vectors z (models x size) to weights with intercepts, and the transpose of P.
 
     `mixing`: the orthogonal matrix that mixes the outputs, outputs x outputs. `centres`: the centre of each mixed
-    output in the basis, mixed outputs x directions. `dense`: the inverse square root of the curvature over (mixed
-    output, top direction or intercept). `scales`: the inverse square roots of the curvature along the other directions,
-    mixed outputs x other directions.
+    output in the basis, mixed outputs x directions. `dense`: the inverse square root of the dense block of the
+    curvature. Each row and column stands for a mixed output with a top direction or an intercept. `scales`: the inverse
+    square roots of the curvature along the other directions, mixed outputs x other directions.
     """
 
     basis: torch.Tensor | None

@@ -65,8 +65,8 @@ class _Counted:
 def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int = DRAWS) -> pa.Table:
     """Compute the terms of all rows, of the kept rows, and of `draws` random sets of the kept rows' size.
 
-    Only sets of the same size can be compared, because most terms fall or rise with the size of the set, whatever the
-    rows are. The column `before` is computed from all rows, from which the other sets were drawn.
+    Only sets of the same size can be compared, because most terms depend on the size of the set, even if the rows are
+    drawn at random. The column `before` is computed from all rows, from which the other sets were drawn.
 
     Args:
         examples: rows with texts, usually the train rows that entered a filter.
@@ -91,7 +91,7 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
     if not columns or int(chosen.sum()) != len(kept):
         raise InvalidInputError(
             f"there are {len(columns)} text columns, and {int(chosen.sum())} of the {len(kept)} kept rows are among "
-            "the rows; give rows with texts that include each kept row once"
+            "the rows; give rows with texts, and include each kept row once"
         )
     if draws < 1:
         raise InvalidInputError(f"`draws` is {draws}; set it to at least 1")

@@ -32,10 +32,10 @@ class Items:
 class TextItems:
     """The items (words, word sequences, sentences) of the texts of some rows.
 
-    Every text counts as one sentence, so a pair of texts has two. `sentences` has one occurrence per sentence, and
-    `lengths` (int64, in the same order) contains the number of words of each sentence. `differences`: difference in
-    words between a row's two texts, float64 of shape (`size`,); NaN if the row does not have two texts. `size`: number
-    of rows.
+    Every text counts as one sentence, so a pair of texts has two sentences. `sentences` has one occurrence per
+    sentence, and `lengths` (int64, in the same order) contains the number of words of each sentence. `differences`:
+    difference in the number of words between a row's two texts, float64 of shape (`size`,); NaN if the row does not
+    have two texts. `size`: number of rows.
     """
 
     size: int
@@ -91,7 +91,8 @@ def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
 
 
 def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
-    """Return the numbers of the words and of the sentences, in order, and how many distinct ones there are.
+    """Return the numbers assigned to the words and to the sentences, in order, and the counts of distinct words and
+    sentences.
 
     Also return the number of words of each text, which is -1 for a missing text.
     """
@@ -123,7 +124,8 @@ def _longer(
 ) -> tuple[Items, np.ndarray]:
     """Return the sequences of `length` words, and for each position the number of the sequence that begins there.
 
-    `shorter`: the result for sequences with one word less. `left`: number of words in the text from each position on.
+    `shorter`: the result for sequences with one word less. `left`: for each position, the number of words from there to
+    the end of the text.
     """
     starts = np.flatnonzero(left >= length)
     keys = shorter[starts].astype(np.int64) * vocabulary + words[starts + length - 1]

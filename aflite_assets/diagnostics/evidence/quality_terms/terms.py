@@ -15,7 +15,8 @@ SHORTEST, LONGEST = 3, 30
 def vocabulary_term(distinct_words: int, rows: int) -> float:
     """Return the first term of c1 (vocabulary): t1 = V / X, with V distinct words in X rows; a pair is one row.
 
-    Mishra and Sachdeva (2020) rank rows only by this term. The term t1 falls as rows are added, whatever the rows are.
+    Mishra and Sachdeva (2020) rank rows only by this term. The term t1 depends on the size of the set: it falls as rows
+    are added, even if the rows are not repetitive.
     """
     return distinct_words / rows if rows else np.nan
 
@@ -49,7 +50,7 @@ def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
     """Return the second term of c2 (frequency of items): (sum of rare counts - sum of frequent counts) / C, in [-1, 1].
 
     C is the sum of all counts. An item is rare if its count c is at most `most_share` * C or, if `most_share` is None,
-    if c = 1. Items with count 0 are ignored.
+    if c is 1. Items with count 0 are ignored.
     """
     total = int(counts.sum())
     if not total:
@@ -61,7 +62,7 @@ def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
 def difference_deviation_term(differences: np.ndarray) -> float:
     """Return a term of c5 (length differences): sd(|dl|) / N for N pairs of texts.
 
-    |dl| (`differences`) is the difference in words between the two texts of a pair.
+    |dl| (`differences`) is the difference in the number of words between the two texts of a pair.
     """
     return _deviation(differences) / len(differences) if len(differences) else np.nan
 
@@ -69,7 +70,7 @@ def difference_deviation_term(differences: np.ndarray) -> float:
 def difference_term(differences: np.ndarray) -> float:
     """Return a term of c5 (length differences): N / (1 + sum of |dl|) for N pairs of texts.
 
-    |dl| is the difference in words between the two texts of a pair.
+    |dl| is the difference in the number of words between the two texts of a pair.
     """
     return float(len(differences) / (1 + differences.sum())) if len(differences) else np.nan
 

@@ -1,4 +1,4 @@
-"""Notes and tables of the report about multiple choice, where accuracy is by question or by single answer."""
+"""Notes and tables of the report about multiple choice, for which accuracy is computed per question or per answer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ from aflite_assets.wording import counted
 
 
 def question_notes(test_sets: Sequence[TestSet]) -> tuple[str, ...]:
-    """Return notes on test sets that are judged by question.
+    """Return notes on test sets that are scored by question.
 
     The notes state what is counted, the accuracy of guessing, and which rows are left out.
     """

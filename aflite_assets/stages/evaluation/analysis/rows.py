@@ -77,7 +77,9 @@ def row_facts(
 
 
 def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
-    """Return one list per row, with one value for each iteration that the row entered; null if no scores are stored."""
+    """Return one list per row, with one value for each iteration that the row entered; lists are null if no scores are
+    stored.
+    """
     if not scores:
         return pa.nulls(rows.num_rows)
     lengths = pc.fill_null(rows["removed_in_iteration"], max(scores)).to_numpy() + 1
@@ -92,7 +94,9 @@ def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
 
 
 def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
-    """Return the wrong labels predicted for each row, and their shares; null for rows that `table` does not contain."""
+    """Return the wrong labels predicted for each row, and their shares; values are null for rows that `table` does not
+    contain.
+    """
     found = lines_of(table, row_ids).to_pylist()
     ranks = [name.removeprefix("label_") for name in table.column_names if name.startswith("label_")]
 
@@ -179,7 +183,7 @@ def information_tables(
 ) -> Iterator[EvidenceTable]:
     """Yield tables of the mean pointwise V-information of kept and removed test rows by class.
 
-    One table is yielded per representation if its filter also removed test rows.
+    One table is yielded for each representation whose filter also removed test rows.
     """
     from aflite_assets.diagnostics.evidence.usable_information import mean_information
 
@@ -208,8 +212,8 @@ def information_tables(
 def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSet, ...]) -> tuple[DataMap, ...]:
     """Return one data map per evaluator and representation, for evaluators that recorded their training on `full`.
 
-    A data map also shows which rows the representation kept. If no evaluator recorded its training, the map in the
-    dataset's own attributes is used (`given_map`).
+    A data map also shows which rows the representation's filter kept. If no evaluator recorded its training, the map in
+    the dataset's own attributes is used (`given_map`).
     """
     from aflite_assets.diagnostics.evidence.data_map import data_map
 
@@ -231,10 +235,10 @@ def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSe
 def given_map(raw: Examples) -> pa.Table | None:
     """Return the data map that the train rows' attributes `confidence`, `variability` and `correctness` contain.
 
-    If `correctness` counts epochs, as in the files of Swayamdipta et al. 2020, it is divided by its largest value. The
-    columns are `row_id` (ascending) and the three attributes, float64; rows that lack one of them are left out. Returns
-    None if an attribute is missing, not a number, or out of range. The ranges are [0, 1] for `confidence`, [0, 0.5] for
-    `variability`, and 0 or more for `correctness`.
+    If `correctness` counts epochs, as in the files of Swayamdipta et al. 2020, the count is divided by its largest
+    value. The columns are `row_id` (ascending) and the three attributes, float64; rows that lack one of them are left
+    out. Returns None if an attribute is missing, not a number, or out of range. The ranges are [0, 1] for `confidence`,
+    [0, 0.5] for `variability`, and 0 or more for `correctness`.
     """
     train = raw.in_split("train").table
     if any(f"attribute.{name}" not in train.column_names for name in _COORDINATES):

@@ -73,7 +73,7 @@ def read_forgettables(
 def threshold_curves(
     models: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], label_names: Sequence[str]
 ) -> Iterator[Threshold]:
-    """Yield accuracy curves over thresholds on a class probability, for challenge sets with two classes.
+    """For challenge sets with two classes, yield curves of the accuracy at each threshold on a class probability.
 
     There is one curve per challenge set and evaluator, for evaluators trained on `full` that give probabilities. A
     curve requires a class of the dataset that corresponds one to one to a class of the challenge set. The probability
@@ -120,7 +120,7 @@ def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
 def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
     """Yield how rows were learnt in each training of a weak model.
 
-    Only the record of a model's first training contains the sets of rows drawn from it.
+    The sets of rows are drawn from a model's first training, so only the record of this training contains them.
     """
     rows = pq.read_table(result.file(published.FORGETTABLE_ROWS))
     sets: dict[str, dict[str, np.ndarray]] = {model: {} for model in rows["weak_model"].unique().to_pylist()}
@@ -135,7 +135,7 @@ def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
 
 
 def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
-    """Compare the forgettable rows of two trainings, over the rows on which both models were trained."""
+    """Compare the forgettable rows of two trainings, among the rows on which both models were trained."""
     names = [f"{one.weak_model}, seed {one.seed}" for one in (first, second)]
     forgotten = (pc.field("forgetting_events") > 0) | (pc.field("right") == 0)
     sides = [one.counts.filter(forgotten)["row_id"].to_numpy() for one in (first, second)]
@@ -148,7 +148,8 @@ def read_rankings(
 ) -> dict[str, inputs.RankingPair]:
     """Return pairs of filtered sets that have the same representation but were made with different rankings.
 
-    Two sets are compared by the rows that they kept at the end, and by the rows that remained at equal earlier sizes.
+    Two sets are compared in the rows that were kept at the end, and in the rows that remained when both had the same
+    earlier size.
     """
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[published.representation_of(filtered_sets, name)], one) for name, one in by_name.items()]

@@ -104,7 +104,9 @@ class Draft:
         return part
 
     def order_parts(self, names: Iterable[str]) -> None:
-        """Put the parts, which threads made in any order, into this order. Parts without a name in `names` come first."""
+        """Put the parts, which threads made in any order, into this order. Parts without a name in `names` come
+        first.
+        """
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
 

@@ -30,7 +30,9 @@ class Needs:
 
 
 class Shared(Protocol):
-    """A value that is sent to each node once and is read by all workers on the node. Arrays in the value are read-only."""
+    """A value that is sent to each node once and is read by all workers on the node. Arrays in the value are
+    read-only.
+    """
 
     def get(self) -> Any:
         """Return the value. Any worker may call this, and so may the process that shared the value."""

@@ -142,7 +142,9 @@ def _is_consistent(manifest: Mapping[str, Any]) -> bool:
 
 
 def _is_below(name: str) -> bool:
-    """Return True if a text can be the name of a file that lies below a folder when the text is joined to the folder."""
+    """Return True if a text can be the name of a file that lies below a folder when the text is joined to the
+    folder.
+    """
     return not any(step in ("", ".", "..") for step in name.split("/")) and b"\0" not in name.encode()
 
 

@@ -41,7 +41,9 @@ def kept_beside(result: PublishedResult, name: str, *, version: str, make: Calla
 
 @cache
 def sources_version(files: tuple[Path, ...]) -> str:
-    """Return a hash, 12 hexadecimal digits, of the content of `files`, which are code files or folders of code files."""
+    """Return a hash, 12 hexadecimal digits, of the content of `files`, which are code files or folders of code
+    files.
+    """
     digest = hashlib.sha256()
     for path in _expanded(files):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -151,7 +151,9 @@ class ScanFacts:
 
     @property
     def own_artefacts(self) -> tuple[Cue, ...]:
-        """The artefacts that no stronger cue explains. Overlap with a question is left out, because it may be the task."""
+        """The artefacts that no stronger cue explains. Overlap with a question is left out, because it may be the
+        task.
+        """
         overlap = {cue.number for cue in self.candidates if self.blind is not None and OVERLAP in cue.kinds}
         return tuple(cue for cue in self.artefacts if cue.explained_by is None or cue.explained_by in overlap)
 
@@ -246,7 +248,9 @@ CUE_SETS = pa.schema(
 
 
 def cue_sets(cues: Sequence[Cue]) -> pa.Table:
-    """Return the balanced accuracy of each cue in each set that was not scanned, as a table with the schema `CUE_SETS`."""
+    """Return the balanced accuracy of each cue in each set that was not scanned, as a table with the schema
+    `CUE_SETS`.
+    """
     return table_of([[cue.number, *vars(one).values()] for cue in cues for one in cue.elsewhere], CUE_SETS)
 
 

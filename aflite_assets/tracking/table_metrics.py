@@ -20,7 +20,9 @@ _NULL = "none"
 
 
 def table_name(title: str) -> str:
-    """Return the name of a table, made from its title; for example, "Words over the line" gives `words_over_the_line`."""
+    """Return the name of a table, made from its title; for example, "Words over the line" gives
+    `words_over_the_line`.
+    """
     return accepted_part(title.lower().replace(" ", "_"))
 
 

@@ -279,7 +279,9 @@ def _fine_tune_rows(
     *,
     seed: int,
 ) -> int | None:
-    """Return the number of rows for fine-tuning, counted before test rows are dropped. Return None without `fine_tune`."""
+    """Return the number of rows for fine-tuning, counted before test rows are dropped. Return None without
+    `fine_tune`.
+    """
     if challenge.fine_tune is None:
         return None
     complete, raw = reading.first_rows is None, data.raw.examples

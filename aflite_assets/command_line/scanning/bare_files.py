@@ -174,7 +174,9 @@ def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Pat
 
 
 def _named(table: pa.Table, name: str, path: Path, *, option: str, hint: str = "") -> str:
-    """Return the name of a column that must exist. `hint`: end of the error message, instead of advice on the option."""
+    """Return the name of a column that must exist. `hint`: end of the error message, instead of advice on the
+    option.
+    """
     if name not in table.column_names:
         columns = quoted_list(table.column_names, most=30, length=80)
         raise DataError(

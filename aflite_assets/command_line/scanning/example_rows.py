@@ -15,7 +15,9 @@ from aflite_assets.scan.rows import ScanRows
 
 @dataclass(frozen=True)
 class ExampleRow:
-    """A row as the page shows it. `values`: the values by column, with the cue highlighted. `image`: a data URI or ""."""
+    """A row as the page shows it. `values`: the values by column, with the cue highlighted. `image`: a data URI
+    or "".
+    """
 
     values: Sequence[tuple[str, str]]
     image: str = ""

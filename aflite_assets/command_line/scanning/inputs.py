@@ -125,7 +125,9 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
 
 
 def _sets_read(name: str, data: "DataPreview", challenges: "ChallengePreviews") -> str:
-    """Return a sentence that states how many rows of how many were scanned, and on which other sets cues are measured."""
+    """Return a sentence that states how many rows of how many were scanned, and on which other sets cues are
+    measured.
+    """
     splits = data.raw.examples.table["split"].to_numpy(zero_copy_only=False)
     counts = {split: int((splits == split).sum()) for split in (data.rows or dict.fromkeys(splits))}
     read = sum(data.raw.source_rows.values())

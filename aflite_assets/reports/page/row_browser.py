@@ -215,7 +215,9 @@ class _Page:
         self.size = 0
 
     def add(self, entry: _Entry) -> dict[str, Any]:
-        """Add the row and the question of the next entry to the page, and return the entry's values in its filtering."""
+        """Add the row and the question of the next entry to the page, and return the entry's values in its
+        filtering.
+        """
         name, rows, questions = entry.shown.representation, len(self.rows), len(self.questions)
         found = self._fact(entry, next(self._facts[name]))
         if answers := self._answers[name].get(entry.row_id):

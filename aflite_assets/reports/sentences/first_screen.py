@@ -54,7 +54,9 @@ _MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
 
 @dataclass(frozen=True)
 class Limit:
-    """One sentence on a limit of the finding, and the section of the page that has the details ("" if there is none)."""
+    """One sentence on a limit of the finding, and the section of the page that has the details ("" if there is
+    none).
+    """
 
     text: str
     section: str = ""

@@ -32,7 +32,9 @@ class Leftover:
 
 
 def unread_objects(backend: ObjectBackend, home: str, now: datetime) -> Iterator[Leftover]:
-    """Yield files below `home` that belong to an upload attempt which published nothing, or whose result was removed."""
+    """Yield files below `home` that belong to an upload attempt which published nothing, or whose result was
+    removed.
+    """
     attempts: dict[tuple[str, str], list[StoredObject]] = defaultdict(list)
     for each in backend.bucket.objects(home):
         match = _ATTEMPTS.fullmatch(each.name)

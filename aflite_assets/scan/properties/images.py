@@ -50,7 +50,9 @@ _EXIF_TAGS = {271: "camera maker", 272: "camera model", 305: "software"}
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """Measurements of one image file: numbers, values and flags by name. `copy`: a key that is equal for near copies."""
+    """Measurements of one image file: numbers, values and flags by name. `copy`: a key that is equal for near
+    copies.
+    """
 
     numbers: Mapping[tuple[str, str], float]
     values: Mapping[tuple[str, str], str]
@@ -240,7 +242,9 @@ def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
 
 
 def _thumbnail(image: "Image.Image") -> bytes | None:
-    """Return the image, shrunk to 8 x 8 pixels with 16 levels each. Return None if nearly all pixels have one colour."""
+    """Return the image, shrunk to 8 x 8 pixels with 16 levels each. Return None if nearly all pixels have one
+    colour.
+    """
     from PIL import Image
 
     if min(image.size) < 8:

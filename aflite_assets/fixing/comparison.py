@@ -1,5 +1,5 @@
-"""Comparison of the cues before and after fixing: which cues the scan of the copy still finds, and which cues
-are new.
+"""Comparison of the cues before and after fixing: which cues the scan of the copy still finds, and which cues are
+new.
 """
 
 from collections.abc import Sequence

@@ -277,8 +277,8 @@ class _OutOfBudgetError(Exception):
 
 
 def _begin(path: Path, mark: FileMark, digest: Any, offset: int) -> None:
-    """Store the state of a partly hashed file, so that the next call can continue. Only the 16 newest states
-    are kept.
+    """Store the state of a partly hashed file, so that the next call can continue. Only the 16 newest states are
+    kept.
     """
     while len(_begun) >= 16:
         _begun.pop(next(iter(_begun)))

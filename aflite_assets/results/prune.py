@@ -164,8 +164,8 @@ class _Rules:
         self.pinned = {(pin.asset, pin.partition, pin.key) for pin in read_pins(self.store)}
 
     def records(self, partition: str) -> tuple[list[tuple[str, str]], list[Path]]:
-        """Return the (asset, key) pairs that the kept refreshes used, and the files of the refreshes that are
-        not kept.
+        """Return the (asset, key) pairs that the kept refreshes used, and the files of the refreshes that are not
+        kept.
         """
         refreshes = read_refreshes(self.store, partition)
         groups = newest_distinct(refreshes, 0 if partition in self.deleted else self.keep)

@@ -151,8 +151,8 @@ class ScanFacts:
 
     @property
     def own_artefacts(self) -> tuple[Cue, ...]:
-        """The artefacts that no stronger cue explains. Overlap with a question is left out, because it may be
-        the task.
+        """The artefacts that no stronger cue explains. Overlap with a question is left out, because it may be the
+        task.
         """
         overlap = {cue.number for cue in self.candidates if self.blind is not None and OVERLAP in cue.kinds}
         return tuple(cue for cue in self.artefacts if cue.explained_by is None or cue.explained_by in overlap)

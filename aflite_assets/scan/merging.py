@@ -115,8 +115,8 @@ def _are_one(first: Found, second: Found, *, is_binary: bool) -> bool:
 
 
 def is_value_of(one: Found, column: Found) -> bool:
-    """Return True if a cue consists of several values of a column, and nearly all rows with another property of this
-    column have one of these values.
+    """Return True if the second cue consists of several values of a column, the first cue is of this column too, and
+    nearly all of its rows have one of these values.
     """
     if [part.form for part in column.rule.parts] != ["values"] or not one.source or one.source != column.source:
         return False

@@ -1,5 +1,5 @@
-"""Remedies for each kind of cue. The command `aflite scan` recommends remedies, and the package `fixing`
-applies them.
+"""Remedies for each kind of cue. The command `aflite scan` recommends remedies, and the package `fixing` applies
+them.
 """
 
 import re

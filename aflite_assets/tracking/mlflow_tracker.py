@@ -34,7 +34,8 @@ _PAGE = 1000
 
 @dataclass(frozen=True)
 class MlflowTracker:
-    """A tracker that stores every stage's run in MLflow, in the experiment `aflite/<partition>` of its dataset.
+    """A tracker that stores the runs of all stages in MLflow. The runs of a dataset are in the experiment
+    `aflite/<partition>`.
 
     Args:
         uri: a tracking server (http, https), or a database (`sqlite:////absolute/path` or any SQLAlchemy URL). If None,

@@ -56,8 +56,8 @@ def _sides(differences: Sequence[Difference]) -> str:
 
 
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
-    """Return one sentence per evaluator. It covers the natural test set of the report's summary and all
-    challenge sets.
+    """Return one sentence per evaluator. It covers the natural test set of the report's summary and all challenge
+    sets.
     """
     facts, pair = analysis.facts, ("filtered", analysis.facts.filtering[representation].control)
     natural, sentences = headline_split(list(facts.natural_sets)), []

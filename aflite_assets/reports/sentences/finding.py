@@ -272,8 +272,8 @@ class FindingWords:
         return _capital(self.words.artefact())
 
     def _learnt(self) -> str:
-        """Return sentences which state that models learn the task, and that no single tested property predicts
-        a class.
+        """Return sentences which state that models learn the task, and that no single tested property predicts a
+        class.
         """
         scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"

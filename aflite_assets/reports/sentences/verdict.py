@@ -456,7 +456,7 @@ class VerdictWords:
         )
 
     def leant_on(self) -> str:
-        """Return a name for the property on which models are shown to rely by filtered test rows. Only a proven
+        """Return a name for the property of which filtered test rows show that models rely on it. Only a proven
         shortcut is called a shortcut.
         """
         if self.verdict.shortcut:

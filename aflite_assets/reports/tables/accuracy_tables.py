@@ -131,8 +131,8 @@ def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
 
 
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
-    """Return True if a record compares `full` on full test rows with `filtered` on filtered test rows, in
-    either order.
+    """Return True if a record compares `full` on full test rows with `filtered` on filtered test rows, in either
+    order.
     """
     pair = ("filtered", "full") if facts.test_set[one.test_set].challenge else ("full", "filtered")
     return one.comparison == "means" and one.whole and one.pair == pair and one.evaluator in facts.plain_evaluators

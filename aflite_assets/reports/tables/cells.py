@@ -83,8 +83,8 @@ judged = partial(difference, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
-    """Return a verdict in words, for example "above", "below", "open", "open: under 1 point" or "no verdict:
-    one seed".
+    """Return a verdict in words, for example "above", "below", "open", "open: under 1 point" or "no verdict: one
+    seed".
     """
     side = "no verdict" if verdict.side is None else verdict.side
     return side if verdict.why is None else f"{side}: {verdict.why}"

@@ -1,5 +1,5 @@
-"""Results in a folder. A result is published by one rename, checked for damage by its files, and set aside by another
-rename.
+"""Results in a folder. One rename publishes a result, and another rename sets it aside. A check for damage reads the
+result's files.
 """
 
 import errno

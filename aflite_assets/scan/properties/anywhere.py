@@ -1,5 +1,5 @@
-"""Properties that rows of any kind can have: the position in the file, the id, the source file, and having a
-near copy.
+"""Properties that rows of any kind can have: the position in the file, the id, the source file, and having a near
+copy.
 """
 
 from collections.abc import Iterator

@@ -44,7 +44,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert (built.returncode, built.stderr) == (0, "")
     page = (tmp_path / "reference" / "python.html").read_text(encoding="utf-8")
-    assert "Remove the rows whose labels linear classifiers predict most easily" in page
+    assert "Remove the rows that linear classifiers predict most easily" in page
     assert 'href="changelog.html"' in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 

@@ -32,6 +32,8 @@ PRIVATE = {
     "dev": "dagster._cli",
     "inner_plan_execution_iterator": "dagster._core.execution.plan.execute_plan",
     "pop_captured_interrupt": "dagster._utils.interrupts",
+    "SerializableErrorInfo": "dagster._utils.error",
+    "server": "dagster._grpc",
 }
 OF_TESTS = {"InMemoryJob", "execute_run"}
 """What tests use beside, to run a job with its own executor in their process."""

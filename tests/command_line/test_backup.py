@@ -182,7 +182,7 @@ def _truncate(result: Path) -> None:
     [
         (_edit_summary, "manifest.json was changed after it was published"),
         (_truncate, "rows.txt has 1 bytes instead of 3"),
-        (lambda result: (result / "manifest.json").unlink(), "manifest.json is gone"),
+        (lambda result: (result / "manifest.json").unlink(), "manifest.json is missing"),
     ],
 )
 def test_a_damaged_result_does_not_replace_its_sound_copy(

@@ -57,7 +57,7 @@ def test_the_doctor_looks_at_the_bucket(here: ResultStore, capsys: pytest.Captur
     bucket(here).delete([f"benchmark_report/digits/{result.key}/{result.manifest['attempt']}/report.html"])
     assert main(["doctor", "--fix"]) == 1
     said = capsys.readouterr().out
-    assert f"damaged result: {here.place}/benchmark_report/digits/{result.key}: report.html is gone - mended" in said
+    assert f"damaged result: {here.place}/benchmark_report/digits/{result.key}: report.html is missing - mended" in said
 
 
 def test_reports_made_elsewhere_are_served(here: ResultStore, caplog: pytest.LogCaptureFixture) -> None:

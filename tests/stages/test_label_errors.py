@@ -121,7 +121,7 @@ def test_too_many_probabilities_are_refused_or_left_out(
     part = walked(noisy(), store)["filtered_sets"].part("given")
     assert label_errors(part) is None
     assert "suspected_label_errors" not in part.summary
-    with pytest.raises(DataError, match=r"but 160 rows times 2 classes give more than 100 probabilities; limit"):
+    with pytest.raises(DataError, match=r"but 160 rows times 2 classes give more than 100 probabilities; set `limit`"):
         walked(noisy("quarantine"), store)
 
 

@@ -35,8 +35,8 @@ ASKS = {
     "all_cells_done": "Every evaluator was trained on every train set with every seed.",
     "better_than_largest_class": "The evaluator trained on `full` is more accurate than always predicting the largest "
     "class: the whole confidence interval of the difference is above zero.",
-    "not_at_chance": "No evaluator trained on `full` is at chance on the challenge set: the confidence interval of its "
-    "accuracy excludes the share of the largest class, if there are enough rows to show this.",
+    "not_at_chance": "No evaluator trained on `full` is at chance on the challenge set. With enough rows, the "
+    "confidence interval of its accuracy excludes the share of the largest class.",
     "more_than_one_answer": f"No evaluator predicts one class for at least {round(100 * ONE_ANSWER)} % of a test set "
     "while being no more accurate than always predicting that class.",
 }
@@ -112,7 +112,7 @@ def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckO
     name = "more_than_one_answer"
     collapsed = one_answer_names(one_answers(cells, test_sets))
     found = (
-        f"these models learnt little, so draw no conclusion from them: {listed(collapsed, _MOST_NAMED)}"
+        f"these models learnt little, so conclude nothing from them: {listed(collapsed, _MOST_NAMED)}"
         if collapsed
         else ""
     )

@@ -277,7 +277,7 @@ def test_cells_that_were_not_trained_are_named_with_the_reason(planted_cells: An
     assert check_answers([failed, left], [test_set]).outcome == "skipped"
     one_class = check_answers(cells[2:], [test_set])
     assert not one_class.passed
-    assert one_class.found == "these models learnt little, so draw no conclusion from them: flat trained on full"
+    assert one_class.found == "these models learnt little, so conclude nothing from them: flat trained on full"
 
 
 @pytest.fixture

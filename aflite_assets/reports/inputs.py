@@ -23,7 +23,7 @@ class ReportInputs:
 
     `cue_rows`: ids of a few train rows with each cue and its class, by cue number. `counterexamples`: ids of a few rows
     with each cue but another class. `carriers`: ids of all rows with each cue, int64. `versions`: comparisons with
-    earlier results. If the dataset is a cleaned copy, there is also a comparison with the original dataset.
+    earlier results. For a cleaned copy of a dataset, one comparison is with the original dataset.
     """
 
     examples: Examples
@@ -39,7 +39,7 @@ class ReportInputs:
 
     @property
     def from_files(self) -> bool:
-        """Whether the rows are in the user's own files. `aflite fix` can write a cleaned copy of such files."""
+        """Whether the rows are in the user's own files, of which `aflite fix` can write a cleaned copy."""
         if self.examples.modality != "image":
             return self.source.from_files
         return pc.count(pc.struct_field(self.examples.table["image"], "path")).as_py() > 0

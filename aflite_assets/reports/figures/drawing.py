@@ -1,6 +1,4 @@
-"""Functions that all figures share: the palette, empty figures, panels, and the conversion to a picture below a size
-limit. No figure is drawn here.
-"""
+"""Helpers that all figures share: the palette, empty figures, panels, and conversion to a PNG of limited size."""
 
 import io
 import warnings
@@ -51,7 +49,7 @@ def series_style(number: int) -> dict[str, Any]:
 def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> "Figure":
     """Return an empty figure of this size in inches at `DPI`.
 
-    Use the layout "constrained" for figures that the function `picture` does not lay out.
+    Use the layout "constrained" if matplotlib, and not the function `picture`, places the panels.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -92,9 +90,9 @@ def draw_bars(
     bottom: np.ndarray | float = 0.0,
     **style: Any,
 ) -> None:
-    """Draw bars from `low` to `high` as one collection. This is much faster than drawing each bar separately.
+    """Draw bars from `low` to `high` as one collection, which is much faster than drawing each bar separately.
 
-    Axis limits do not change.
+    The axis limits are left unchanged.
     """
     from matplotlib.collections import PolyCollection
 
@@ -104,7 +102,7 @@ def draw_bars(
 
 
 def whole_ticks(axes: "Axes") -> None:
-    """Put ticks of the horizontal axis only at whole numbers, because the axis counts iterations."""
+    """Place the ticks of the horizontal axis only at whole numbers, because the axis counts iterations."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -114,7 +112,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
     """Return the drawn figure as an RGB PNG of at most `MAX_BYTES`, with fewer colours if necessary.
 
     `grid`: draw a grid behind the data. `legend`: the panel whose series are listed in a legend below the figure.
-    `style`: the style of this legend. Texts are literal: a dollar sign does not begin a formula.
+    `style`: the style of the legend. All texts are drawn literally: a dollar sign does not begin a formula.
     """
     from matplotlib.text import Text
     from PIL import Image

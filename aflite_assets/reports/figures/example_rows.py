@@ -120,7 +120,7 @@ def _shown_input(
 
 
 def shown_image(inputs: Examples, position: int, *, side: int = 96, quality: int = 90) -> dict[str, str | None]:
-    """Return a dict with a row's `image` (see `thumbnail_uri`) and a `problem`; one of the two values is None."""
+    """Return a dict with the keys `image` (see `thumbnail_uri`) and `problem`, exactly one of which is None."""
     encoded, problem = _image(inputs, position)
     uri = thumbnail_uri(encoded, side=side, quality=quality)
     return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}
@@ -135,8 +135,9 @@ def _image(inputs: Examples, position: int) -> tuple[bytes, str | None]:
 
 
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
-    """Describe a row of features by its first values, with their names if they have names, and by the number of
-    features.
+    """Describe a feature vector by its first values and, if it is long, the number of values.
+
+    `names`: the names of the features, or None.
     """
     first = values[:_MAX_VALUES].tolist()
     named = [f"{printable(name)} {value:.6g}" for name, value in zip(names or (), first, strict=False)]

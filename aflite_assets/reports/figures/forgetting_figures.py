@@ -72,7 +72,7 @@ def _first_sets(analysis: Analysis) -> list[str]:
 def _whole_means(analysis: Analysis) -> dict[tuple[str, str], float]:
     """Return mean accuracies, in per cent, by evaluator and test set. A mean without a result is NaN.
 
-    The evaluators are the second phases and the evaluators from which they start.
+    The evaluators are those trained in two phases, and the evaluators from which a second phase starts.
     """
     return {
         (one.evaluator, one.test_set): 100 * (np.nan if one.accuracy is None else one.accuracy)
@@ -158,8 +158,9 @@ def _distinct(found: Iterable[Accuracy], name: str) -> list[Any]:
 
 
 def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
-    """Draw accuracy on the first natural test set and on the first challenge set. The horizontal axis is the share of
-    rows with the highest loss that was used.
+    """Draw accuracy after a second phase on the train rows with the highest loss, against the share of train rows used.
+
+    One panel is for the first natural test set, and one panel is for the first challenge set.
     """
     numbers = {name: one.set_name.partition("highest_loss_")[2].replace("_", ".") for name, one in phases.items()}
     shares = {name: float(number) for name, number in numbers.items() if number}

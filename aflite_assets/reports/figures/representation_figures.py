@@ -57,7 +57,8 @@ on `filtered`.
 def compared_accuracies(analysis: Analysis, representation: str) -> list[Compared]:
     """Return the accuracies shown with the scatter plots.
 
-    Each evaluator's accuracies are on the test set of the evaluator's drop in accuracy.
+    There is one item for each evaluator and test set for which the drop in accuracy from `full` to `filtered` was
+    analysed.
     """
     whole = (one for one in analysis.of(ACCURACIES, representation) if one.whole and one.top == 1)
     found = {(one.evaluator, one.test_set, one.train_set, one.tested_on): one for one in whole}
@@ -67,8 +68,9 @@ def compared_accuracies(analysis: Analysis, representation: str) -> list[Compare
 
 
 def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:
-    """Draw two features of the train rows in one figure "before" and one figure "after" filtering, on the same scale.
-    Draw nothing if no features were chosen.
+    """Draw scatter plots of two features of the train rows, "before" and "after" filtering, on the same scale.
+
+    Returns no plots if no features were chosen.
     """
     if inputs.scatter_features is None:
         return {}
@@ -123,7 +125,7 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
     """Return a caption that lists the accuracies shown with the two scatter plots, or an empty string if there are no
     accuracies.
 
-    The caption also gives the accuracies of models trained on as many random rows.
+    The caption also gives the accuracies of models trained on `random`, which has as many rows as `filtered`.
     """
     if not (compared := compared_accuracies(analysis, representation)):
         return ""
@@ -189,7 +191,7 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
 def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
     """Draw one similarity map per class. A map has one cell per pair of rows, and all maps have the same colour scale.
 
-    The maps are returned by class number.
+    Returns the maps by class number.
     """
     from matplotlib.colors import Normalize
 
@@ -222,7 +224,7 @@ def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
 
 
 def means_text(blocks: ClassBlocks) -> str:
-    """Describe the mean similarities of a class in words, with the numbers of rows."""
+    """Describe the mean similarity among the kept, removed and random rows of a class, with the numbers of rows."""
     texts = []
     for one in blocks:
         part = "" if one.used_rows == one.rows else f"{count(one.used_rows)} of "
@@ -265,8 +267,9 @@ def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
 
 
 def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:
-    """Draw the train rows that entered the filter (or a sample), in random order so that neither kept nor removed rows
-    are hidden.
+    """Draw the data map of the train rows that entered the filter, or of a random sample of many rows.
+
+    Rows are drawn in random order, so that neither kept nor removed rows are hidden.
     """
     rows = points.filter(pc.is_valid(points["kept"]))
     is_kept = rows["kept"].to_numpy(zero_copy_only=False).astype(bool)

@@ -110,8 +110,8 @@ class Attachment:
     """A table or a picture that the page shows on demand. Exactly one of `table` and `picture` is set.
 
     `group`: the heading in the list of attachments. `about`: one line on the content. `caption`: how to read the
-    content. `file`: the path of the file relative to the page, or "" if the content is only in `report.json`. `images`:
-    data URIs of a picture's images by side, in the order of the picture's rows.
+    content. `file`: the path of the file with the content, relative to the page, or "" if only `report.json` has the
+    content. `images`: data URIs of the images of kept and of removed rows, in the order of the picture's rows.
     """
 
     group: str
@@ -140,8 +140,8 @@ def attachments(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str,
 def attachments_json(attached: Sequence[Attachment]) -> list[JsonValue]:
     """Return the attachments in the form that the page's viewer reads.
 
-    Texts are literal and only for `textContent`. A cell is a text, or a pair of a text and the number by which the cell
-    is sorted.
+    Texts are not escaped, so scripts must assign these texts only to `textContent`. A table cell is a text, or a pair
+    of a text and the number by which the cell is sorted.
     """
     return [
         {
@@ -199,8 +199,9 @@ def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[st
 
 
 def _of_models(analysis: Analysis) -> Iterator[Attachment]:
-    """Yield the tables of accuracies that the page itself does not show. Each table is followed by the papers' tables
-    of the same kind.
+    """Yield the tables of accuracies that the page shows only on demand.
+
+    Each table is followed by the tables of the same kind from the papers.
     """
     for kind, about in _TABLES.items():
         for table in all_tables.SHOWN[kind](analysis):

@@ -127,8 +127,8 @@ def dataset_card(
     `configs`: for each configuration, a path pattern of Parquet files per split, relative to the folder. The first
     configuration is loaded by default. Names of configurations and splits consist of [a-z0-9_]. A configuration's name
     may end with a representation, as in `filtered_<representation>`. `rows[config][split]`: number of rows.
-    `source_columns`: inputs, label and attributes. `own_columns`: for each column that the project adds, the name under
-    which it is published. `ids_given`: whether the column `id` contains the ids of the source.
+    `source_columns`: inputs, label and attributes. `own_columns`: maps each column that this project adds to the name
+    of the published column. `ids_given`: whether the column `id` contains the ids of the source.
     """
     template = template_environment(lambda text: Markup(escape_markdown(text))).get_template("card.md.j2")
     return template.render(
@@ -159,7 +159,7 @@ def dataset_card(
 
 
 def _policies(filtered: FilteredSet) -> Mapping[str, str]:
-    """Describe, for each split other than train, how its rows were treated."""
+    """Return the setting `evaluation_rows`, which maps each split other than train to the treatment of its rows."""
     policies = filtered.settings.get("evaluation_rows")
     return policies if isinstance(policies, Mapping) else {}
 

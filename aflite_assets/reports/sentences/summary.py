@@ -99,8 +99,8 @@ def _checks(checks: Sequence[CheckOutcome]) -> str:
 
 
 def cautions(analysis: Analysis) -> tuple[str, ...]:
-    """Return cautions about the numbers, for example about single seeds, about small or missing sets and about
-    unfinished cells.
+    """Return cautions about the numbers, for example about single seeds, about small or missing test sets and about
+    unfinished training runs.
     """
     parts = _selection_cautions, _related_cautions, _training_cautions, _size_cautions
     return tuple(sentence for part in parts for sentence in part(analysis))
@@ -188,7 +188,7 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _size_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about small test sets, small parts of test sets, missing sets and unfinished cells."""
+    """Yield cautions about small test sets, small parts of test sets, missing test sets and unfinished trainings."""
     tests, trainings = analysis.facts.test_sets, analysis.of(TRAININGS)
     sizes = [(one.name, one.rows) for one in tests]
     sizes += [(f"{one.name} filtered with {name}", rows) for one in tests for name, rows in one.filtered_rows.items()]

@@ -61,6 +61,6 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of NumPy's message; a message that suggests unpickling is replaced."""
+    """Return the first line of NumPy's error message. A message that suggests unpickling is replaced."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return "the file does not contain an array of plain values" if "pickle" in line.lower() else line[:200]

@@ -67,7 +67,7 @@ class CheckOutcome:
 
 
 def failed_lines(checks: Sequence[CheckOutcome]) -> list[str]:
-    """Return log lines about failed checks: one per failed check, or a single line if all passed.
+    """Return one log line per failed check, or a single line if no check failed.
 
     The list is empty if there were no checks. Skipped checks are not counted as passed.
     """

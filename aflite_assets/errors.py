@@ -72,7 +72,7 @@ class ClusterError(AfliteError):
 class NodeRefusedError(ClusterError):
     """Error for a cluster node that could give other results than this machine.
 
-    The node has other versions of libraries, or the folder `AFLITE_HOME` is not shared with the node.
+    For example, the node has different library versions, or does not share the folder `AFLITE_HOME`.
     """
 
     may_pass = False
@@ -89,7 +89,7 @@ class TimeLimitError(AfliteError):
 
 
 class TooManyTriesError(AfliteError):
-    """Error for a result whose computation failed in the maximum number of refreshes."""
+    """Error for a result whose computation failed so often that refreshes no longer retry it."""
 
 
 class StoreUnreachableError(StoreError):
@@ -108,7 +108,7 @@ class StoreAccessError(StoreError):
 class UnsupportedStoreError(StoreError):
     """Error for an operation that an object store does not support.
 
-    The object store ignores conditions of writes, or the command works only with a folder.
+    For example, a store ignores the conditions of conditional writes, or a command works only with a local folder.
     """
 
 

@@ -57,17 +57,17 @@ def this_process() -> ProcessMark:
 
 
 def end_with_parent() -> None:
-    """Make this process exit as soon as its parent has ended, for whatever reason.
+    """Make this process exit as soon as its parent process has ended.
 
-    The function works only in processes started by `multiprocessing`. Without the function, a worker would notice the
-    end of its parent only at its next message, or never.
+    The function works only in processes started by `multiprocessing`. Workers that do not call the function notice the
+    end of their parent only when they send or receive the next message.
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()
 
 
 def resident_memory() -> int:
-    """Return the resident memory of this process in bytes, or its peak if the system reports only the peak."""
+    """Return the resident memory of this process in bytes, or the peak value if the system reports only the peak."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

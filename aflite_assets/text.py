@@ -45,7 +45,7 @@ def one_line(text: str) -> str:
 
 
 def short(text: str, length: int = 60) -> str:
-    """Return the text as one line of at most `length` characters; the default suits headings of the report."""
+    """Return the text as one line of at most `length` characters. The default length suits headings of the report."""
     return truncate(one_line(text), length)
 
 
@@ -66,7 +66,10 @@ def count(number: int) -> str:
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return the names joined with commas and "and"; if there are more than `most`, the others are only counted."""
+    """Return the names joined with commas and "and".
+
+    Names after the first `most` are replaced by their number, as in "and 3 more".
+    """
     if most is not None and len(names) > most:
         names = [*names[:most], f"{count(len(names) - most)} more"]
     return ", ".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -25,7 +25,7 @@ def counted(number: int, noun: str = "row") -> str:
 
 
 def truncate(text: str, length: int) -> str:
-    """Return the text, cut and ended with an ellipsis if it is longer than `length` characters."""
+    """Return the text. A text of more than `length` characters is cut and ends with an ellipsis."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
@@ -37,7 +37,7 @@ def quoted(text: str, length: int) -> str:
 def quoted_list(values: Iterable[object], *, most: int, length: int) -> str:
     """Return the first `most` values joined with commas; texts are quoted and cut to `length` characters.
 
-    The other values are only counted, as in "and 3 more".
+    Further values are replaced by their number, as in "and 3 more".
     """
     entries = [quoted(value, length) if isinstance(value, str) else str(value) for value in values]
     more = f" and {len(entries) - most} more" if len(entries) > most else ""

@@ -41,7 +41,10 @@ class ComputeDevice(dg.ConfigurableResource):
     def lease(
         self, purpose: str, *, all_free: bool = False, log: Callable[[str], None] = lambda line: None
     ) -> Iterator[DeviceLease]:
-        """Lease a GPU of this machine for the block; the lease is empty on the CPU or without a GPU."""
+        """Lease a GPU of this machine for a `with` block.
+
+        The lease is empty if the device is the CPU or the machine has no GPU.
+        """
         devices = self.cards()
         listed = listed_devices() if any(name.isdigit() for name in devices) else ()
         with lease_devices(

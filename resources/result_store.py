@@ -12,7 +12,8 @@ from aflite_assets.results.opening import open_store
 class ResultStoreResource(dg.ConfigurableResource):
     """The result store: a folder (by default below `AFLITE_HOME`), or an object store with local copies in the folder.
 
-    Credentials of an object store are not settings; they are read from the same places as by the AWS command line.
+    Credentials of an object store are not settings. The store finds credentials in the same places as the AWS command
+    line.
     """
 
     home: str | None = Field(

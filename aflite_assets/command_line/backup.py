@@ -72,8 +72,9 @@ class Places:
 
 @dataclass
 class Copied:
-    """Numbers of items that a backup or a restore copied. `already_there`: number of results that were already in the
-    backup folder.
+    """Numbers of items that a backup or a restore copied.
+
+    `already_there`: number of results that the target already contained.
 
     `damaged`: the results that were not copied, each with a description of the damage.
     """
@@ -181,9 +182,7 @@ def make_backup(folder: Path, places: Places) -> Copied:
 
 
 def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Copied:
-    """Restore a backup into empty folders and databases, and check the content of every result.
-
-    If a database or a home folder is not empty, an error is raised.
+    """Check the content of every result in a backup, and restore the backup into empty folders and databases.
 
     Raises:
         StoreError: the backup does not exist, a target is not empty, or the content of a result differs from its
@@ -222,7 +221,7 @@ def _databases_of(backup: Path) -> list[str]:
     """Return the databases of a finished backup.
 
     Raises:
-        StoreError: the backup's record is damaged or has another format.
+        StoreError: the file `backup.json` is damaged or has an unknown format.
     """
     try:
         facts = read_json(backup / _DONE)
@@ -240,7 +239,7 @@ def _databases_of(backup: Path) -> list[str]:
 
 
 def _sqlite_files(places: Places) -> dict[str, Path]:
-    """Return all SQLite databases by their paths in the backup."""
+    """Map the path in the backup to the path on this machine for each SQLite database."""
     files = {}
     if places.dagster_home is not None:
         for path in sorted(places.dagster_home.rglob("*.db")):
@@ -330,8 +329,9 @@ def _run(program: str, *arguments: str) -> str:
 
 
 def _state_files(home: Path) -> Iterator[Path]:
-    """Yield the small files that change in place. Result folders and hidden folders (locks, work, trash) are
-    skipped.
+    """Yield the small files in `results` and `refresh` that change in place.
+
+    Folders of published results and hidden folders (locks, work, trash) are skipped.
     """
     for top in ("results", "refresh"):
         walked: set[str] = set()
@@ -369,7 +369,7 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
 
 
 def _result_at(path: Path, results: Path) -> PublishedResult:
-    """Return the result or the part of a result that is stored in this folder."""
+    """Return the published result (or part of a result) in the folder `path`."""
     asset, partition = path.relative_to(results).parts[:2]
     return PublishedResult(asset, partition, path.name, path)
 
@@ -384,7 +384,7 @@ def _check_content(result: PublishedResult) -> None:
 
 
 def _copy_changed(folder: Path, target: Path) -> None:
-    """Copy the files that the target lacks, and the files that have another size or modification time in the target."""
+    """Copy the files that are missing in the target or have a different size or modification time there."""
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         there = target / path.relative_to(folder)
         mark = path.stat()

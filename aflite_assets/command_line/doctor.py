@@ -25,7 +25,7 @@ a remedy. Exits with 1 if a problem remains.
 
 
 class UnfixedProblemsError(AfliteError):
-    """Error for problems that were found and not fixed."""
+    """Error for problems that `aflite doctor` found but did not fix."""
 
 
 def add_command(commands: Any) -> None:
@@ -56,7 +56,7 @@ def _doctor(options: argparse.Namespace) -> None:
 
 
 def line(problem: "Problem") -> str:
-    """Return the printed line for a problem."""
+    """Return a line that describes a problem, for a terminal."""
     state = "mended; " if problem.mended else ""
     return escaped(f"{problem.kind}: {problem.what} - {state}{problem.remedy}")
 

@@ -82,7 +82,7 @@ def age(text: str) -> timedelta:
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """Yield lines about the removed results by kind, the kept results by reason, and the results in use."""
+    """Yield lines about the results that were removed (by kind), kept (by reason), in use or damaged."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"

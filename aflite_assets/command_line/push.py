@@ -58,7 +58,9 @@ def _push(options: argparse.Namespace) -> None:
 def push_lines(
     result: "PublishedResult", hub_id: str, files: Mapping[str, int], *, public: bool, dry_run: bool
 ) -> Iterator[str]:
-    """Yield lines about the upload: the folder, its visibility, and its configurations with rows, files and bytes."""
+    """Yield lines that describe the upload: the folder, the visibility of the repository, the rows of each
+    configuration, and the files.
+    """
     visible = "public, everybody can read it" if public else "private"
     yield f"{escaped(result.partition)} to the dataset {hub_id} ({visible})"
     yield f"  from {escaped(str(result.path))}, data version {result.data_version}"

@@ -97,9 +97,9 @@ def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
 def _written(
     options: argparse.Namespace, read: "ScanInput", origin: "Origin", result: "ScanResult", chosen: "list[Cue]"
 ) -> "Fixed":
-    """Write the copy and its YAML file, and scan the copy before it is moved to its final folder.
+    """Write the cleaned copy and its YAML file, and scan the copy before it is moved to its final folder.
 
-    All cues of a column are removed if one of them was chosen.
+    If one cue of a column was chosen, all cues of the column are removed.
     """
     from aflite_assets.command_line.fixing.fix_text import Fixed
     from aflite_assets.command_line.fixing.origins import copied_file
@@ -142,7 +142,9 @@ def _after(
     changes: "Changes",
     copy: Path,
 ) -> "ScanResult":
-    """Scan the copy. The scan ignores weights, so if the copy has weights, measure the original's cues with these
+    """Scan the copy.
+
+    A copy with weights is not scanned, because the scan ignores weights: the cues of the original are measured with the
     weights instead.
     """
     from aflite_assets.fixing.plan import weights_of_scan
@@ -162,7 +164,7 @@ def _write_spec(
     folder: Path,
     cues: "list[Cue]",
 ) -> str | None:
-    """Write the YAML file of the copy; return its name, or None if no YAML file can describe the copy."""
+    """Write the YAML file of the copy. Returns the name of the file, or None if no YAML file can describe the copy."""
     from aflite_assets.command_line.fixing.origins import content_of_copy
     from aflite_assets.command_line.scanning.inputs import content_hash, roles_of
     from aflite_assets.fixing.spec_file import fixed_name, write_spec
@@ -189,7 +191,10 @@ def _write_spec(
 def _options_of_copy(
     options: argparse.Namespace, read: "ScanInput", origin: "Origin", changes: "Changes"
 ) -> argparse.Namespace:
-    """Return the options without dropped columns, and with the roles that were guessed for the original."""
+    """Return the options for the scan of a copy.
+
+    Dropped columns are left out, and guessed roles are taken from the original.
+    """
     given = options_of(options)
     if read.bare is not None:
         given["text"] = [] if read.rows.answers else list(read.rows.texts)

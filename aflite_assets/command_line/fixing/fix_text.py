@@ -23,9 +23,8 @@ _NEXT_OF_QUESTIONS = "Next: scan the copy and mend what it names, or rewrite the
 class Fixed:
     """Scans of the original and the copy, sentences on the changes, and the written files.
 
-    `notes`: sentences on limits of the copy. `asked`: numbers of the cues that the user chose; other cues of their
-    columns are removed too. `is_weighted`: if True, `after` is not a scan of the copy, but contains the cues of
-    `before`, measured with the copy's weights.
+    `notes`: sentences on limits of the copy. `asked`: numbers of the cues that the user chose. `is_weighted`: whether
+    the copy has weights. For a copy with weights, `after` contains the cues of `before`, measured with the weights.
     """
 
     before: ScanResult
@@ -39,7 +38,7 @@ class Fixed:
 
 
 def fixed_lines(fixed: Fixed) -> list[str]:
-    """Return the lines; the first line states whether the cues were removed."""
+    """Return the report as lines for a terminal. The first line states whether the cues were removed."""
     lines = [escaped(sentence) for sentence in headline(fixed)]
     lines += ["", "Changed:", *(line for phrase in fixed.phrases for line in indented(escaped(phrase)))]
     after = "with weights" if fixed.is_weighted else counted(fixed.after.rows)
@@ -106,8 +105,9 @@ def _chosen_sentence(one: ComparedCue, is_weighted: bool) -> str:
 
 
 def _column_sentence(cue: Cue, fixed: Fixed) -> str:
-    """Return a sentence on cues that were removed because they are cues of a chosen cue's column, or "" if there are
-    none.
+    """Return a sentence on the cues that were not chosen, but share the column of a chosen cue.
+
+    The result is "" if there are no such cues.
     """
     by_change: dict[str, list[int]] = {}
     for one in fixed.compared:
@@ -155,7 +155,7 @@ def _row(one: ComparedCue) -> tuple[str, ...]:
 
 
 def _change_beside(one: ComparedCue) -> str:
-    """Describe how a cue changed that was not chosen. If the copy has fewer rows, the scan may miss a weak cue."""
+    """Describe the change of a cue that was not chosen. The cue may be missing only because the copy has fewer rows."""
     return "not found in these rows" if one.change == "gone" else f"{one.change} (not asked for)"
 
 

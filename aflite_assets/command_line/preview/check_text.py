@@ -109,7 +109,7 @@ WORST_CASE_ROWS = 1_537
 
 
 def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the questions that a verdict on this dataset file must leave open, and the settings that would help."""
+    """Yield warnings about questions that the report cannot answer, and about the settings to change."""
     if plan.seeds == 1:
         yield "warning: `seeds` has one seed, so the variation between training runs is unknown; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]
@@ -136,7 +136,9 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """Yield a warning and the setting to change if a constant prediction of the largest class reaches the threshold."""
+    """Yield a warning if always predicting the largest class reaches the filter's threshold. The warning names the
+    setting to change.
+    """
     train = data.raw.examples.in_split("train")
     labels = train.labels
     of_questions = right_answers(train, partly=isinstance(spec.source, ChoiceSource)) is not None
@@ -229,7 +231,9 @@ def _how_read(data: DataPreview) -> str:
 
 
 def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
-    """Return a table with a line per split, and a column with the number of undecodable images if there are any."""
+    """Return a table with one line per split. If an image cannot be decoded, the table has a column with the number of
+    such images.
+    """
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
     rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]
@@ -284,8 +288,8 @@ def _input(examples: Examples) -> str:
 
 
 def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:
-    """Yield the first rows. Each row takes several lines: position and label, input, group, annotators, and
-    attributes.
+    """Yield lines that show the first rows of the dataset. Each row takes several lines: position and label, input,
+    group, annotators, and attributes.
     """
     examples = raw.examples
     for position, ordinal in zip(range(len(examples)), _ORDINALS, strict=False):
@@ -377,7 +381,7 @@ def _questions(examples: Examples) -> str:
 
 
 def _by_category(examples: Examples) -> dict[str, np.ndarray]:
-    """Return the number of rows per class. If there are few categories, return the numbers for each category too."""
+    """Return the number of rows per class and, if there are few categories, also per category."""
     classes = len(examples.label_names)
     columns = {"rows": np.bincount(examples.labels, minlength=classes)}
     by_column = category_columns(examples)

@@ -66,7 +66,7 @@ class NeuralSpeed:
     """Speed of a neural model: seconds per built or loaded `model`, per optimiser `step`, and per predicted or encoded
     `row`.
 
-    `first`: seconds of a first training run on a few rows, which loads libraries and compiles code.
+    `first`: seconds of the first training run in a process (on a few rows), which loads libraries and compiles code.
     """
 
     model: float
@@ -96,7 +96,10 @@ class ClassicalSpeed:
 
 
 class Speeds:
-    """Speeds on the rows of one dataset. `log` receives a line for each measurement."""
+    """Measured speeds of models, the filter and the scan on the rows of one dataset.
+
+    `log` receives a line for each measurement.
+    """
 
     def __init__(self, raw: Examples, plan: RunPlan, device: DeviceSettings, log: Callable[[str], None]) -> None:
         self._raw, self._plan, self._device, self._log = raw, plan, device, log
@@ -119,8 +122,9 @@ class Speeds:
         return (time.perf_counter() - started) / len(rows)
 
     def neural(self, settings: NeuralModelSpec) -> NeuralSpeed | None:
-        """Return the speed of a neural model, measured with the batch size that a run on the whole train split would
-        use.
+        """Return the speed of a neural model, or None if its weights are not on this machine.
+
+        The batch size is that of a run on the whole train split.
         """
         settings = settings.for_rows(self._plan.rows["train"])
         if not weights_are_here(settings):
@@ -134,10 +138,9 @@ class Speeds:
         return self._once(key, lambda: self._time_classical(settings))
 
     def filter(self, encoder: EncoderSpec) -> tuple[float, int]:
-        """Return the seconds that a filter iteration takes per row of the pool, and the number of rows that were used
-        to measure this.
+        """Return the seconds per row that one iteration of the filter takes, and the number of rows in the measurement.
 
-        The features are the dataset's own, or random features with the width of this encoder's features.
+        The measurement uses the dataset's own features, or random features as wide as the features of the encoder.
         """
         width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
         return self._once(("the filter's classifiers", width), lambda: self._time_filter(width))
@@ -187,8 +190,9 @@ class Speeds:
         return ClassicalSpeed(rows, seconds, growth, row, classical_family(settings).predictions_grow)
 
     def _timed(self, settings: OneStageSpec, rows: int, tested: int) -> tuple[float, Mapping[str, float]]:
-        """Train on the given number of rows and predict other rows. Return the total seconds and the model's
-        metrics.
+        """Train a model on `rows` train rows and predict `tested` test rows.
+
+        Return the total seconds and the model's metrics.
         """
         from aflite_assets.models.evaluators import evaluate
 
@@ -199,8 +203,9 @@ class Speeds:
             return time.perf_counter() - started, done.metrics
 
     def _time_filter(self, width: int | None) -> tuple[float, int]:
-        """Measure the duration of one iteration in which the share of training rows is as planned. An iteration before
-        the measurement compiles the code.
+        """Measure the duration of one filter iteration with the planned share of training rows.
+
+        An iteration before the measurement compiles the code.
         """
         plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
         rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURES // wide))
@@ -236,8 +241,9 @@ def start_seconds() -> float:
 
 
 def timing_key(settings: NeuralModelSpec) -> str:
-    """Return a key that is equal for models with the same cost per step and row. The number of epochs does not affect
-    the key.
+    """Return a key that is equal for models with the same cost per step and row.
+
+    For example, the key does not depend on the number of epochs.
     """
     return settings.model_dump_json(exclude={"epochs", "learning_rate", "weight_decay", "warmup_share"})
 
@@ -255,8 +261,9 @@ def weights_are_here(settings: Any) -> bool:
 
 
 def sample(examples: Examples, rows: int) -> Examples:
-    """Return a sample of about this many rows that has the same class shares, or all rows if there are not that many.
-    The sample is always the same.
+    """Return a stratified sample of about `rows` rows, or all rows if there are no more.
+
+    Repeated calls return the same sample.
     """
     if rows >= len(examples):
         return examples

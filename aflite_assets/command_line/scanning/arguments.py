@@ -18,7 +18,7 @@ _DEFAULTS: Mapping[str, object] = {"encoding": "utf-8", "seed": 0}
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add FILE and the options for reading and scanning it."""
+    """Add the argument FILE and the options for reading and scanning the file."""
     parser.add_argument(
         "file", metavar="FILE", help="a dataset's YAML file or its name, a table file or a folder of images"
     )
@@ -41,19 +41,21 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def options_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of `add_input_arguments` with values other than the defaults, by name."""
+    """Return the options of `add_input_arguments` that differ from the defaults, by name."""
     named = {name: getattr(options, name) for name in (*_ONE, *_MANY)}
     return {name: value for name, value in named.items() if value not in (None, [], _DEFAULTS.get(name))}
 
 
 def with_options(options: argparse.Namespace, given: Mapping[str, Any]) -> argparse.Namespace:
-    """Return the arguments with these options, and defaults for all other options of `add_input_arguments`."""
+    """Return the arguments with the options in `given`, and with defaults for all other options of
+    `add_input_arguments`.
+    """
     default = {**dict.fromkeys(_ONE), **{name: [] for name in _MANY}, **_DEFAULTS}
     return argparse.Namespace(**{**vars(options), **default, **given})
 
 
 def run_or_refuse(work: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    """Run a command and return its exit code; print a message and return `REFUSED` if the input is refused."""
+    """Run a command and return its exit code. If the input is refused, print the reason and return `REFUSED`."""
     try:
         return work(options)
     except AfliteError as error:
@@ -65,7 +67,7 @@ def run_or_refuse(work: Callable[[argparse.Namespace], int], options: argparse.N
 
 
 def command_of(name: str, options: argparse.Namespace) -> str:
-    """Return the command `aflite NAME` with the file and options, quoted for a shell."""
+    """Return the command line `aflite NAME FILE` with the given options, quoted for a shell."""
     words = ["aflite", name, options.file]
     for option, value in options_of(options).items():
         for one in value if isinstance(value, list) else [value]:

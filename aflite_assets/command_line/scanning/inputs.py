@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ScanInput:
     """Rows to scan, sentences on how columns were interpreted, and names of columns that are declared as irrelevant.
 
-    `bare`: the data file, if FILE is not a dataset. `dataset`: the dataset otherwise.
+    `bare`: the data file, or None if FILE is a dataset. `dataset`: the dataset, or None if FILE is a data file.
     """
 
     rows: ScanRows
@@ -45,8 +45,9 @@ class ScanInput:
 
 @dataclass(frozen=True, eq=False)
 class DatasetInput:
-    """A dataset file, and the data that were read as the file describes. `row_ids`: id of each scanned row, int64; -1
-    in challenge sets.
+    """A dataset file, and the data read according to this file.
+
+    `row_ids`: id of each scanned row, int64; -1 in challenge sets.
     """
 
     path: Path
@@ -66,7 +67,7 @@ def read_input(options: argparse.Namespace) -> ScanInput:
     """Read the rows of FILE.
 
     Raises:
-        AfliteError: the input is refused. The message states the reason.
+        AfliteError: FILE cannot be scanned. The message states the reason.
     """
     return _read_dataset(options) if is_dataset(options.file) else _read_bare(Path(options.file), options)
 
@@ -125,9 +126,7 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
 
 
 def _sets_read(name: str, data: "DataPreview", challenges: "ChallengePreviews") -> str:
-    """Return a sentence that states how many rows of how many were scanned, and on which other sets cues are
-    measured.
-    """
+    """Return a sentence on the number of scanned train rows, and on the other sets on which cues are measured."""
     splits = data.raw.examples.table["split"].to_numpy(zero_copy_only=False)
     counts = {split: int((splits == split).sum()) for split in (data.rows or dict.fromkeys(splits))}
     read = sum(data.raw.source_rows.values())

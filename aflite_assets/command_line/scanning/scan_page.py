@@ -34,7 +34,7 @@ MOST_EXAMPLES = 3
 def result_page(
     result: ScanResult, rows: ScanRows, understood: Sequence[str], *, title: str, fix: str, scan: str
 ) -> str:
-    """Return the page.
+    """Return the result of a scan as an HTML page.
 
     `rows`: the scanned rows. `title`: the name of the file. `fix`: the start of the command that fixes a cue. `scan`:
     the command of this scan.

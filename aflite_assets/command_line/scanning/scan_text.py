@@ -43,7 +43,7 @@ def result_lines(
     scan: str = "aflite scan FILE",
     rows: ScanRows | None = None,
 ) -> list[str]:
-    """Return the lines of a result; the first line states the finding.
+    """Return the result of a scan as lines for a terminal. The first line states the finding.
 
     `fix`: the start of the command that fixes a cue, shown below each artefact. `scan`: the command of this scan.
     `rows`: the scanned rows, for examples.
@@ -97,7 +97,7 @@ def cue_sections(result: ScanResult, fix: str) -> list[CueSection]:
 
 
 def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
-    """Return, by cue number, the shortest texts of rows that have the cue and its class."""
+    """Map each cue number to the shortest texts of rows that have the cue and its class."""
     found = {}
     chosen = carrier_rows(result, rows, most=MOST_EXAMPLES)
     for cue in result.cues:

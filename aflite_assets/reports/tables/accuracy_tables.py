@@ -29,8 +29,8 @@ def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgree
 def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
     """Return True for the scores before and after filtering.
 
-    Scores on a train set's own test rows are included only if train sets other than `filtered` also have test rows of
-    their own.
+    Some train sets have their own test rows, chosen in the same way as the train rows. Scores on own test rows are
+    included only if a train set other than `filtered` has own test rows.
     """
     has_own = one.representation in facts.test_set[one.test_set].own_laws
     return _is_natural(facts, one) and (one.tested_on != "own" or has_own)
@@ -88,8 +88,9 @@ ACCURACY = TableSpec(
 
 
 def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
-    """Return the columns of the table of one test set. The train set `full` is first, followed by the random, control
-    and filtered sets of each representation.
+    """Return the keys of the columns of one test set's table.
+
+    The train set `full` is first, followed by the random, control and filtered sets of each representation.
 
     Scores on parts of challenge sets are left out.
     """
@@ -104,8 +105,9 @@ def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
 
 
 def _trained_and_tested(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> _Compared:
-    """Return the key of a score's column. For `full`, the score of the first filtering has a key without a
-    representation.
+    """Return the key of the column that shows a score.
+
+    For `full`, the scores of the first filtering have a key without a representation.
     """
     is_first = one.representation in (None, *facts.representations[:1])
     return one.train_set, None if one.train_set == "full" and is_first else one.representation, one.tested_on
@@ -131,15 +133,16 @@ def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
 
 
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
-    """Return True if a record compares `full` on full test rows with `filtered` on filtered test rows, in either
-    order.
+    """Return True if a record compares `full` with `filtered` on one test set.
+
+    Each of the two is tested on its own kind of test rows, except on challenge sets.
     """
     pair = ("filtered", "full") if facts.test_set[one.test_set].challenge else ("full", "filtered")
     return one.comparison == "means" and one.whole and one.pair == pair and one.evaluator in facts.plain_evaluators
 
 
 def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
-    """Return the accuracy of `full` minus the accuracy of `filtered`. The record may have the two in either order."""
+    """Return a cell with the accuracy of `full` minus the accuracy of `filtered`, in either order of the record."""
     sign = -1 if one.train_set == "filtered" else 1
     return cells.number(None if one.difference is None else sign * one.difference, signed_points)
 

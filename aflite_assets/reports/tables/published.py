@@ -24,11 +24,12 @@ NO_GAIN = "no improvement"
 
 
 class Printed(NamedTuple):
-    """A value as printed in a paper. It is in per cent or in points, or it is a number of rows, an index in [0, 1] or a
-    sum of distances.
+    """A value as printed in a paper.
+
+    The value is a percentage, a difference in points, a number of rows, an index in [0, 1] or a sum of distances.
 
     `text`: the whole printed text, including a deviation, or `NO_GAIN`. `deviation`: the deviation over seeds, in
-    points. A number is None if the paper does not give it.
+    points. `value` or `deviation` is None if the paper does not give the number.
     """
 
     text: str
@@ -53,8 +54,8 @@ def _printed(line: str) -> list[Printed]:
 class PublishedTable(BaseModel, frozen=True, extra="forbid"):
     """One table of a paper. `rows` maps row names to one value per column.
 
-    `note`: a remark to read before comparing. `kind`: the kind of this report's table that has the same content;
-    "fine_tuned" means the transfer table.
+    `note`: a remark to read before comparing. `kind`: the kind of table in this project's report that has the same
+    content. The kind "fine_tuned" corresponds to the table `transfer`.
     """
 
     kind: Kind
@@ -67,14 +68,14 @@ class PublishedTable(BaseModel, frozen=True, extra="forbid"):
 
 @cache
 def every_table() -> dict[str, tuple[PublishedTable, ...]]:
-    """Return the tables by dataset, grouped by paper."""
+    """Return the tables of all papers by dataset, in the order of the papers."""
     text = (files("aflite_assets.reports.tables") / "papers.yaml").read_text(encoding="utf-8")
     content = yaml.load(text, yaml.BaseLoader)  # keeps numbers as texts, as printed
     return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)
 
 
 def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
-    """Return the papers' tables of one dataset, or an empty list for None."""
+    """Return the tables that papers print for one dataset, or an empty tuple for None."""
     return () if name is None else every_table()[name]
 
 
@@ -95,9 +96,7 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
 
 
 def paper_table(table: PublishedTable) -> Table:
-    """Return a table with the values as printed in the paper, including deviations over seeds, and with the source and
-    the caption.
-    """
+    """Return a report table with the values as printed in a paper, including deviations over seeds."""
     return Table(
         "published",
         f"{table.source}: {table.caption}",

@@ -95,13 +95,15 @@ class Copied:
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `backup` and `restore` to the commands of `aflite`."""
-    for name, what, run in (("backup", "Copy", _backup), ("restore", "Bring back", _restore)):
+    for name, what, run in (("backup", "Copy", _backup), ("restore", "Restore", _restore)):
         description = _DESCRIPTION.format(what=what)
         command = commands.add_parser(
             name, help=f"{what.lower()} results and databases together", description=description
         )
         command.add_argument("folder", metavar="FOLDER", type=Path, help="folder of the backups")
-        command.add_argument("--postgres", metavar="DATABASE", action="append", default=[], help="may be given again")
+        command.add_argument(
+            "--postgres", metavar="DATABASE", action="append", default=[], help="a PostgreSQL database; may be repeated"
+        )
         command.add_argument(
             "--artifacts", metavar="FOLDER", type=Path, help="MLflow's files (default: AFLITE_HOME/mlflow/artifacts)"
         )

@@ -30,7 +30,7 @@ class UnfixedProblemsError(AfliteError):
 
 def add_command(commands: Any) -> None:
     """Add the command to the subparsers."""
-    doctor = commands.add_parser("doctor", help="find problems, and repair them", description=_DOCTOR)
+    doctor = commands.add_parser("doctor", help="find and repair problems", description=_DOCTOR)
     doctor.add_argument(
         "--fix",
         action="store_true",

@@ -21,7 +21,9 @@ running the command again is harmless, and repairs an instance with the error "m
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `init` to the command's parser."""
     parser = commands.add_parser("init", help="create the home folder and the Dagster instance", description=_INIT)
-    parser.add_argument("--dagster-home", metavar="FOLDER", type=Path, help="instead of DAGSTER_HOME")
+    parser.add_argument(
+        "--dagster-home", metavar="FOLDER", type=Path, help="folder of the Dagster instance (default: DAGSTER_HOME)"
+    )
     parser.set_defaults(command=_run)
 
 

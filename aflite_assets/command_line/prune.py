@@ -30,7 +30,7 @@ removed after a confirmation, including queued runs and partitions in Dagster.
 """
 _PIN = """\
 Protects the current results of a dataset, or of one of its stages, from `aflite prune`, even when newer results
-become current. Pin folders that were given to others or are cited. A pin protects a folder and its parts, but not the
+become current. Pin folders that you have shared or cited. A pin protects a folder and its parts, but not the
 inputs from which the result was computed.
 """
 
@@ -58,10 +58,10 @@ def add_commands(commands: Any) -> None:
     prune.set_defaults(command=_prune)
     pin = commands.add_parser("pin", help="protect a result from `aflite prune`", description=_PIN)
     pin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages: digits.published_dataset")
-    pin.add_argument("--note", default="", help="what for")
+    pin.add_argument("--note", default="", help="reason for the pin, which `aflite pins` prints")
     pin.set_defaults(command=_pin)
     unpin = commands.add_parser(
-        "unpin", help="take pins back", description="Removes the protection that `aflite pin` set."
+        "unpin", help="remove pins", description="Removes the protection that `aflite pin` set."
     )
     unpin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages")
     unpin.set_defaults(command=_unpin)
@@ -104,7 +104,7 @@ def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of refreshes; give a whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of refreshes; give a whole number of at least 0")
     return int(text)
 
 

@@ -136,9 +136,7 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """Yield a warning if always predicting the largest class reaches the filter's threshold. The warning names the
-    setting to change.
-    """
+    """Yield a warning if always predicting the largest class reaches the filter's threshold."""
     train = data.raw.examples.in_split("train")
     labels = train.labels
     of_questions = right_answers(train, partly=isinstance(spec.source, ChoiceSource)) is not None
@@ -231,9 +229,7 @@ def _how_read(data: DataPreview) -> str:
 
 
 def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
-    """Return a table with one line per split. If an image cannot be decoded, the table has a column with the number of
-    such images.
-    """
+    """Return a table with one line per split, and a column for undecodable images if there are any."""
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
     rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]

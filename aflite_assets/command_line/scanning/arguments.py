@@ -28,16 +28,22 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         action="append",
         default=[],
-        help="a column of texts; may be repeated (default: guess)",
+        help="a column of texts; may be repeated (default: guessed)",
     )
-    parser.add_argument("--group", metavar="COLUMN", help="a column that is equal for rows that belong together")
+    parser.add_argument("--group", metavar="COLUMN", help="a column with equal values for rows that belong together")
     parser.add_argument(
         "--irrelevant", metavar="COLUMN", action="append", default=[], help="a column that is no part of the task"
     )
-    parser.add_argument("--skip", metavar="COLUMN", action="append", default=[], help="a column to leave out")
-    parser.add_argument("--delimiter", metavar="SIGN", help="what separates the columns of a CSV file (default: guess)")
-    parser.add_argument("--encoding", default="utf-8", help="of a table file's text (default: utf-8)")
-    parser.add_argument("--seed", type=int, default=0, help="decides how rows are cut in two (default: 0)")
+    parser.add_argument(
+        "--skip", metavar="COLUMN", action="append", default=[], help="a column to leave out of the scan"
+    )
+    parser.add_argument(
+        "--delimiter", metavar="SIGN", help="character between the columns of a CSV file (default: guessed)"
+    )
+    parser.add_argument("--encoding", default="utf-8", help="text encoding of a table file (default: utf-8)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="random seed for splitting the rows into halves (default: 0)"
+    )
 
 
 def options_of(options: argparse.Namespace) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class ShownAddress:
 def read_address(address: str) -> ShownAddress:
     """Return the parts of an address that may be shown.
 
-    If the address is ambiguous, only its scheme is shown, or nothing.
+    If an address is ambiguous, at most its scheme is returned.
     """
     if address in _WORDS:
         return ShownAddress(address, is_understood=True, is_whole=True, has_query=False)

@@ -1,11 +1,13 @@
 """Addresses that people open in a browser, and the environment variables with the base address of each server.
 
+```
 AFLITE_DAGSTER_URL   Dagster's webserver, so that runs in MLflow link to it
 AFLITE_MLFLOW_URL    `mlflow ui`, or an MLflow server that browsers reach at another address
 AFLITE_RESULTS_URL   `aflite serve`, so that Dagster links to reports and shows pictures
 AFLITE_SOURCE_URL    the folder with this project's code on a code host, so that assets link to their source
+```
 
-All variables are optional: if a variable is not set, plain text replaces the links to that server.
+All variables are optional. If the address of a server is not set, plain text replaces the links to this server.
 """
 
 import os
@@ -75,7 +77,7 @@ def check_addresses() -> None:
 def host_name(header: str) -> str:
     """Return the host in an HTTP Host header, in lower case and without port or brackets.
 
-    The result is empty if the header is not valid. The port is left out because a tunnel may change the port.
+    The result is empty if the Host header is not valid. The port is left out because a tunnel may change the port.
     """
     found = _HOST.fullmatch(header.strip(" \t"))
     return (found[1] or found[2]).lower() if found else ""

@@ -20,12 +20,14 @@ _LONGEST = 600
 class CheckOutcome:
     """The outcome of one check.
 
-    Attributes: about: `data`, `warm-up`, `filter`, `weak models` or `evaluators`. asks: the statement that is true if
-    the check passes. found: a sentence that may contain text of the dataset, or an empty string. what_to_do: advice if
-    the check failed, or an empty string; it may contain text of the dataset. subject: the encoder, evaluator, test set
-    or representation that is checked, or an empty string. applies: False if there was nothing to check; the check is
-    then skipped, and `passed` has no meaning. blocking: whether later results are not computed if the check fails.
-    numbers: the numbers behind the outcome, as JSON values by name.
+    `about`: `data`, `warm-up`, `filter`, `weak models` or `evaluators`.
+    `asks`: the statement that is true if the check passes.
+    `found`: a sentence on the finding, which may contain text of the dataset, or an empty string.
+    `what_to_do`: advice if the check failed, which may contain text of the dataset, or an empty string.
+    `subject`: the encoder, evaluator, test set or representation that is checked, or an empty string.
+    `applies`: False if there was nothing to check. The check is then skipped, and `passed` has no meaning.
+    `blocking`: whether a failed check prevents the computation of later results.
+    `numbers`: the numbers behind the outcome, as JSON values by name.
     """
 
     about: str

@@ -140,9 +140,9 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory",
 def as_sent(error: Exception, *, what: str, remedy: str) -> Exception:
     """Return the error in a form that can be sent to another process.
 
-    Errors of this project and plain errors about files keep their type. An error about exhausted memory becomes a
-    MemoryRanOutError whose message contains `what` and `remedy`. Other errors become a RuntimeError with their type and
-    text, because unpickling them would import their libraries.
+    An AfliteError or a built-in OSError keeps its type. An error about exhausted memory becomes a MemoryRanOutError
+    whose message contains `what` and `remedy`. Other errors become a RuntimeError with their type and text, because
+    unpickling them would import their libraries.
     """
     if isinstance(error, AfliteError):
         return error

@@ -56,8 +56,8 @@ def configure_libraries() -> None:
     """Set the environment variables of libraries that are imported later.
 
     The variables make libraries store caches below `AFLITE_HOME`, send no telemetry, and let threads wait without
-    spinning. They also limit libraries to the number of threads that a step may use (see `processors`). Variables that
-    the user has set are not changed. Applications call this function once, before other imports.
+    spinning. The variables also limit libraries to the number of threads that a step may use (see `processors`).
+    Variables that the user has set are not changed. Applications call this function once, before other imports.
     """
     for variable, folder in _LIBRARY_CACHES.items():
         os.environ.setdefault(variable, str(cache_folder(folder)))

@@ -141,8 +141,8 @@ def _runs_at_once(settings: Path) -> int | None:
 def bound_libraries() -> None:
     """Set the environment variables that limit the threads of libraries imported later.
 
-    The variables apply to this process and its children. A variable that the user has set is kept, unless
-    `AFLITE_THREADS` is lower.
+    The environment variables apply to this process and its child processes. A variable that the user has set is kept,
+    unless `AFLITE_THREADS` is lower.
     """
     threads, told = threads_per_step(), bool(os.environ.get(THREADS))
     for variable in _LIBRARIES:

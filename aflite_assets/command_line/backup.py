@@ -1,12 +1,14 @@
 """The commands `aflite backup` and `aflite restore`, which copy results, MLflow's files and all databases while runs
 continue.
 
-A backup folder contains:
+A backup folder has this layout:
 
+```
 <folder>/results/..., artifacts/...    files that never change, shared by all backups in the folder
 <folder>/<time>/databases/...          online copies of SQLite files, and dumps by pg_dump of PostgreSQL databases
 <folder>/<time>/state/...              small files that change: pointers to current results, notes of refreshes
 <folder>/<time>/backup.json            record of the finished backup, written last
+```
 
 Databases are copied first, then the state, then the results. Databases and state refer only to published results, and
 published results never change. Because results are copied last, the backup contains all results that the copied

@@ -61,7 +61,7 @@ def result_named(name: str, store: ResultStore) -> PublishedResult:
     """Return the result of the stage `analysis` for a dataset (by name) or for a report (by folder).
 
     Raises:
-        SpecError: no dataset has this name.
+        SpecError: no dataset has the name `name`.
         StoreError: the dataset has no result of `analysis`, or the folder is not a published report with a stored
             analysis.
     """

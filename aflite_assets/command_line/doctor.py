@@ -113,8 +113,9 @@ def _devices() -> int:
 
 
 def constraints_file() -> Path | None:
-    """Return the path of `constraints.txt` beside the package or in the working directory. Return None if both files
-    are missing.
+    """Return the path of `constraints.txt` beside the package or in the working directory.
+
+    Return None if there is no `constraints.txt` in either folder.
     """
     places = (Path(__file__).parents[2] / "constraints.txt", Path("constraints.txt").absolute())
     return next((place for place in places if place.is_file()), None)

@@ -66,8 +66,8 @@ def leftover_lines(found: Leftovers) -> Iterator[str]:
 def confirmed(found: Leftovers, *, is_agreed: bool) -> bool:
     """Return True if the leftovers may be deleted.
 
-    Unless `is_agreed` is True, the user is asked for a confirmation on the terminal. Without a terminal, the result is
-    False.
+    Unless `is_agreed` is True, the user is asked for a confirmation on the terminal. If there is no terminal for the
+    confirmation, the result is False.
     """
     if not found.words:
         return False

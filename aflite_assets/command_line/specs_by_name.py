@@ -11,7 +11,7 @@ def spec_of(name: str) -> DatasetSpec:
     """Return the spec of a dataset, given by its YAML file or by its registered name.
 
     Raises:
-        SpecError: the file is not valid, or no dataset has this name.
+        SpecError: the YAML file is not valid, or no dataset has the name `name`.
     """
     from aflite_assets.specs.registry import load_registry, load_spec
 
@@ -25,7 +25,7 @@ def file_of(name: str) -> Path:
     """Return the YAML file of a registered dataset. If `name` is a path, return the path.
 
     Raises:
-        SpecError: no dataset has this name.
+        SpecError: no dataset has the name `name`.
     """
     from aflite_assets.specs.registry import BUNDLED, load_registry
 

@@ -49,7 +49,7 @@ class StageBars:
         self._bar = None
 
     def _shown(self, line: str) -> tqdm:
-        """Show a log line in the stage's bar, and return the bar. The first line creates the bar."""
+        """Show a log line in the stage's bar, and return the bar. The first log line of a stage creates its bar."""
         words = f"{self._stage:<18} {truncate_escaped(one_line(line), _LONGEST_LINE)}"
         if self._bar is None:
             # At the first place: libraries may have bars of their own that never end.

@@ -15,7 +15,7 @@ def escaped(text: str) -> str:
     """Return the text on one line. Everything that a terminal does not print as a character is escaped.
 
     Control characters, ANSI sequences, direction overrides, invisible characters and lone surrogates become escapes
-    such as `\\x1b`. A dataset can therefore not colour, move or hide printed text.
+    such as `\\x1b`. Escaping prevents a dataset from colouring, moving or hiding printed text.
     """
     if text.isprintable():
         return text
@@ -38,7 +38,7 @@ def truncate_escaped(text: str, length: int) -> str:
 
 
 def indented(text: str, *, spaces: int = 2) -> list[str]:
-    """Return the lines of the text, wrapped between words and indented by this number of spaces."""
+    """Return the lines of the text, wrapped between words and indented by `spaces` spaces."""
     indent = " " * spaces
     return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 

@@ -60,7 +60,7 @@ def _inert(text: str) -> str:
     """Return text that a chat shows literally, without markup, links and mentions of people.
 
     Slack requires entities for its three signs of markup (docs.slack.dev, "Formatting message text"). Other chats
-    mention people by "@all" without markup, and all chats turn addresses into links; an invisible space after "@" and
+    mention people by "@all" without markup, and all chats turn addresses into links. An invisible space after "@" and
     inside addresses prevents mentions and links.
     """
     return _entities(one_line(text)).replace("`", "'").replace("@", "@\u200b").replace("://", ":\u200b//")

@@ -24,8 +24,8 @@ def origin_of_answers(
 ) -> Origin:
     """Return the origin of the answers of preferences or questions.
 
-    `texts`: names of the question and of the answer in the scan. `source_rows` and `row_ids`: the fields of `Origin`
-    with these names.
+    `texts`: names of the question and of the answer in the scan. `source_rows` and `row_ids`: values for the fields
+    `source_rows` and `row_ids` of the origin.
 
     Raises:
         DataError: the answers are not texts or lists of texts in a table file.

@@ -107,7 +107,7 @@ def _chosen_sentence(one: ComparedCue, is_weighted: bool) -> str:
 def _column_sentence(cue: Cue, fixed: Fixed) -> str:
     """Return a sentence on the cues that were not chosen, but share the column of a chosen cue.
 
-    The result is "" if there are no such cues.
+    The result is "" if all cues of the column were chosen.
     """
     by_change: dict[str, list[int]] = {}
     for one in fixed.compared:
@@ -155,7 +155,10 @@ def _row(one: ComparedCue) -> tuple[str, ...]:
 
 
 def _change_beside(one: ComparedCue) -> str:
-    """Describe the change of a cue that was not chosen. The cue may be missing only because the copy has fewer rows."""
+    """Describe the change of a cue that was not chosen.
+
+    A scan of a smaller copy may miss a weak cue, so a missing cue is not called "gone".
+    """
     return "not found in these rows" if one.change == "gone" else f"{one.change} (not asked for)"
 
 

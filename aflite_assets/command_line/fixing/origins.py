@@ -34,7 +34,7 @@ def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
     """Return the origin of the scanned rows. `path` and `roles` describe a data file without a YAML file.
 
     Raises:
-        DataError: `aflite fix` cannot write sources of this kind.
+        DataError: `aflite fix` cannot write the kind of source.
     """
     if read.dataset is not None:
         return _plain(_origin_of_dataset(read.dataset))
@@ -192,7 +192,7 @@ def incomplete_columns(rows: ScanRows) -> tuple[str, ...]:
 def copied_file(origin: Origin, copied: Copied, folder: Path, spec_name: str | None) -> Path:
     """Return the path to scan in a copy.
 
-    This is a YAML file if the original has a YAML file, else a table or an image folder.
+    The path is a YAML file if the original has a YAML file, else a table or an image folder.
     """
     if spec_name is not None:
         return folder / spec_name

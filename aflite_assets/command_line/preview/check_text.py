@@ -1,4 +1,4 @@
-"""Text of the sections of `aflite check`. This module only formats records and computes nothing.
+"""Text of the sections of `aflite check`. The module `check_text` only formats records and computes nothing.
 
 Text from the dataset is truncated and escaped.
 """
@@ -99,7 +99,7 @@ def _threshold(settings: FilterSettings) -> str:
 
 
 def _changes(changes: FilterChanges) -> str:
-    """Return the filter settings of this representation that differ from the general filter settings."""
+    """Return the filter settings that one representation changes, as text."""
     given = changes.model_dump(exclude_none=True)
     return ", ".join(f"{name} {count(value) if isinstance(value, int) else value}" for name, value in given.items())
 
@@ -299,8 +299,10 @@ _ORDINALS = ("first", "second", "third")
 
 
 def _file_place(source: SourceSpec, source_rows: Mapping[str, int], row_id: int) -> str:
-    """Return a position such as `line 2 of 'train.csv'`. For a file without lines, return the row number. Return an
-    empty text if the position is unknown.
+    """Return the position of a row in its source, such as `line 2 of 'train.csv'`.
+
+    In a file without lines, such as Parquet, the position is the row number. Return an empty text if the position is
+    unknown.
     """
     if not isinstance(source, TableSource):
         return ""

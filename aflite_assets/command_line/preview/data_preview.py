@@ -209,9 +209,9 @@ def preview_plan(
 def _sample(
     spec: DatasetSpec, raw: Examples, rows: Mapping[str, int], *, complete: bool
 ) -> tuple[CurveSizes | None, int | None, Examples]:
-    """Return the possible sample sizes, the size that the plan assumes, and the examples with only that sample.
+    """Return the possible sample sizes, the sample size that the plan assumes, and the examples of that sample.
 
-    If the source was read only in part, all examples are returned.
+    If the source was read only in part, the result contains all examples instead of a sample.
 
     The plan assumes the largest sample that meets the size settings. If no sample meets the settings, an error is
     raised.
@@ -283,7 +283,7 @@ def _fine_tune_rows(
 ) -> int | None:
     """Return the maximum number of rows for fine-tuning, or None if the challenge set does not set `fine_tune`.
 
-    Rows that are also test rows are counted, although a run would drop these rows.
+    The number includes fine-tuning rows that a run would drop because they are also test rows.
     """
     if challenge.fine_tune is None:
         return None
@@ -297,7 +297,7 @@ def _fine_tune_rows(
 def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[str, int] | None:
     """Return the expected number of rows per split, after rows are held out and limits are applied.
 
-    The expectation assumes that no row is dropped.
+    The expected number includes rows that a run may drop, such as duplicates.
     """
     if counts is None:
         return None

@@ -1,7 +1,7 @@
 """Estimated cost of a run on this machine.
 
-The estimated cost of a stage is its duration in the last run. If this duration is unknown, counts of the work are
-multiplied by measured speeds.
+The estimated cost of a stage is its duration in the last run. For a stage without a known duration, the amount of work
+is multiplied by measured speeds.
 
 The modules `run_plan` and `trainings` compute the counts, and the module `timing` measures the speeds.
 """
@@ -52,7 +52,8 @@ class CostEstimate:
     """Estimated cost of a run: all cost lines, the measured device (cpu or cuda), and the duration of the measurements.
 
     `sizes_known`: whether the number of kept rows is known from current results. `at_once`: number of processes that
-    train small evaluators at the same time. `last`: names of the stages whose seconds are those of the last run.
+    train small evaluators at the same time. `last`: names of the stages for which the estimate is the duration of their
+    last run.
     """
 
     lines: tuple[CostLine, ...]
@@ -91,7 +92,7 @@ def estimate_cost(
     for each measurement.
 
     Raises:
-        ModelError: the device is not available, or a model cannot be trained on these data.
+        ModelError: the device is not available, or a model cannot be trained on the data.
     """
     resolved, started = device.resolve().type, time.perf_counter()
     speeds, left = Speeds(raw, plan, device, log), [stage for stage in STAGES if stage not in last]
@@ -153,7 +154,7 @@ def _training_line(one: Trainings, speeds: Speeds) -> CostLine:
 def _processes(trainings: Sequence[Trainings], lines: Sequence[CostLine]) -> int:
     """Return the number of processes that train small models in parallel.
 
-    The number is 1 if there is too little work (see `training_workers`).
+    One process is enough if there is little work (see `training_workers`).
     """
     seconds = sum(line.seconds or 0.0 for one, line in zip(trainings, lines, strict=True) if _small(one))
     return workers_with_memory(processes_at_once()) if seconds > WORTH else 1

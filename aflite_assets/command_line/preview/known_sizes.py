@@ -1,6 +1,6 @@
 """Numbers from current results that also hold for a planned run: kept train rows, and durations of stages.
 
-This module only reads existing results.
+The module `known_sizes` only reads existing results.
 """
 
 from statistics import fmean

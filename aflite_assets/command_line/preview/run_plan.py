@@ -1,6 +1,6 @@
 """Plan of a run for one dataset, computed from its numbers of rows: iterations, train sets and training runs.
 
-The plan contains no durations, which the module `estimate` computes.
+The module `estimate` computes the durations for a plan.
 """
 
 import math
@@ -212,7 +212,7 @@ def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
 def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list[PlannedTrainSet]:
     """Return the train sets that consist only of forgettable rows, and their random controls.
 
-    Sets without rows are left out.
+    Sets of forgettable rows that are known to be empty are left out.
     """
     alone = [one for one in weak_models.values() if one.alone and one.taken]
     names = (("forgettable", False), ("random_forgettable", True))
@@ -234,7 +234,7 @@ def _train_sets(
 ) -> list[PlannedTrainSet]:
     """Return the train sets of the evaluators.
 
-    An earlier set (`train_sets`) is left out if it is smaller than the set that the filter keeps.
+    A set of the setting `train_sets` is left out if the filter is known to keep more rows than the set has.
     """
     sets = [PlannedTrainSet("full", None, full)]
     for number, (name, representation) in enumerate(spec.filterings.items()):

@@ -1,7 +1,7 @@
 """Speeds of models, the filter and the scan on this machine. Each speed is measured once on a few rows of the dataset.
 
-The module `estimate` multiplies counts by these speeds. If the weights of a model are not on this machine, its speed is
-None.
+The module `estimate` multiplies counts of the work by the measured speeds. If the weights of a model are not on this
+machine, its speed is None.
 """
 
 import math
@@ -124,7 +124,7 @@ class Speeds:
     def neural(self, settings: NeuralModelSpec) -> NeuralSpeed | None:
         """Return the speed of a neural model, or None if its weights are not on this machine.
 
-        The batch size is that of a run on the whole train split.
+        The speed is measured with the batch size that a run on the whole train split uses.
         """
         settings = settings.for_rows(self._plan.rows["train"])
         if not weights_are_here(settings):
@@ -157,8 +157,9 @@ class Speeds:
             return NeuralEncoder(new_classifier(encoder, few, _no_log), self._device).encode(few).features.shape[1]
 
     def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
-        """Measure the duration of training steps. A first training run on a few rows loads the libraries and compiles
-        the code.
+        """Measure the duration of training steps.
+
+        A first training run on a few rows, which is timed separately, loads the libraries and compiles the code.
         """
         short, rows = settings.model_copy(update={"epochs": 1, "early_stopping": None}), settings.batch_size
         first, _ = self._timed(short, FEW_ROWS, FEW_ROWS)
@@ -205,7 +206,7 @@ class Speeds:
     def _time_filter(self, width: int | None) -> tuple[float, int]:
         """Measure the duration of one filter iteration with the planned share of training rows.
 
-        An iteration before the measurement compiles the code.
+        A first iteration, which is not measured, compiles the code.
         """
         plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
         rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURES // wide))
@@ -243,7 +244,7 @@ def start_seconds() -> float:
 def timing_key(settings: NeuralModelSpec) -> str:
     """Return a key that is equal for models with the same cost per step and row.
 
-    For example, the key does not depend on the number of epochs.
+    The key does not depend on settings such as the number of epochs or the learning rate.
     """
     return settings.model_dump_json(exclude={"epochs", "learning_rate", "weight_decay", "warmup_share"})
 
@@ -274,8 +275,9 @@ def sample(examples: Examples, rows: int) -> Examples:
 def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return labels (int64), and random features (rows x width, float32) that resemble the output of a trained encoder.
 
-    Most of the variance is in the space that the class centres span, which has one dimension per class. Noise in all
-    directions is added. Logistic regression takes as long on these features as on the features of real encoders.
+    Most of the variance is in the space that the class centres span, which has one dimension per class. Noise is added
+    in all directions of the feature space. Logistic regression takes as long on the random features as on the features
+    of real encoders.
     """
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(rows) % n_classes)

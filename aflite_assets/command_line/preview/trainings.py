@@ -77,7 +77,7 @@ def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
 def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
     """Yield the training runs of the evaluators.
 
-    Some of these runs test whether an evaluator relies on surface properties.
+    Some training runs only test whether an evaluator relies on surface properties.
     """
     tested, recipes = sum(plan.test_rows.values()), recipes_of(spec.evaluators)
     for name, evaluator in spec.evaluators.items():
@@ -113,5 +113,5 @@ def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trai
 
 
 def steps_of(settings: NeuralModelSpec, rows: int) -> int:
-    """Return the number of optimiser steps of one training run on this many rows."""
+    """Return the number of optimiser steps of one training run on `rows` rows."""
     return settings.epochs * math.ceil(rows / settings.for_rows(rows).batch_size)

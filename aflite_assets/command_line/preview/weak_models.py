@@ -1,6 +1,6 @@
 """Weak models in the plan of a run: the number of training runs, and the expected sizes of forgettable sets.
 
-The actual sizes are known only after training. The module `estimate` estimates the seconds.
+The actual sizes of forgettable sets are known only after training.
 """
 
 from collections.abc import Mapping
@@ -78,7 +78,7 @@ def plan_weak_models(
 def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, float]]:
     """Return the sizes of each weak model's sets of forgettable rows in the current result, as shares of `full`.
 
-    If there is no result, the mapping is empty.
+    If the dataset has no current result, the mapping is empty.
     """
     if not spec.forgettables:
         return {}

@@ -176,7 +176,7 @@ def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Pat
 def _named(table: pa.Table, name: str, path: Path, *, option: str, hint: str = "") -> str:
     """Return the name of a column, or raise an error if the column does not exist.
 
-    `hint`: the end of the error message. By default, the message names the option to use.
+    `hint`: the end of the error message. By default, the error message names the option to use.
     """
     if name not in table.column_names:
         columns = quoted_list(table.column_names, most=30, length=80)

@@ -142,7 +142,7 @@ def _sorted_out(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] 
 def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] | None:
     """Return the fields for the columns with the options and for the column that states the right option.
 
-    Returns None if one of the columns is missing.
+    Returns None if the table has no options or does not state the right option.
     """
     listed = [plain[name] for name in _LISTS if name in plain and _holds_options(table[plain[name]].type)]
     right = next((plain[name] for name in _RIGHT if name in plain and plain[name] not in listed[:1]), None)

@@ -27,7 +27,8 @@ class ExampleRow:
 def carrier_rows(result: ScanResult, rows: ScanRows, *, most: int) -> dict[int, list[int]]:
     """Map each cue number to the positions of at most `most` rows that have the cue and its class.
 
-    Only one of several rows with equal texts is included. The mapping is empty if only a sample was scanned.
+    If several rows have equal texts, only one of them is included. The mapping is empty if only a sample of the rows
+    was scanned.
     """
     if len(rows) != len(result.carriers):
         return {}

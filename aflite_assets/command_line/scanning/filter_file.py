@@ -53,7 +53,7 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
 def _measures(scores: BlindScores | None) -> tuple[str, ...]:
     """Return the measures (such as the length of answers) that the reported rules use, the strongest first.
 
-    If no rule is reported, return the length.
+    If no rule is reported, the only measure is the length.
     """
     named = () if scores is None else measures_of_rules([one.name for one in scores.named_overall])
     return named or ("length",)

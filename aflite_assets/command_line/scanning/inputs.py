@@ -67,7 +67,7 @@ def read_input(options: argparse.Namespace) -> ScanInput:
     """Read the rows of FILE.
 
     Raises:
-        AfliteError: FILE cannot be scanned. The message states the reason.
+        AfliteError: FILE cannot be scanned. The error message states the reason.
     """
     return _read_dataset(options) if is_dataset(options.file) else _read_bare(Path(options.file), options)
 

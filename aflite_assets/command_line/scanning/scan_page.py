@@ -37,7 +37,7 @@ def result_page(
     """Return the result of a scan as an HTML page.
 
     `rows`: the scanned rows. `title`: the name of the file. `fix`: the start of the command that fixes a cue. `scan`:
-    the command of this scan.
+    the command line that repeats the scan.
     """
     environment = Environment(
         loader=PackageLoader("aflite_assets.command_line.scanning"),

@@ -45,7 +45,8 @@ def result_lines(
 ) -> list[str]:
     """Return the result of a scan as lines for a terminal. The first line states the finding.
 
-    `fix`: the start of the command that fixes a cue, shown below each artefact. `scan`: the command of this scan.
+    `fix`: the start of the command that fixes a cue, shown below each artefact. `scan`: the command line that repeats
+    the scan.
     `rows`: the scanned rows, for examples.
     """
     lines = [escaped(headline(result)), ""]

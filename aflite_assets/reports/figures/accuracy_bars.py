@@ -92,7 +92,7 @@ class AccuracyBars:
 def screen_bars(analysis: Analysis, first: FirstScreen) -> AccuracyBars | None:
     """Return the bar chart of the first screen, or None if there are no accuracies.
 
-    The first screen determines the evaluator and the test sets.
+    The chart has the evaluator and the test sets that `first` names.
     """
     return accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets, notes=first.set_notes)
 
@@ -136,8 +136,8 @@ def accuracy_bars(
 def _chance(test_set: TestSetFacts) -> float | None:
     """Return the chance accuracy in per cent.
 
-    For questions, this is the accuracy of guessing an answer. For other rows, it is the accuracy of always predicting
-    the largest class.
+    For questions, chance accuracy is the accuracy of guessing an answer. For other rows, chance accuracy is the
+    accuracy of always predicting the largest class.
     """
     share = test_set.largest_class if test_set.chance is None else test_set.chance
     return None if share is None else 100 * share

@@ -1,6 +1,4 @@
-"""A few rows that have a cue, with the cue highlighted as words of a text, as a corner of an image, or as the value of
-a column.
-"""
+"""A few rows that have a cue, which is highlighted as words of a text, a corner of an image, or a column's value."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +33,8 @@ class CueRow:
     """One row that has a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
 
     `texts`: each text as a sequence of pieces, with True for each highlighted piece. `corners`: corners of the image to
-    frame, such as "top left". The value of a corner is False if the cue is an absent feature, as in "no dark patch".
+    frame, such as "top left". The value of a corner is False if the cue is the absence of a feature, as in "no dark
+    patch".
     `values`: names of the highlighted columns, each with the row's value in this column. `place`: file and line, or ""
     if no file is known.
     `contradicts`: whether the row's class differs from the class that the cue predicts.
@@ -57,9 +56,9 @@ def cue_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning
     """Return at most `MOST_ROWS` train rows that have a cue and its class. If there are several cues, rows are taken
     from each cue in turn.
 
-    If some row has a cue but another class, one such row is added at the end. If no row with a cue is known, rows with
-    the attribute or word that models rely on are returned. If models rely on no known attribute or word, the result is
-    empty.
+    If possible, one row that has a cue but a different class is added at the end. If no row with a cue is known, rows
+    with the attribute or word that models rely on are returned. If models rely on no known attribute or word, the
+    result is empty.
     """
     known = set(inputs.examples.row_ids.tolist())
     agreeing, contradicting = (
@@ -103,8 +102,8 @@ def _row(inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *
 def _corners(cue: Cue) -> Corners:
     """Return the image corners that a cue names.
 
-    The value of a corner is True if the cue is a feature that is present there, and False if the cue is an absent
-    feature.
+    The value of a corner is True if the cue is the presence of a feature in this corner, and False if the cue is its
+    absence.
     """
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)
@@ -158,7 +157,7 @@ def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
 def _with_attribute(examples: Examples, leaning: PropertyLeaning) -> list[int]:
     """Return one train row per value of the attribute.
 
-    The row has the class that models predict for rows with this value.
+    Each returned row has the class that its attribute value indicates.
     """
     train, column = examples.in_split("train"), f"{_ATTRIBUTE}{leaning.name}"
     if column not in train.table.column_names:

@@ -41,13 +41,13 @@ def columns(records: Sequence[object], *names: str) -> list[np.ndarray]:
 
 
 def series_style(number: int) -> dict[str, Any]:
-    """Return the colour and the marker of the series with this number, counted from 0."""
+    """Return the colour and the marker of a series. `number`: position of the series, counted from 0."""
     colour, marker = SERIES_COLOURS[number % len(SERIES_COLOURS)], SERIES_MARKERS[number % len(SERIES_MARKERS)]
     return {"color": colour, "marker": marker}
 
 
 def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> "Figure":
-    """Return an empty figure of this size in inches at `DPI`.
+    """Return an empty figure of the given width and height (in inches), with the resolution `DPI`.
 
     Use the layout "constrained" if matplotlib, and not the function `picture`, places the panels.
     """
@@ -60,7 +60,7 @@ def new_figure(width: float, height: float, *, layout: Literal["constrained"] | 
 
 
 def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axes"]:
-    """Return a figure of this size in inches with one panel."""
+    """Return a figure of the given width and height (in inches) with one panel."""
     figure = new_figure(width=width, height=height)
     return figure, figure.subplots()
 
@@ -172,7 +172,8 @@ def _fit_panels(figure: "Figure") -> None:
 def _packed(image: "Image.Image") -> bytes:
     """Return the bytes of a PNG file.
 
-    The level and strategy used here compress charts as well as `optimize=True` does, but four times faster.
+    The compression level and strategy are chosen for charts: files are as small as with `optimize=True`, but are
+    written four times faster.
     """
     packed = io.BytesIO()
     image.save(packed, format="png", compress_level=6, compress_type=zlib.Z_DEFAULT_STRATEGY)

@@ -86,8 +86,9 @@ def shown_rows(
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
-    """Return the encoded images of the shown rows. The images are drawn as a grid. The bytes are empty for an image
-    that cannot be read.
+    """Return the encoded images of the shown rows.
+
+    The images are drawn as a grid. An image that cannot be read is returned as empty bytes.
     """
     inputs = examples.select([example.row_id for example in shown])
     return [_image(inputs, position)[0] for position in range(len(shown))]

@@ -70,7 +70,7 @@ def _first_sets(analysis: Analysis) -> list[str]:
 
 
 def _whole_means(analysis: Analysis) -> dict[tuple[str, str], float]:
-    """Return mean accuracies, in per cent, by evaluator and test set. A mean without a result is NaN.
+    """Return mean accuracies, in per cent, by evaluator and test set. If there is no result, the mean is NaN.
 
     The evaluators are those trained in two phases, and the evaluators from which a second phase starts.
     """

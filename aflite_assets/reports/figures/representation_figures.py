@@ -140,7 +140,10 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
 
 
 def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
-    """Return at most three lines to show below a title. Each line names as many evaluators as fit."""
+    """Return at most three lines to show below a title.
+
+    Each line has the accuracies of as many evaluators as fit on the line.
+    """
     lines: list[list[str]] = []
     for one in compared:
         label = _accuracy(one[0] if train_set == "full" else one[-1])

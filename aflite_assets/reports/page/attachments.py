@@ -140,8 +140,8 @@ def attachments(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str,
 def attachments_json(attached: Sequence[Attachment]) -> list[JsonValue]:
     """Return the attachments in the form that the page's viewer reads.
 
-    Texts are not escaped, so scripts must assign these texts only to `textContent`. A table cell is a text, or a pair
-    of a text and the number by which the cell is sorted.
+    Texts are not escaped, so the viewer must assign a text only to `textContent`. A table cell is a text, or a pair of
+    a text and the number by which the cell is sorted.
     """
     return [
         {

@@ -149,7 +149,7 @@ def _section(
 ) -> dict[str, Any]:
     """Return the template's data for one representation.
 
-    The names of pictures are shortened: they do not contain the representation.
+    In this data, the names of pictures do not contain the representation.
     """
     name, examples, source = filtering.representation, inputs.examples, inputs.source
     rows, within = inputs.rows_of(name), f".{name}."
@@ -224,7 +224,7 @@ def term_id(term: str) -> str:
 def with_definitions(shown: str) -> Markup:
     """Link the first occurrence of each glossary term in a text to the glossary.
 
-    Terms inside links and code are left unchanged. The text is escaped unless it is markup.
+    Terms inside links and code are left unchanged. A plain string is escaped, but a `Markup` object is not.
     """
     terms, pattern = _terms()
     seen: set[str] = set()
@@ -244,7 +244,7 @@ def with_definitions(shown: str) -> Markup:
 def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
     """Return the glossary terms by their escaped lower-case form, and a regular expression for these terms.
 
-    The expression skips tags, links, code and buttons.
+    The regular expression skips tags, links, code and buttons.
     """
     terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
     longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))

@@ -1,5 +1,6 @@
-"""Markdown of a report's tables, and the dataset card, which is the README of a published dataset. All text is
-escaped.
+"""Markdown of a report's tables, and the dataset card, which is the README of a published dataset.
+
+All text in the Markdown is escaped.
 """
 
 import re
@@ -44,8 +45,9 @@ def template_environment(safe: Callable[[str], str]) -> Environment:
 
 
 def escape_markdown(text: str) -> str:
-    """Return dataset text as one line of Markdown that is shown literally: nothing in it is read as markup, HTML, a
-    link or the edge of a table cell.
+    """Return dataset text as one line of Markdown that is shown literally.
+
+    All signs of markup, HTML, links and table cells are escaped.
     """
     text = _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_BREAK}", one_line(text)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

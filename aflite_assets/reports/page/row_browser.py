@@ -56,7 +56,7 @@ _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
 @dataclass(frozen=True)
 class Shown:
-    """Numbers of rows on one side (kept, removed or not filtered) of a filtering, and how many of them the page shows.
+    """Numbers of shown rows and of all rows on one side (kept, removed or not filtered) of a filtering.
 
     `suspects`: number of rows that are shown because their label is probably wrong.
     """
@@ -175,8 +175,9 @@ def _questions(table: pa.Table) -> pa.ChunkedArray:
 
 
 class _Page:
-    """Data of the page: the `settings` of each filtering, and the list `rows`, in which each row occurs once. `size`:
-    size of these data as JSON, in bytes.
+    """Data of the page: the `settings` of each filtering, and the list `rows`, in which each row occurs once.
+
+    `size`: size of the page's data as JSON, in bytes.
     """
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
@@ -256,7 +257,7 @@ class _Page:
     def _asked(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the number of a question, and the share of predictions that chose each answer.
 
-        A new question is added to the page.
+        A question that is not yet on the page is added.
         """
         number = self._numbers.setdefault(answers[0]["group"], len(self.questions))
         if number == len(self.questions):
@@ -270,7 +271,7 @@ class _Page:
         return {"id": one["row_id"], "text": _short(one[self._text]), "right": right, "by": by}
 
     def _place(self, row_id: int) -> int:
-        """Return the position of a row in `rows`. A new row is added at the end."""
+        """Return the position of a row in `rows`. A row that is not yet in `rows` is added at the end."""
         if self._places[row_id] == len(self.rows):
             self.rows.append(next(self._waiting))
         return self._places[row_id]
@@ -417,7 +418,7 @@ def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -
 def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
     """Return the numbers of words and characters of each text, or None for a null.
 
-    Both numbers are counted as in the tables of evidence.
+    Words and characters are counted as in the tables of evidence.
     """
     counts = zip(word_counts(texts).tolist(), character_counts(texts).tolist(), strict=True)
     return [None if words != words else [int(words), int(characters)] for words, characters in counts]

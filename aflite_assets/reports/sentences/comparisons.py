@@ -85,8 +85,9 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
 
 
 def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
-    """Return a sentence on the drop in accuracy from `full` to `filtered` and on the parts of the drop. If the drop is
-    missing, the sentence states why.
+    """Return a sentence on the drop in accuracy from `full` to `filtered` and on the parts of the drop.
+
+    If the drop in accuracy is unknown, the sentence states why.
     """
     start, *changes, end = fall
     where, unit = f"{start.evaluator} on {start.test_set}", facts.test_set[start.test_set].unit
@@ -110,10 +111,10 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
 def adversary_sentences(analysis: Analysis) -> Iterator[str]:
     """Yield sentences on whether a weak adversary leaves rows that are harder for a strong evaluator.
 
-    There is one sentence per adversary and evaluator. The ICML 2020 paper examines this effect in section 4.2. An
-    adversary is the ensemble of linear classifiers on a representation. An adversary's strength is the share of pool
-    rows that the ensemble predicted correctly in the filter's first iteration. Yields nothing if the dataset has only
-    one representation, or if there are no results.
+    There is one sentence per adversary and evaluator. The ICML 2020 paper examines in section 4.2 how weak adversaries
+    affect strong evaluators. An adversary is the ensemble of linear classifiers on a representation. An adversary's
+    strength is the share of pool rows that the ensemble predicted correctly in the filter's first iteration. Yields
+    nothing if the dataset has only one representation, or if there are no results.
     """
     facts = analysis.facts
     for one in facts.filterings if len(facts.filterings) > 1 else ():

@@ -64,7 +64,7 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
     """Return the scan's cues that the finding is about, in the scan's order.
 
     If the finding is not about any cue, the result is the scan's first candidate or, if there is no candidate, the
-    first artefact. Candidates come first because models cannot see these artefacts in a row.
+    first artefact. Artefacts come last because models cannot see, in a row, the artefacts that remain here.
     """
     if analysis.scan is None:
         return ()

@@ -182,8 +182,8 @@ def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
     """Return the evaluator whose accuracies the first screen shows.
 
-    This is the evaluator that the finding names, else an evaluator that is accurate enough to judge, else the first
-    evaluator.
+    The first choice is the evaluator that the finding names. The second choice is an evaluator that is accurate enough
+    to judge shortcuts, and the last choice is the first evaluator.
     """
     evidence, judges = one.verdict.evidence, analysis.judging.judges
     named = [evidence.leaning.evaluator] if evidence.leaning else []
@@ -194,7 +194,7 @@ def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
 def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
     """Return at most `MOST_SETS` test sets: the first natural test set, and the test sets that the finding names.
 
-    If these are fewer, other test sets are added.
+    If the finding names fewer test sets, other test sets are added.
     """
     facts, evidence = analysis.facts, one.verdict.evidence
     leaning = evidence.leaning
@@ -277,7 +277,7 @@ def _failed(check: CheckOutcome, *, touched: bool) -> str:
 def _first_sentences(text: str) -> str:
     """Return the first sentences of a text within `_LONGEST_SAID` characters, without the last full stop.
 
-    A longer first sentence is cut.
+    If the first sentence is longer, it is cut.
     """
     fitting = text[: _LONGEST_SAID + 1].rpartition(". ")[0] if len(text) > _LONGEST_SAID else text
     return fitting.rstrip(".") or truncate(text.rstrip("."), _LONGEST_SAID)

@@ -30,7 +30,7 @@ _UNTOLD: dict[WhyUntold, str] = {
 def untold_text(one: PropertyLeaning) -> str:
     """Return the reason why it is undecided whether models rely on a property, followed by advice.
 
-    The text has no full stop at its end. Returns "" if the question is decided.
+    The returned text has no full stop at its end. Returns "" if it was decided whether models rely on the property.
     """
     if one.why is None:
         return ""
@@ -57,7 +57,10 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
 
 
 def _scan_name(one: PropertyLeaning) -> str:
-    """Return the name that the scan uses for a word or for a length. The bounds of a length are ignored."""
+    """Return the name that the scan uses for a word or for a length.
+
+    The name of a length does not include the bounds, such as "13 or more".
+    """
     if one.kind != "length":
         return f"the word '{one.word}' ({one.name})"
     apart = re.fullmatch(r"difference in (\w+), (.+) less (.+)", one.name)

@@ -116,7 +116,7 @@ def judgement_text(one: PropertyLeaning) -> str:
 
 
 def mending(one: PropertyLeaning, name: str) -> str:
-    """Return advice on fixing data in which models rely on an artefact. The text has no full stop at its end.
+    """Return advice on fixing data in which models rely on an artefact, without a full stop at the end.
 
     `name`: the name of the property to write in the advice.
     """
@@ -147,7 +147,7 @@ class VerdictWords:
         self.is_unlearnt = untold and bias is not None and bias.labels_moved  # learnt nothing beyond class shares
 
     def text(self) -> VerdictText:
-        """Return the verdict and its details."""
+        """Return the verdict of one filtering in words, with its details."""
         sentence = f"{self.opening()}: {self.because()}"
         uses = Detail(f"Use: {self.use()}", "paired")
         details = (self.beside(), self.cues(), self.removed(), self.cost(), self.gain(), uses)
@@ -256,8 +256,9 @@ class VerdictWords:
         return listed(list(names), MOST_NAMED)
 
     def explained(self) -> str:
-        """Return a sentence on whether a tested property explains the accuracy of models. Without a tested property,
-        return the sentence of `single_property`.
+        """Return a sentence on whether a tested property explains the accuracy of models.
+
+        If no property was tested, the sentence is that of `single_property`.
         """
         leanings = self.verdict.evidence.leanings
         tested = [one for one in leanings if one.leans is not None]
@@ -423,8 +424,9 @@ class VerdictWords:
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def all_rows(self) -> str:
-        """Return a phrase for training on all rows. For questions, the phrase allows that they may only be used to test
-        models.
+        """Return the phrase "all rows for training".
+
+        For questions, which may be used only to test models, the phrase is "all questions, if you train on them".
         """
         return "all questions, if you train on them" if self.facts.split_questions else "all rows for training"
 
@@ -465,7 +467,10 @@ class VerdictWords:
         )
 
     def leant_on(self) -> str:
-        """Return a name for the property on which models rely. Only a proven shortcut is called "the shortcut"."""
+        """Return a name for the property on which models rely.
+
+        A property is called "the shortcut" only if it is proven to be a shortcut.
+        """
         if self.verdict.shortcut:
             return "the shortcut"
         return "what was removed" if self.leaning is None else property_name(self.leaning)

@@ -57,9 +57,7 @@ def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
 
 
 def _on_whole_challenge_set(facts: DatasetFacts, one: Accuracy) -> bool:
-    """Return True if the score is on a whole challenge set, and the model was not trained on rows of this challenge
-    set.
-    """
+    """Return True if the score is on a whole challenge set on which the model was not trained."""
     asked = one.whole and one.top == 1 and facts.test_set[one.test_set].challenge
     return asked and one.evaluator in facts.plain_evaluators
 
@@ -135,7 +133,7 @@ def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
     """Return True if a record compares `full` with `filtered` on one test set.
 
-    Each of the two is tested on its own kind of test rows, except on challenge sets.
+    On challenge sets, both are tested on all rows. On other test sets, `filtered` is tested on filtered rows.
     """
     pair = ("filtered", "full") if facts.test_set[one.test_set].challenge else ("full", "filtered")
     return one.comparison == "means" and one.whole and one.pair == pair and one.evaluator in facts.plain_evaluators

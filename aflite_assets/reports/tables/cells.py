@@ -137,7 +137,7 @@ def part_name(one: Accuracy | Difference) -> tuple[str | None, str | None, str |
 def set_column(_facts: DatasetFacts, one: Accuracy | Difference, *, whole_split: str = "all") -> Column:
     """Return the column for a score on a test set or on a part of a test set.
 
-    The name of the test set is the group heading.
+    The group heading of the column is the name of the test set.
 
     `whole_split`: the heading for all rows of a split.
     """

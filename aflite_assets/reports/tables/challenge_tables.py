@@ -51,7 +51,7 @@ def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
 def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
     """Return the category columns that have separate tables.
 
-    The result is empty if the test set has fewer than two category columns.
+    The result is empty if there is only one category column, which needs no separate table.
     """
     names = [part.name[0] for part in facts.test_set[one.test_set].parts]
     columns = [name for name in dict.fromkeys(names) if name is not None]
@@ -175,7 +175,7 @@ FINE_ACTION = TableSpec(
 def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
     """Return fine-tuned evaluators for a score on a test set, each with "fine-tuned" or "zero-shot".
 
-    The word is "zero-shot" if the score is from before fine-tuning on this test set.
+    A score from before fine-tuning on the test set is called "zero-shot".
     """
     tuned = [(name, each.start) for name, each in facts.fine_tuned.items() if one.test_set in each.sets]
     trained = [(name, tested) for name, start in tuned for tested in (name, start) if tested == one.evaluator]

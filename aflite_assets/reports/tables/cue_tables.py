@@ -63,7 +63,10 @@ def shown_cues(scan: ScanFacts) -> tuple[Cue, ...]:
 
 
 def browsed_cues(analysis: Analysis) -> tuple[Cue, ...]:
-    """Return the shown cues whose rows the scan stored. The page's row browser can filter rows by these cues."""
+    """Return the shown cues whose rows the scan stored.
+
+    The page's row browser can filter rows by cues with known rows.
+    """
     if analysis.scan is None or not analysis.facts.filterings:
         return ()
     return tuple(one for one in shown_cues(analysis.scan) if one.number < CUES_WITH_ROWS)

@@ -33,7 +33,7 @@ def _fall_column(facts: DatasetFacts, one: FallTerm) -> str | Column:
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
     """Return a cell for one term of a drop in accuracy: the first or last accuracy, or the change in one step.
 
-    A drop is negative.
+    A drop in accuracy is shown as a negative number.
     """
     if one.change in _ENDS:
         return cells.number(one.accuracy, percent, strong=True)

@@ -1,5 +1,5 @@
-"""The tables of rows that weak models forget, and of models trained on these rows, as in Tables 1 to 11 of the EACL
-2021 paper.
+"""The tables of forgettable rows and of models trained on forgettable rows, as in Tables 1 to 11 of the EACL 2021
+paper.
 """
 
 from collections.abc import Iterable

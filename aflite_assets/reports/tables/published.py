@@ -1,5 +1,7 @@
-"""Tables from the papers. The setting `report.published` of a dataset selects tables. The file `papers.yaml` contains
-the numbers.
+"""Tables as printed in the papers on which this project is based.
+
+The setting `report.published` of a dataset selects the papers' tables to show. The file `papers.yaml` contains the
+numbers of these tables.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""The record of one table of the report, and classes to declare such tables from the tidy tables of an analysis.
+"""The record of one table of the report, and classes that declare how tidy tables of an analysis become tables of the
+report.
 
 The package `page` renders the tables.
 """
@@ -117,7 +118,7 @@ class Table:
     def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
         """Blocks of consecutive rows that share all row headings except the last.
 
-        Each block is a pair: the shared row headings, and the rows.
+        Each block consists of the shared row headings and the rows.
         """
         by_group = groupby(self.rows, lambda row: (row.headings[:-1], row.apart))
         return [(shared, list(rows)) for (shared, _), rows in by_group]
@@ -183,9 +184,10 @@ class TableSpec:
     placeholders for fields of a record, as in "{evaluator}, zero-shot". `name` and `of` may have the same placeholders.
     Placeholders in `title` and `notes` take the fields of the table's first record. `each`: a function that returns
     further placeholder values, one mapping for each table that contains the record. `where`: a condition that selects
-    records. `row_order`: a function that returns the sort key of a row. By default, rows are in the order of the
-    records. `row_key` distinguishes rows whose texts were cut to the same text. `notes` may also be a function of the
-    facts and the table's records. `when`: a function of the same arguments that returns whether the table is shown.
+    records. `row_order`: a function that returns the sort key of a row. Without `row_order`, rows are in the order of
+    the records. `row_key` distinguishes rows whose texts were cut to the same text. `notes` may also be a function of
+    the facts and the table's records. `when`: a function of the facts and the records that returns whether the table is
+    shown.
     """
 
     name: str

@@ -19,11 +19,12 @@ from aflite_assets.data.examples import Examples
 
 @dataclass(frozen=True, eq=False)
 class ReportInputs:
-    """Inputs of one report: rows, matrices (by representation), tables, and the two feature columns to plot.
+    """Inputs of one report: rows, similarity matrices (by representation), tables, and the two feature columns to plot.
 
     `cue_rows`: ids of a few train rows with each cue and its class, by cue number. `counterexamples`: ids of a few rows
-    with each cue but another class. `carriers`: ids of all rows with each cue, int64. `versions`: comparisons with
-    earlier results. For a cleaned copy of a dataset, one comparison is with the original dataset.
+    with each cue but another class, by cue number. `carriers`: ids of all rows with each cue (int64), by cue number.
+    `versions`: comparisons with earlier results. For a cleaned copy of a dataset, one comparison is with the original
+    dataset.
     """
 
     examples: Examples

@@ -35,7 +35,7 @@ class Bar:
 
     @property
     def label(self) -> str:
-        """Name of the train set in the chart."""
+        """Name by which the chart calls the bar's train set."""
         return LABELS[self.series]
 
     @property
@@ -108,7 +108,7 @@ def accuracy_bars(
     """Return the chart of one evaluator's accuracies on all rows of the given test sets, or None if there are no
     accuracies.
 
-    `notes`: additional text for the heading of a test set, by test set.
+    `notes`: for each test set, additional text for its heading.
     """
     facts = analysis.facts
     if representation not in facts.filtering:

@@ -19,7 +19,7 @@ def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Pictu
     "sample_curve" (for `sample`). Each representation has the figures "overview", "falls", "curve", "predictability",
     "scores", "scatter_before", "scatter_after", "examples" and "lengths". Each representation also has one figure
     "similarity" per class and one figure "data_map" per evaluator. The names of the figures about forgettable rows are
-    listed at `forgettable_pictures`. Raises DataError if `inputs.examples` lacks a row of the figures.
+    listed at `forgettable_pictures`. Raises DataError if `inputs.examples` does not contain a row that a figure shows.
     """
     pictures = headline_pictures(analysis, narrow=False)
     pictures["filtering_curves"] = filtering_figures.filtering_curves(analysis)

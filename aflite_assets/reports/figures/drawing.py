@@ -68,9 +68,9 @@ def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axe
 def new_panels(
     number: int, most_across: int, *, size: tuple[float, float], margin: tuple[float, float], **shared: Any
 ) -> tuple["Figure", np.ndarray]:
-    """Return a figure and its grid of panels. Panels beyond `number` are hidden.
+    """Return a figure and its grid of panels. The first `number` panels are visible.
 
-    `size` and `margin` refer to the whole figure, in inches.
+    `size`: width and height of one panel, in inches. `margin`: additional width and height of the whole figure.
     """
     across = max(min(number, most_across), 1)
     down = max(-(-number // across), 1)
@@ -142,7 +142,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 
 
 def _fit_panels(figure: "Figure") -> None:
-    """Fit the panels of a figure with one grid into the space that texts and legend leave free."""
+    """Place the panels of a figure so that titles, labels and the legend have enough space."""
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
     beside = np.zeros((4, max(rows, columns)))  # pixels left and right of columns, and below and above rows
     for axes in figure.axes:
@@ -170,7 +170,7 @@ def _fit_panels(figure: "Figure") -> None:
 
 
 def _packed(image: "Image.Image") -> bytes:
-    """Return the bytes of a PNG file.
+    """Return the image as the bytes of a PNG file.
 
     The compression level and strategy are chosen for charts: files are as small as with `optimize=True`, but are
     written four times faster.

@@ -167,7 +167,7 @@ def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: floa
 def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
     """Draw the learning curves that were used to choose the number of warm-up rows.
 
-    Each point has twice as many rows as the previous point.
+    Each point of a learning curve has twice as many rows as the previous point.
     """
     curves = {name: list(of_one) for name, of_one in groupby(points, attrgetter("representation"))}
     alt = "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
@@ -184,8 +184,9 @@ def sample_picture(points: Sequence[SamplePoint]) -> Picture:
 def _learning_curves(
     curves: Mapping[str, Sequence[CurvePoint] | Sequence[SamplePoint]], alt: str, *, logarithmic: bool
 ) -> Picture:
-    """Draw accuracy on held-back rows against the number of train rows, with Wilson's intervals and the elbows. All
-    points use the same held-back rows.
+    """Draw accuracy on held-back rows against the number of train rows, with Wilson's intervals and the elbows.
+
+    All points of a curve use the same held-back rows.
     """
     figure, axes = drawing.new_axes(height=4.4)
     for number, (name, points) in enumerate(curves.items()):
@@ -235,7 +236,7 @@ def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
 
 
 def curve_says(rows: Sequence[filtering.FilterRow]) -> str:
-    """Describe the result of `curve_figure` in words, or return an empty string if there is no iteration."""
+    """Describe the filtering chart (see `curve_figure`) in words, or return "" if there is no iteration."""
     if not rows:
         return ""
     first, last = rows[0], rows[-1]

@@ -29,7 +29,7 @@ _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
     """Return the figures "overview.<representation>" and "falls.<representation>" by name.
 
-    `narrow`: draw one panel per row.
+    `narrow`: whether to place all panels below each other, for narrow screens.
     """
     most_across = 1 if narrow else 3
     pictures: dict[str, Picture] = {}
@@ -44,7 +44,7 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
 
 
 def _complete(falls: Sequence[Fall]) -> list[Fall]:
-    """Return the falls (drops in accuracy) of which no accuracy or difference is missing."""
+    """Return the falls (drops in accuracy) for which all accuracies and differences are known."""
     return [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]
 
 
@@ -117,7 +117,7 @@ def _waterfalls(falls: Sequence[Fall], unit: Unit, most_across: int) -> Picture:
 
 
 def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
-    """Draw the steps of one fall, from `full` to `filtered`, with simultaneous intervals."""
+    """Draw the steps of one fall (drop in accuracy), from `full` to `filtered`, with simultaneous intervals."""
     start, *steps, _ = terms
     over: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": 8}
     level = 100 * (start.accuracy or 0.0)

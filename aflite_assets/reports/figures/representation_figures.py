@@ -90,7 +90,7 @@ def scatter(
     """Draw the rows of `points`, of shape (rows, 2), for which `shown` is True, with one colour per class. If there are
     more than 2,000 points, only every n-th point is drawn.
 
-    `notes`: lines below the title.
+    `notes`: lines of text to show below the title.
     """
     figure, axes = drawing.new_axes(width=4.5, height=4.2 + 0.17 * len(notes))
     places = np.flatnonzero(shown)
@@ -140,7 +140,7 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
 
 
 def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
-    """Return at most three lines to show below a title.
+    """Return lines with the evaluators' accuracies, to show below the title of a scatter plot.
 
     Each line has the accuracies of as many evaluators as fit on the line.
     """
@@ -173,8 +173,9 @@ def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) 
 
 
 def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Picture:
-    """Draw thumbnails in a grid. The caption of each thumbnail is below it. A crossed-out square replaces an unreadable
-    image.
+    """Draw thumbnails in a grid.
+
+    Below each thumbnail is its caption. A crossed-out square replaces an unreadable image.
     """
     down = max(1, -(-len(images) // _ACROSS))
     figure = new_figure(width=_ACROSS * (_SIDE + 12) / drawing.DPI, height=down * (_SIDE + 34) / drawing.DPI)
@@ -194,7 +195,7 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
 def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
     """Draw one similarity map per class. A map has one cell per pair of rows, and all maps have the same colour scale.
 
-    Returns the maps by class number.
+    The returned mapping is from class number to similarity map.
     """
     from matplotlib.colors import Normalize
 
@@ -236,8 +237,9 @@ def means_text(blocks: ClassBlocks) -> str:
 
 
 def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
-    """Draw how kept, removed and random rows of one representation are distributed over the number of words. Each text
-    column has a panel.
+    """Draw how kept, removed and random rows of one representation are distributed over the number of words.
+
+    The figure has one panel per text column.
     """
     columns = [list(places) for _, places in groupby(shares, attrgetter("column"))]
     figure = new_figure(width=5.6 if len(columns) == 1 else 9.4, height=3.5)

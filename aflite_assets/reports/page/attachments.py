@@ -1,6 +1,6 @@
 """The attachments of a report: tables and pictures that the report page shows on demand.
 
-An attachment also names the file that contains all of its data.
+An attachment also names the file that contains all data of the table or picture.
 """
 
 import re
@@ -52,7 +52,7 @@ studies.
 
 
 class _About(NamedTuple):
-    """The title of a picture, one line on its content, and how to read the picture."""
+    """The title of a picture, one line on its content, and an explanation of how to read the picture."""
 
     title: str
     about: str
@@ -109,9 +109,10 @@ _SIDES = 2
 class Attachment:
     """A table or a picture that the page shows on demand. Exactly one of `table` and `picture` is set.
 
-    `group`: the heading in the list of attachments. `about`: one line on the content. `caption`: how to read the
-    content. `file`: the path of the file with the content, relative to the page, or "" if only `report.json` has the
-    content. `images`: data URIs of the images of kept and of removed rows, in the order of the picture's rows.
+    `group`: the heading in the list of attachments. `about`: one line on the content. `caption`: an explanation of how
+    to read the content. `file`: the path of the file with the content, relative to the page, or "" if only
+    `report.json` has the content. `images`: data URIs of the images of kept and of removed rows, in the order of the
+    picture's rows.
     """
 
     group: str

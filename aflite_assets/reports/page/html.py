@@ -1,4 +1,7 @@
-"""The HTML report: one self-contained page that makes no requests. All numbers on the page are from the tables."""
+"""The HTML report: one self-contained page that makes no requests.
+
+All numbers on the page are from the tables of the analysis.
+"""
 
 import base64
 import hashlib
@@ -124,7 +127,10 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
 
 
 def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tuple[example_rows.ExampleRow, ...]]]:
-    """Return the cues that the page shows, each with a sentence on its numbers and a few rows that have the cue."""
+    """Return the cues to show on the page.
+
+    Each cue comes with a sentence on its numbers and a few rows that have the cue.
+    """
     if analysis.scan is None or not analysis.facts.filterings:
         return []
     rows, found = inputs.rows_of(analysis.facts.filterings[0].representation), []
@@ -149,7 +155,7 @@ def _section(
 ) -> dict[str, Any]:
     """Return the template's data for one representation.
 
-    In this data, the names of pictures do not contain the representation.
+    The names of pictures in the data do not contain the representation.
     """
     name, examples, source = filtering.representation, inputs.examples, inputs.source
     rows, within = inputs.rows_of(name), f".{name}."
@@ -174,7 +180,7 @@ def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
 
 
 def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Attachment]) -> dict[str, str]:
-    """Return a text with the results of each section that begins with pictures, by section."""
+    """Return one sentence on the results for each section that begins with pictures, by section."""
     names = [one.representation for one in analysis.facts.filterings]
     said = [filtering_figures.curve_says(analysis.of(ITERATIONS, name)) for name in names]
     tables = sum(one.table is not None for one in attached)
@@ -188,7 +194,7 @@ def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Att
 def _by_group(attached: Sequence[Attachment]) -> list[tuple[str, list[tuple[int, Attachment]]]]:
     """Return the attachments by group.
 
-    Each attachment comes with its position in `attached`. Groups are in the order of their first attachment.
+    Each attachment comes with its position in `attached`. The groups are sorted by their first attachment.
     """
     found: dict[str, list[tuple[int, Attachment]]] = {}
     for number, one in enumerate(attached):

@@ -30,7 +30,10 @@ _BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash is
 
 
 def template_environment(safe: Callable[[str], str]) -> Environment:
-    """Return an environment that applies `safe` to every text that is not Markup, and escapes the result."""
+    """Return a Jinja environment that applies `safe` to each plain string, and then escapes the result.
+
+    `Markup` objects are left unchanged.
+    """
     environment = Environment(
         loader=PackageLoader("aflite_assets.reports.page"),
         autoescape=True,
@@ -47,7 +50,7 @@ def template_environment(safe: Callable[[str], str]) -> Environment:
 def escape_markdown(text: str) -> str:
     """Return dataset text as one line of Markdown that is shown literally.
 
-    All signs of markup, HTML, links and table cells are escaped.
+    All characters with a meaning in Markdown, HTML, links or tables are escaped.
     """
     text = _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_BREAK}", one_line(text)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -55,8 +58,9 @@ def escape_markdown(text: str) -> str:
 
 
 def plain_table(table: Table) -> dict[str, Any]:
-    """Return the title, columns, rows and notes of a table as literal texts. Columns from `numbers_from` on contain
-    numbers.
+    """Return the title, columns, rows and notes of a table as unescaped texts.
+
+    `numbers_from`: position of the first column with numbers.
     """
     return {
         "title": table.of,
@@ -128,9 +132,10 @@ def dataset_card(
 
     `configs`: for each configuration, a path pattern of Parquet files per split, relative to the folder. The first
     configuration is loaded by default. Names of configurations and splits consist of [a-z0-9_]. A configuration's name
-    may end with a representation, as in `filtered_<representation>`. `rows[config][split]`: number of rows.
-    `source_columns`: inputs, label and attributes. `own_columns`: maps each column that this project adds to the name
-    of the published column. `ids_given`: whether the column `id` contains the ids of the source.
+    may end with a representation, as in `filtered_<representation>`. `rows`: number of rows by configuration and split.
+    `source_columns`: names of the source's columns: inputs, label and attributes. `own_columns`: maps each column that
+    this project adds to the name of the published column. `ids_given`: whether the column `id` contains the ids of the
+    source.
     """
     template = template_environment(lambda text: Markup(escape_markdown(text))).get_template("card.md.j2")
     return template.render(

@@ -1,6 +1,6 @@
 """JSON for the page's row browser: a random sample of the kept, removed and unfiltered rows of each filtering.
 
-The JSON stays below a size limit. This module writes no HTML.
+The JSON stays below a size limit. The module `row_browser` writes no HTML.
 """
 
 from collections import Counter
@@ -73,8 +73,8 @@ class Shown:
 class _Entry:
     """One row to show on the page.
 
-    `shown`: the counts of the row's side. `shown_at`: a number in [0, 1) that orders the rows of a filtering on the
-    page, across all sides.
+    `shown`: the counts for the side (kept, removed or not filtered) of the row. `shown_at`: a number in [0, 1) that
+    orders the rows of a filtering on the page, across all sides.
     """
 
     shown: Shown
@@ -122,7 +122,8 @@ def row_browser(
 
 
 def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
-    """Draw the rows of each side: first rows with a suspected label error, then random rows.
+    """Draw the rows of each side (kept, removed or not filtered): first rows with a suspected label error, then random
+    rows.
 
     `tables`: for each representation, a table with the columns `_DRAWN_BY`.
     """
@@ -150,7 +151,10 @@ def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, l
 
 
 def answers_by_row(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]]:
-    """Map each row id to all answers to the row's question. Only questions of the drawn rows are included."""
+    """Map each row id to all answers to the row's question.
+
+    The mapping includes only the questions of the drawn rows.
+    """
     answers = table.select([name for name in _ANSWER if name in table.column_names])
     answers = answers.append_column("question", _questions(table)).filter(
         pc.is_in(_questions(table), _questions(drawn))
@@ -221,7 +225,8 @@ class _Page:
     def add(self, entry: _Entry) -> dict[str, Any]:
         """Add the row and the question of an entry to the page.
 
-        Entries must be added in their given order. Returns the values that the row has in the entry's filtering.
+        Entries must be added in their given order. Returns the values that depend on the entry's filtering, such as the
+        predictability of the row.
         """
         name, rows, questions = entry.shown.representation, len(self.rows), len(self.questions)
         found = self._fact(entry, next(self._facts[name]))
@@ -283,8 +288,9 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def _short(text: str | None) -> str:
-    """Return a text that is safe to show. A text of more than 2,000 characters is cut, and the number of missing
-    characters is added.
+    """Return dataset text in a form that is safe to show on the page.
+
+    A text of more than 2,000 characters is cut, and the number of missing characters is added.
     """
     shown = printable(text or "")
     left = len(shown) - _MOST_CHARACTERS
@@ -311,7 +317,7 @@ class _RowValues:
         self._word_cues = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield, for each row, the values that are the same in all filterings."""
+        """Yield the values of each row that do not depend on the filtering."""
         for start in range(0, self._rows.num_rows, _AT_ONCE):
             rows = self._rows.slice(start, _AT_ONCE)
             images: Iterator[Mapping[str, str | None]] = repeat({})
@@ -352,8 +358,9 @@ class _RowValues:
         return {"vector": short_vector(np.array(list(features.values())), names=tuple(features)), "values": values}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
-        """Return [forgotten, right, presented, set numbers] of a row for each training run, or None for a run that did
-        not use the row.
+        """Return a list [forgotten, right, presented, set numbers] for each training run of a weak model.
+
+        The entry is None if the run did not use the row.
         """
         found: list[list[Any] | None] = []
         for one in self._trainings:

@@ -1,6 +1,7 @@
 """Sentences about differences between training runs.
 
-The topics are decisive comparisons, pairs of train sets, drops in accuracy, samples, rankings and second phases.
+The sentences are about decisive comparisons, pairs of train sets, drops in accuracy, samples, rankings and second
+phases.
 """
 
 from collections import Counter
@@ -183,7 +184,7 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
 def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence[Difference]) -> str:
     """Return a sentence that compares an evaluator trained on rows kept by two rankings.
 
-    Significant differences are named first.
+    The sentence names significant differences first.
     """
     first, second = pair.rankings
     said, undecided = [], [one_line(one.test_set) for one in compared if better_ranking(facts, one) is None]

@@ -14,7 +14,7 @@ _MOST_CLASSES, _MOST_ALIKE, _MOST_SETS = 3, 4, 3
 
 
 def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
-    """Describe the outcome of filtering.
+    """Describe the outcome of one filtering: the kept rows, the reason for stopping, and the representation bias.
 
     `questions`: the number of questions that the train rows answer, or None if rows are not answers.
     """
@@ -30,7 +30,10 @@ def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
 
 
 def runs_sentence(one: FilterOutcome) -> str:
-    """Describe how similar the results of several filter runs are. Return an empty string if there is only one run."""
+    """Describe how similar the results of several filter runs are.
+
+    Return an empty string if the filter ran only once.
+    """
     if one.kept_jaccard is None:
         return ""
     mean, least, chance = (percent(one.kept_jaccard[name]) for name in ("mean", "least", "by_chance"))
@@ -40,7 +43,7 @@ def runs_sentence(one: FilterOutcome) -> str:
 
 
 def still_predicted_sentence(still: StillPredicted) -> str:
-    """Describe how many kept train rows are still predicted correctly, and why they were kept."""
+    """Describe how many kept train rows are still predicted correctly, and why these rows were kept."""
     if not still.rows:
         return "No train row was kept."
     threshold, rows = f"the threshold of {still.threshold:g}", count(still.rows)

@@ -64,7 +64,8 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
     """Return the scan's cues that the finding is about, in the scan's order.
 
     If the finding is not about any cue, the result is the scan's first candidate or, if there is no candidate, the
-    first artefact. Artefacts come last because models cannot see, in a row, the artefacts that remain here.
+    first artefact. Candidates are preferred, because the artefacts of such a finding are not visible to models in a
+    row.
     """
     if analysis.scan is None:
         return ()

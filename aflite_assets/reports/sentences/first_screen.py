@@ -93,7 +93,7 @@ class FirstScreen:
 
     @property
     def sign(self) -> str:
-        """Symbol for the tone of the finding."""
+        """Symbol that the page shows for the tone of the finding."""
         return SIGNS[self.tone]
 
 
@@ -182,8 +182,8 @@ def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
     """Return the evaluator whose accuracies the first screen shows.
 
-    The first choice is the evaluator that the finding names. The second choice is an evaluator that is accurate enough
-    to judge shortcuts, and the last choice is the first evaluator.
+    The evaluator that the finding names is preferred. Without a named evaluator, the result is an evaluator that is
+    accurate enough to judge shortcuts, or else the first evaluator.
     """
     evidence, judges = one.verdict.evidence, analysis.judging.judges
     named = [evidence.leaning.evaluator] if evidence.leaning else []
@@ -277,7 +277,7 @@ def _failed(check: CheckOutcome, *, touched: bool) -> str:
 def _first_sentences(text: str) -> str:
     """Return the first sentences of a text within `_LONGEST_SAID` characters, without the last full stop.
 
-    If the first sentence is longer, it is cut.
+    A first sentence that does not fit is cut.
     """
     fitting = text[: _LONGEST_SAID + 1].rpartition(". ")[0] if len(text) > _LONGEST_SAID else text
     return fitting.rstrip(".") or truncate(text.rstrip("."), _LONGEST_SAID)

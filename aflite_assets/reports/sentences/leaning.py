@@ -1,7 +1,7 @@
 """Sentences on whether models rely on (lean on) a property, shared by all parts of a report.
 
-There are four answers: models lean on the property, models are not shown to lean on it, the question cannot be decided,
-or the property was not tested.
+There are four answers: models rely on the property, models are not shown to rely on the property, the question is
+undecided, or the property was not tested.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The verdict in words: one line, reasons for the verdict (such as drops in accuracy or removed rows), and advice."""
+"""The verdict of a filtering in words: one line, reasons (such as drops in accuracy or removed rows), and advice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -131,9 +131,8 @@ def cue_text(one: SurfaceCue) -> str:
 
 
 class VerdictWords:
-    """Builder of the texts of one verdict.
-
-    Each method returns one text, or nothing if the text does not apply to the verdict.
+    """Builder of the texts of one verdict. Each method returns one text, or nothing if the text does not apply to the
+    verdict.
     """
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict) -> None:
@@ -256,9 +255,8 @@ class VerdictWords:
         return listed(list(names), MOST_NAMED)
 
     def explained(self) -> str:
-        """Return a sentence on whether a tested property explains the accuracy of models.
-
-        If no property was tested, the sentence is that of `single_property`.
+        """Return a sentence on whether a tested property explains the accuracy of models. If no property was tested,
+        return the result of `single_property`.
         """
         leanings = self.verdict.evidence.leanings
         tested = [one for one in leanings if one.leans is not None]
@@ -366,8 +364,8 @@ class VerdictWords:
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Return a sentence that compares training on filtered rows with training on random rows. The test set is the
-        challenge set of the first decisive comparison.
+        """Return a sentence that compares training on filtered rows with training on random rows. The comparison is on
+        the challenge set of the first decisive comparison.
         """
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
@@ -424,9 +422,8 @@ class VerdictWords:
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def all_rows(self) -> str:
-        """Return the phrase "all rows for training".
-
-        For questions, which may be used only to test models, the phrase is "all questions, if you train on them".
+        """Return the phrase "all rows for training". For questions, which may be used only to test models, the phrase
+        is "all questions, if you train on them".
         """
         return "all questions, if you train on them" if self.facts.split_questions else "all rows for training"
 
@@ -467,9 +464,8 @@ class VerdictWords:
         )
 
     def leant_on(self) -> str:
-        """Return a name for the property on which models rely.
-
-        A property is called "the shortcut" only if it is proven to be a shortcut.
+        """Return a name for the property on which models rely. A property is called "the shortcut" only if it is proven
+        to be a shortcut.
         """
         if self.verdict.shortcut:
             return "the shortcut"

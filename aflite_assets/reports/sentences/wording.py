@@ -90,7 +90,7 @@ Bounded = CrossedInterval | Difference | FallTerm
 def side_text(points: float, none: str = "no difference") -> str:
     """Return a difference in words instead of with a sign, such as "2.0 points above".
 
-    If the difference rounds to zero, return the text `none`.
+    `none`: the text to return if the difference rounds to zero.
     """
     side = "above" if points > 0 else "below"
     return f"{signed_points(abs(points))} points {side}" if round(points, 1) else none
@@ -104,7 +104,8 @@ def paired_text(one: Bounded) -> str:
 def bounds_text(one: Bounded) -> str:
     """Return an interval in points, such as "95 % [0.5, 3.5]".
 
-    The text says so if the interval does not include the variation between training runs.
+    If the interval does not include the variation between training runs, the text begins with "95 % of test rows
+    alone".
     """
     return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {bounds(one.low, one.high)}"
 
@@ -133,5 +134,5 @@ def train_set_meaning(name: str) -> str:
 
 
 def stop_text(stop_reason: str) -> str:
-    """Return a phrase on the reason why filtering stopped."""
+    """Return a phrase that explains why filtering stopped."""
     return STOP_REASONS.get(stop_reason.lower().split(".")[-1], stop_reason)

@@ -27,7 +27,7 @@ def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgree
 
 
 def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
-    """Return True for the scores before and after filtering.
+    """Return True if the score belongs in the table of accuracies before and after filtering.
 
     Some train sets have their own test rows, chosen in the same way as the train rows. Scores on own test rows are
     included only if a train set other than `filtered` has own test rows.
@@ -90,7 +90,7 @@ def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
 
     The train set `full` is first, followed by the random, control and filtered sets of each representation.
 
-    Scores on parts of challenge sets are left out.
+    The table does not contain scores on parts of challenge sets.
     """
     test_set = facts.test_set[name]
     columns: list[_Compared] = [("full", None, "all" if test_set.challenge else "full")]
@@ -133,14 +133,18 @@ def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
     """Return True if a record compares `full` with `filtered` on one test set.
 
-    On challenge sets, both are tested on all rows. On other test sets, `filtered` is tested on filtered rows.
+    On challenge sets, `full` and `filtered` are both tested on all rows. On other test sets, `filtered` is tested on
+    filtered rows.
     """
     pair = ("filtered", "full") if facts.test_set[one.test_set].challenge else ("full", "filtered")
     return one.comparison == "means" and one.whole and one.pair == pair and one.evaluator in facts.plain_evaluators
 
 
 def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
-    """Return a cell with the accuracy of `full` minus the accuracy of `filtered`, in either order of the record."""
+    """Return a cell with the accuracy of `full` minus the accuracy of `filtered`.
+
+    The record may compare the two in either order.
+    """
     sign = -1 if one.train_set == "filtered" else 1
     return cells.number(None if one.difference is None else sign * one.difference, signed_points)
 

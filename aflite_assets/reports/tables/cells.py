@@ -33,7 +33,7 @@ def number(
 
 
 def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False) -> CellMaker:
-    """Return a function that makes a `number` cell from one field of a record."""
+    """Return a function that makes a cell with a number from one field of a record."""
     return lambda facts, one: number(getattr(one, name), form, strong=strong)
 
 
@@ -42,10 +42,11 @@ points = field("difference", signed_points)
 
 
 def score(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
-    """Return a cell with the accuracy in per cent, its deviation over seeds and its interval. If there is no score, the
-    cell gives the reason.
+    """Return a cell with the accuracy in per cent, its deviation over seeds and its interval.
 
-    `short`: leave out the number of seeds.
+    If there is no score, the cell shows the reason.
+
+    `short`: whether to leave out the number of seeds.
     """
     if one.accuracy is None or one.interval_low is None or one.interval_high is None:
         why = one.status if one.reason is None else f"{one.status}: {one.reason}"
@@ -86,8 +87,9 @@ judged = partial(difference, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
-    """Return a verdict on a difference in words, for example "above", "below", "open", "open: under 1 point" or "no
-    verdict: one seed".
+    """Return the verdict on a difference in words.
+
+    Examples are "above", "below", "open", "open: under 1 point" and "no verdict: one seed".
     """
     side = "no verdict" if verdict.side is None else verdict.side
     return side if verdict.why is None else f"{side}: {verdict.why}"
@@ -118,7 +120,10 @@ def value(given: object, *, strong: bool = False, shaded: bool = False) -> Table
 
 
 def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:
-    """Return the heading of a column, with the number of test rows. Dataset text is cut to one short line."""
+    """Return the heading of a column, with the number of test rows.
+
+    A long text from the dataset is cut to one short line.
+    """
     return Heading(short(text), (*notes, f"n = {count(test_rows)}"))
 
 

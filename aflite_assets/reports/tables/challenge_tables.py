@@ -23,7 +23,7 @@ _is_transfer = having(comparison="transfer")
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
     """Return the notes on a challenge set.
 
-    If its labels differ from the dataset's labels, a note lists how labels are mapped.
+    If the labels of the challenge set and of the dataset differ, a note lists how labels are mapped.
     """
     few = few_questions(test_set.rows) if test_set.unit == "question" else ""
     notes = (*test_set.notes, f"{few[0].upper()}{few[1:]}.") if few else test_set.notes
@@ -83,7 +83,7 @@ def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
 
 
 def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
-    """Return the notes of the test set, which are shown only above the set's first table."""
+    """Return the notes on the test set for its first table, and no notes for its other tables."""
     is_further = {one.column for one in records} & {*_columns_apart(facts, records[0])}
     return () if is_further else set_notes(facts.test_set[records[0].test_set], facts.label_names)
 
@@ -129,7 +129,7 @@ def _controls(facts: DatasetFacts, one: _Any, filtered: str) -> tuple[str, ...]:
 
 
 def _by_size(facts: DatasetFacts, one: _Any) -> list[str]:
-    """Return the train sets of the table in their order.
+    """Return the names of the train sets, sorted for the table.
 
     The order is `full`, `sampled`, and then filtered sets by size, each after its controls.
     """

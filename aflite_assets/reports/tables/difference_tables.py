@@ -1,4 +1,4 @@
-"""The tables of differences between training runs, of falls in accuracy, and of properties that models rely on."""
+"""The tables of differences between training runs, of drops in accuracy, and of properties that models rely on."""
 
 from dataclasses import replace
 from typing import Any

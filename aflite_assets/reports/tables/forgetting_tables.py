@@ -129,7 +129,7 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
 
 
 def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
-    """Describe the training stages after the first stage in words.
+    """Describe in words the training stages that follow the first stage.
 
     The text names the rows of each stage and, if known, its epochs and learning rate.
     """
@@ -202,7 +202,7 @@ BY_OVERLAP = TableSpec(
 def _alone_order(facts: DatasetFacts, one: Accuracy) -> tuple[bool, str, bool]:
     """Return the sort key of a train set.
 
-    Random rows come after the rows that they are compared with, and `full` comes last.
+    The key sorts random rows after the rows that they are compared with, and `full` at the end.
     """
     name = one.train_set
     return name == "full", name.removeprefix("random_"), name.startswith("random_")

@@ -24,7 +24,7 @@ def _values(
 ) -> tuple[Cells[Any], ...]:
     """Return declarations of columns, one for each named field of the records.
 
-    `heads`: the heading of the column for each field.
+    `heads`: maps each field name to the heading of its column.
     """
 
     def field(name: str) -> cells.CellMaker:
@@ -123,7 +123,7 @@ def _row_name(place: Mapping[str, Any]) -> str:
 
 
 def settings_table(title: str, values: Mapping[str, object], name: str = "settings") -> Table:
-    """Return a table with one line per setting: its name and its value."""
+    """Return a table with the name and the value of each setting."""
     rows = [[cells.value(each), cells.value(value_text(value))] for each, value in values.items()]
     return listing(name, title, ["name", "value"], rows)
 

@@ -30,8 +30,8 @@ class Printed(NamedTuple):
 
     The value is a percentage, a difference in points, a number of rows, an index in [0, 1] or a sum of distances.
 
-    `text`: the whole printed text, including a deviation, or `NO_GAIN`. `deviation`: the deviation over seeds, in
-    points. `value` or `deviation` is None if the paper does not give the number.
+    `text`: the whole printed text, including a deviation, or `NO_GAIN`. `deviation`: the standard deviation over seeds
+    as printed, in points. `value` or `deviation` is None if the paper does not give the number.
     """
 
     text: str
@@ -56,8 +56,8 @@ def _printed(line: str) -> list[Printed]:
 class PublishedTable(BaseModel, frozen=True, extra="forbid"):
     """One table of a paper. `rows` maps row names to one value per column.
 
-    `note`: a remark to read before comparing. `kind`: the kind of table in this project's report that has the same
-    content. The kind "fine_tuned" corresponds to the table `transfer`.
+    `note`: a remark to read before comparing the paper's numbers with this project's numbers. `kind`: the kind of table
+    in this project's report that has the same content. The kind "fine_tuned" corresponds to the table `transfer`.
     """
 
     kind: Kind
@@ -82,7 +82,10 @@ def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
-    """Yield one record per printed value: source, caption, note, row, column, text, value, deviation over seeds."""
+    """Yield one record per printed value.
+
+    A record contains source, caption, note, row, column, text, value and deviation over seeds.
+    """
     for table in published_tables(published):
         where = {"source": table.source, "caption": table.caption, "note": table.note}
         for name, cells in table.rows.items():

@@ -22,8 +22,9 @@ Values = Mapping[str, object]
 class TableCell:
     """One cell of a table, as text.
 
-    `text` is read first, then `small`. `value`: the number by which the cell is sorted, or None. `kind`: the kind of
-    content, or the reason for a missing result. `strong` and `shaded` highlight the cell on the page.
+    `text`: the main text. `small`: lines of smaller text below the main text. `value`: the number by which the cell is
+    sorted, or None. `kind`: the kind of content, or "missing" for the reason why there is no result. `strong` and
+    `shaded` highlight the cell on the page.
     """
 
     text: str
@@ -56,7 +57,7 @@ class Column:
     """One column of a table.
 
     `group`: a heading that the column shares with neighbouring columns. `line`: whether the column has a line on its
-    left. `key` distinguishes columns with headings that were cut to the same text.
+    left. `key`: a value that distinguishes columns whose headings were cut to the same text.
     """
 
     heading: Heading
@@ -94,8 +95,8 @@ class Table:
     `name`: the table's kind and representation. `of`: a text that distinguishes tables with the same name. `caption`:
     how to read the cells, shown only on the page. `notes`: remarks that are needed to understand the numbers, shown
     wherever the table is shown. `headings`: the column headings above the row headings. Consecutive rows may share all
-    row headings except the last. `style`: whether the page wraps the lines of headings or of cells. `source`: the tidy
-    table with all unrounded numbers, or "" if there is no such table.
+    row headings except the last. `style`: "free" if the page may wrap the text in cells, "narrow" if it wraps only
+    headings. `source`: the tidy table with all unrounded numbers, or "" if there is no such table.
     """
 
     name: str
@@ -158,11 +159,11 @@ class Cells(Generic[_Record]):
     """A declaration of the cells that a table makes from one tidy table.
 
     All fields that are functions take the dataset's facts and a record. `column`: the column of a record, or a function
-    that returns one or several columns. Placeholders in a column's heading are filled in as in the spec's `title`.
-    `value`: a function that returns a cell. Its argument is the first record of the cell or, with `merged`, all records
-    of the cell. `order`: a function that returns the sort key of a column. Columns without a sort key come first, in
-    the order of the records. `apart`: row headings of a separate row below the other rows, with placeholders as in
-    `title`; empty if there is no separate row.
+    that returns one or several columns. A column's heading may have placeholders, as the `title` of a `TableSpec`.
+    `value`: a function that returns a cell. The argument of `value` is the first record of the cell or, with `merged`,
+    all records of the cell. `order`: a function that returns the sort key of a column. Columns without a sort key come
+    first, in the order of their first records. `apart`: row headings of a separate row below the other rows, with
+    placeholders as in `title`; empty if there is no separate row.
     """
 
     source: TidyTable[_Record]
@@ -182,12 +183,12 @@ class TableSpec:
 
     `headings`: maps the heading of each column of row headings to the text for a row. The text is a function, or has
     placeholders for fields of a record, as in "{evaluator}, zero-shot". `name` and `of` may have the same placeholders.
-    Placeholders in `title` and `notes` take the fields of the table's first record. `each`: a function that returns
-    further placeholder values, one mapping for each table that contains the record. `where`: a condition that selects
-    records. `row_order`: a function that returns the sort key of a row. Without `row_order`, rows are in the order of
-    the records. `row_key` distinguishes rows whose texts were cut to the same text. `notes` may also be a function of
-    the facts and the table's records. `when`: a function of the facts and the records that returns whether the table is
-    shown.
+    Placeholders in `title` and `notes` are filled in from the table's first record. `each`: a function that returns
+    further placeholder values, one mapping for each table that contains the record. `where`: a function that selects
+    the records of the tables. `row_order`: a function that returns the sort key of a row. Without `row_order`, rows are
+    in the order of the records. `row_key`: a function that returns a value to distinguish rows whose texts were cut to
+    the same text. `notes` may also be a function of the facts and the table's records. `when`: a function of the facts
+    and the records that returns whether the table is shown.
     """
 
     name: str

@@ -62,7 +62,7 @@ def read_address(address: str) -> ShownAddress:
 
 
 def shown_address(address: str) -> str:
-    """Return the part of an address that may be shown, as text."""
+    """Return the address as text, without the parts that may not be shown."""
     return read_address(address).text
 
 

@@ -7,7 +7,8 @@ AFLITE_RESULTS_URL   `aflite serve`, so that Dagster links to reports and shows 
 AFLITE_SOURCE_URL    the folder with this project's code on a code host, so that assets link to their source
 ```
 
-All variables are optional. If the address of a server is not set, plain text replaces the links to this server.
+All of these environment variables are optional. If the address of a server is not set, plain text replaces the links to
+this server.
 """
 
 import os
@@ -68,7 +69,7 @@ def check_addresses() -> None:
     """Check the addresses in all environment variables before any work starts.
 
     Raises:
-        InvalidInputError: a variable contains an address that cannot be used.
+        InvalidInputError: an environment variable contains an address that cannot be used.
     """
     for variable in (DAGSTER, MLFLOW, RESULTS, SOURCE):
         base_address(variable)
@@ -77,7 +78,7 @@ def check_addresses() -> None:
 def host_name(header: str) -> str:
     """Return the host in an HTTP Host header, in lower case and without port or brackets.
 
-    The result is empty if the Host header is not valid. The port is left out because a tunnel may change the port.
+    The result is empty if the Host header is not valid. The port is ignored because a tunnel may change the port.
     """
     found = _HOST.fullmatch(header.strip(" \t"))
     return (found[1] or found[2]).lower() if found else ""

@@ -18,14 +18,15 @@ _LONGEST = 600
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """The outcome of one check.
+    """The outcome of one check, such as a check of the data or of the filter.
 
     `about`: `data`, `warm-up`, `filter`, `weak models` or `evaluators`.
     `asks`: the statement that is true if the check passes.
     `found`: a sentence on the finding, which may contain text of the dataset, or an empty string.
     `what_to_do`: advice if the check failed, which may contain text of the dataset, or an empty string.
     `subject`: the encoder, evaluator, test set or representation that is checked, or an empty string.
-    `applies`: False if there was nothing to check. The check is then skipped, and `passed` has no meaning.
+    `applies`: False if there was nothing to check. A check with nothing to check is skipped, and its `passed` has no
+    meaning.
     `blocking`: whether a failed check prevents the computation of later results.
     `numbers`: the numbers behind the outcome, as JSON values by name.
     """
@@ -71,7 +72,7 @@ class CheckOutcome:
 def failed_lines(checks: Sequence[CheckOutcome]) -> list[str]:
     """Return one log line per failed check, or a single line if no check failed.
 
-    The list is empty if there were no checks. Skipped checks are not counted as passed.
+    The list is empty if there were no checks. The number of passed checks does not include skipped checks.
     """
     failed = [check.line for check in checks if check.outcome == "failed"]
     if failed or not checks:

@@ -1,7 +1,7 @@
 """Python child processes that serve one parent over a connection, and end when the parent ends.
 
-The module `stages.child_process` runs whole stages in child processes, and the module `shared.training_workers` runs
-training runs of evaluators.
+The module `stages.child_process` runs whole stages in child processes. The module `stages.shared.training_workers`
+trains evaluators in child processes.
 """
 
 import os
@@ -25,7 +25,8 @@ GRACE = 10.0
 class ChildProcess:
     """A new Python interpreter that runs the function `serve`, and the parent's end of the connection to it.
 
-    `serve`: the function as "module:function". `environment`: environment variables to add to those of this process.
+    `serve`: the function to run, written as "module:function". `environment`: environment variables of the child, in
+    addition to those of this process.
 
     `multiprocessing` is not used, because its children import the main program again. Importing the main program
     (Dagster or a user's script) would start that program again.

@@ -117,7 +117,7 @@ class LostObjectsError(StoreError):
 
 
 class DamagedManifestError(StoreError):
-    """Error for a result whose manifest changed after publication; `problem` is the reason in a phrase."""
+    """Error for a result whose manifest changed after publication. `problem`: a phrase that describes the change."""
 
     problem: str = ""
 

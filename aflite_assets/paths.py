@@ -30,7 +30,9 @@ def cache_folder(name: str) -> Path:
 
 
 def kernels_folder(parent: Path) -> Path:
-    """Return a folder below `parent` for compiled code of the linear engine, named by a hash of its source files.
+    """Return a folder below `parent` for compiled code of the linear engine.
+
+    The folder's name is a hash of the engine's source files.
 
     A separate folder per version of the source is needed, because numba does not recompile a file if an imported file
     changes.
@@ -40,7 +42,9 @@ def kernels_folder(parent: Path) -> Path:
 
 
 def old_kernels() -> list[Path]:
-    """Return the folders of code below `AFLITE_HOME` that was compiled from other versions of the engine's source."""
+    """Return the folders below `AFLITE_HOME` with code that was compiled from other versions of the linear engine's
+    source.
+    """
     folder = cache_folder("numba")
     current = kernels_folder(folder)
     return sorted(place for place in folder.iterdir() if place != current) if folder.is_dir() else []

@@ -26,7 +26,7 @@ class ProcessMark:
     started: int | None
 
     def as_json(self) -> dict[str, str | int | None]:
-        """Return the fields as JSON types; `ProcessMark(**fields)` restores the object."""
+        """Return the fields as JSON types, from which `ProcessMark(**fields)` restores the object."""
         return asdict(self)
 
     def is_here(self) -> bool:
@@ -34,7 +34,7 @@ class ProcessMark:
         return self.host == socket.gethostname()
 
     def is_alive(self) -> bool:
-        """Return True if the process still runs; the result is valid only if `is_here()` is True.
+        """Return True if the process still runs. The result is valid only if `is_here()` is True.
 
         A zombie process (ended, but not waited for) is not alive.
         """

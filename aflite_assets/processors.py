@@ -1,8 +1,8 @@
 """The number of CPU threads that a step may use, and environment variables that limit libraries to this number.
 
-The number limits numba, OpenMP, BLAS, torch, the tokenizers and the step's own threads and processes. The number of
-threads is `AFLITE_THREADS` or, if this variable is not set, `OMP_NUM_THREADS`. If neither variable is set, the cores
-are divided equally among the runs that the Dagster instance allows at once.
+The number of threads limits numba, OpenMP, BLAS, torch, the tokenizers and the step's own threads and processes. The
+number of threads is `AFLITE_THREADS` or, if this variable is not set, `OMP_NUM_THREADS`. If neither variable is set,
+the cores are divided equally among the runs that the Dagster instance allows at once.
 """
 
 import os
@@ -45,7 +45,7 @@ def threads_per_step() -> int:
 def processes_at_once() -> int:
     """Return how many single-threaded processes a step may run at once, at least 1.
 
-    The number is `threads_per_step()`, or larger if cores are idle. A single run can use all idle cores, even if the
+    The result is `threads_per_step()`, or more if cores are idle. A single run can use all idle cores, even if the
     Dagster instance allows several runs. If the user has set `AFLITE_THREADS` or `OMP_NUM_THREADS`, the result is not
     larger than this variable.
     """

@@ -40,7 +40,7 @@ def _visible(character: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text in printable form on one line; each run of white space becomes one space."""
+    """Return the text in printable form on one line. Each run of white space becomes one space."""
     return " ".join(printable(text).split())
 
 
@@ -55,7 +55,10 @@ def percent(share: float) -> str:
 
 
 def signed_points(points: float, *, decimals: int = 1) -> str:
-    """Return a difference in percentage points with a true minus sign; zero after rounding has no sign."""
+    """Return a difference in percentage points as text with a typographic minus sign.
+
+    A difference that rounds to zero has no sign.
+    """
     rounded = round(points, decimals)
     return f"{_MINUS}{-rounded:.{decimals}f}" if rounded < 0 else f"{abs(rounded):.{decimals}f}"
 
@@ -78,7 +81,7 @@ def listed(names: Sequence[str], most: int | None = None) -> str:
 def value_text(value: object) -> str:
     """Return a value as text: "none" for None and NaN, "yes" or "no" for truth values.
 
-    Large whole numbers have thousands separators, and other numbers have four significant digits.
+    Whole numbers from 10,000 have thousands separators. Other numbers are rounded to four significant digits.
     """
     if value is None or (isinstance(value, float) and value != value):
         return "none"

@@ -11,7 +11,7 @@ _JOINERS = "\u200c\u200d"  # zero-width joiners, which are needed to write Persi
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return the suggestion `; did you mean 'label'?` with the most similar known name.
+    """Return a suggestion such as `; did you mean 'label'?`, with the known name that is most similar to `name`.
 
     The suggestion is empty if no known name is similar to `name`.
     """
@@ -20,7 +20,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def counted(number: int, noun: str = "row") -> str:
-    """Return a number with its noun, such as "1 row" or "2 rows"; the plural ends in "s"."""
+    """Return a number with its noun, such as "1 row" or "2 rows". The plural is formed with "s"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -35,7 +35,7 @@ def quoted(text: str, length: int) -> str:
 
 
 def quoted_list(values: Iterable[object], *, most: int, length: int) -> str:
-    """Return the first `most` values joined with commas; texts are quoted and cut to `length` characters.
+    """Return the first `most` values joined with commas. Texts are quoted and cut to `length` characters.
 
     Further values are replaced by their number, as in "and 3 more".
     """

@@ -19,8 +19,8 @@ from aflite_assets.models.devices import DeviceSettings
 class ComputeDevice(dg.ConfigurableResource):
     """The processor and floating-point precision for training, embedding and filtering.
 
-    The device `auto` is the GPU if there is one. The slots of the Dagster pool `gpu` limit how many steps use GPUs at
-    once; each step leases a GPU.
+    With the device `auto`, a GPU is used if the machine has one. The slots of the Dagster pool `gpu` limit how many
+    steps use GPUs at once; each step leases a GPU.
     """
 
     device: Literal["auto", "cpu", "cuda"] = "auto"

@@ -1,4 +1,4 @@
-"""Dagster resource for the store of results."""
+"""Dagster resource for the result store."""
 
 from pathlib import Path
 
@@ -27,6 +27,6 @@ class ResultStoreResource(dg.ConfigurableResource):
     )
 
     def open(self) -> ResultStore:
-        """Return a store that does not depend on Dagster."""
+        """Return a `ResultStore`, which does not depend on Dagster."""
         home = Path(self.home).absolute() if self.home else None
         return open_store(home, address=self.address, endpoint_url=self.endpoint_url)

@@ -96,7 +96,7 @@ class Copied:
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `backup` and `restore` to the commands of `aflite`."""
+    """Add `backup` and `restore` to the command line's subparsers."""
     for name, what, run in (("backup", "Copy", _backup), ("restore", "Restore", _restore)):
         description = _DESCRIPTION.format(what=what)
         command = commands.add_parser(
@@ -150,7 +150,7 @@ def _places(options: argparse.Namespace) -> Places:
 
 
 def make_backup(folder: Path, places: Places) -> Copied:
-    """Copy everything in `places` into a new backup below `folder`. Runs may continue during the copy.
+    """Copy everything in `places` into a new backup below `folder`. Dagster runs may continue while the backup is made.
 
     Damaged results are not copied, so they cannot replace intact copies from an earlier backup.
 
@@ -222,7 +222,7 @@ def _chosen(folder: Path, at: str | None) -> Path:
 
 
 def _databases_of(backup: Path) -> list[str]:
-    """Return the databases of a finished backup.
+    """Return the file names of the databases in a finished backup.
 
     Raises:
         StoreError: the file `backup.json` is damaged or has an unknown format.
@@ -347,7 +347,7 @@ def _state_files(home: Path) -> Iterator[Path]:
 
 
 def _published(results: Path) -> Iterator[Path]:
-    """Yield the folder of every published result and of every published part, including damaged results."""
+    """Yield the folder of every published result and of every published part of a result, including damaged results."""
     for _, _, home in ResultStore(results).partitions():
         for place in (home, home / "parts"):
             found = place.iterdir() if place.is_dir() else ()
@@ -355,7 +355,10 @@ def _published(results: Path) -> Iterator[Path]:
 
 
 def _copy_result(path: Path, target: Path, copied: Copied) -> None:
-    """Copy a published folder completely or not at all. An existing copy with the same manifest is kept."""
+    """Copy a published folder completely or not at all.
+
+    If the target already is a copy with the same manifest, nothing is copied.
+    """
     if target.exists():
         if (target / MANIFEST).is_file() and (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
             copied.already_there += 1

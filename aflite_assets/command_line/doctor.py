@@ -29,7 +29,7 @@ class UnfixedProblemsError(AfliteError):
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the subparsers."""
+    """Add `doctor` to the command line's subparsers."""
     doctor = commands.add_parser("doctor", help="find and repair problems", description=_DOCTOR)
     doctor.add_argument(
         "--fix",
@@ -62,7 +62,10 @@ def line(problem: "Problem") -> str:
 
 
 def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
-    """Yield all problems, most important first. Dagster's instance is checked if `DAGSTER_HOME` is set."""
+    """Yield all problems that `aflite doctor` finds, the most important problems first.
+
+    Dagster's instance is checked if `DAGSTER_HOME` is set.
+    """
     from aflite_assets.refresh.status import examine_datasets
     from aflite_assets.results.doctor import examine_store
     from aflite_assets.results.opening import open_store
@@ -122,8 +125,9 @@ def constraints_file() -> Path | None:
 
 
 def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
-    """Return the installed packages whose version differs from the tested version. Each package name is mapped to two
-    versions, the installed one and the tested one.
+    """Return the installed packages whose version differs from the tested version.
+
+    The mapping is from package name to two versions, the installed version and the tested version.
     """
     differing = {}
     for line in constraints.read_text(encoding="utf-8").splitlines():
@@ -140,5 +144,5 @@ def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
 
 
 def _public(text: str) -> str:
-    """Return the version without its local part, for example 2.15.0 for 2.15.0+cpu."""
+    """Return a package version without its local part, for example 2.15.0 for 2.15.0+cpu."""
     return text.strip().partition("+")[0]

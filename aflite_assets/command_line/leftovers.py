@@ -29,8 +29,9 @@ class Leftovers:
 
 
 def find_leftovers(store: "ResultStore") -> Leftovers:
-    """Find results, queued runs and listed partitions of datasets without a YAML file. Datasets with a current run are
-    left out.
+    """Find results, queued runs and listed partitions of datasets without a YAML file.
+
+    Datasets that a process is running are left out.
     """
     from aflite_assets.results.locks import occupant
     from aflite_assets.specs.registry import load_registry

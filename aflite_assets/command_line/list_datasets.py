@@ -18,7 +18,7 @@ including Dagster's pages. Exits with 1 if a file is invalid.
 
 
 def add_command(commands: Any) -> None:
-    """Add `list` to the command's parser."""
+    """Add `list` to the command line's subparsers."""
     parser = commands.add_parser("list", help="list the datasets", description=_LIST)
     parser.add_argument("--bundled", action="store_true", help="list the bundled datasets")
     parser.set_defaults(command=_list)

@@ -36,7 +36,7 @@ inputs from which the result was computed.
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands to the subparsers."""
+    """Add `prune`, `pin`, `unpin` and `pins` to the command line's subparsers."""
     prune = commands.add_parser("prune", help="remove results that are no longer needed", description=_PRUNE)
     prune.add_argument(
         "--keep",
@@ -73,7 +73,7 @@ def age(text: str) -> timedelta:
     """Parse an age from the command line, in hours, days or weeks.
 
     Raises:
-        argparse.ArgumentTypeError: the text is not an age.
+        argparse.ArgumentTypeError: the text is not an age such as "30d".
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
     if match is None:
@@ -93,7 +93,7 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
 
 
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    """Yield a table of counts and bytes with a total. Yield nothing if there are no counts."""
+    """Yield a table of the numbers and sizes of results, with a total. Yields nothing without results."""
     if counts:
         rows = [(kind, str(count), size(total)) for kind, (count, total) in counts.items()]
         together = [sum(column) for column in zip(*counts.values(), strict=True)]

@@ -62,8 +62,8 @@ class ResultServer(http.server.ThreadingHTTPServer):
     """An HTTP server on the loopback address, which serves the published files below one folder.
 
     The server answers GET and HEAD. Requests with other host names are rejected, to prevent DNS rebinding by other
-    sites. Only regular files are served, and only if their paths have no symbolic links and no hidden names. Folders
-    are not listed. The page `/` links to the current reports.
+    sites. Only regular files are served, and only if their paths have no symbolic links and no hidden names. The server
+    does not list the content of folders. The page `/` links to the current reports.
     """
 
     daemon_threads = True
@@ -77,7 +77,7 @@ class ResultServer(http.server.ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Address of the server."""
+        """Address at which browsers reach the server."""
         return f"http://{ADDRESS}:{self.server_address[1]}"
 
     def file(self, path: str) -> Path | None:
@@ -88,7 +88,7 @@ class ResultServer(http.server.ThreadingHTTPServer):
         return _plain_file(self.root.joinpath(*segments))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore the errors of browsers that disconnect early. Report all other errors."""
+        """Ignore the errors of browsers that disconnect early. All other errors are reported."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -168,8 +168,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _plain_file(wanted: Path) -> Path | None:
-    """Return the regular file at an absolute path. Return None if the file is missing or the path contains a symbolic
-    link.
+    """Return an absolute path if it is a regular file.
+
+    Return None if the file is missing or the path contains a symbolic link.
     """
     try:
         resolved = wanted.resolve(strict=True)

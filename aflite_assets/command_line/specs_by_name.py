@@ -22,7 +22,7 @@ def spec_of(name: str) -> DatasetSpec:
 
 
 def file_of(name: str) -> Path:
-    """Return the YAML file of a registered dataset. If `name` is a path, return the path.
+    """Return the YAML file of a registered dataset. If `name` is already a path, return the path.
 
     Raises:
         SpecError: no dataset has the name `name`.

@@ -34,7 +34,7 @@ class StageBars:
         self._end()
 
     def begin(self, stage: str) -> Progress:
-        """End the previous bar. Return the function that the stage calls to report its progress.
+        """End the bar of the previous stage, and return the functions that the next stage calls to report progress.
 
         The new bar appears when the stage first reports progress.
         """

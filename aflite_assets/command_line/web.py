@@ -25,7 +25,7 @@ everyone who can reach the port, including other users of this machine, can star
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `web` to the command's parser."""
+    """Add `web` to the command line's subparsers."""
     parser = commands.add_parser(
         "web", help="show Dagster in a browser, and reject requests from other web pages", description=_DESCRIPTION
     )

@@ -42,7 +42,8 @@ def chat_text(alerts: Sequence[Alert]) -> str:
 def one_line(text: str) -> str:
     """Return the text on one line of at most `LONGEST_REASON` printable characters.
 
-    Line ends become spaces. Control characters, direction overrides and invisible characters become replacement marks.
+    Ends of lines become spaces. Control characters, direction overrides and invisible characters become replacement
+    marks.
     """
     joined = " ".join(text[: 4 * LONGEST_REASON].split())
     shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in joined)

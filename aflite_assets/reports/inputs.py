@@ -46,7 +46,7 @@ class ReportInputs:
         return pc.count(pc.struct_field(self.examples.table["image"], "path")).as_py() > 0
 
     def rows_of(self, representation: str) -> pa.Table:
-        """Return a table of the rows that one filtering kept, removed or only scored.
+        """Return a table of the dataset's rows with their outcome in one filtering.
 
         The columns are `row_id`, `split`, `label` (a class number), `kept`, `removed_in_iteration` and
         `predictability`.

@@ -28,7 +28,7 @@ def origin_of_answers(
     `source_rows` and `row_ids` of the origin.
 
     Raises:
-        DataError: the answers are not texts or lists of texts in a table file.
+        DataError: the answers are not stored as texts, or as lists of texts, in a table file.
     """
     table = source.table
     if not isinstance(table, TableSource):

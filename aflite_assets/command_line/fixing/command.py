@@ -33,7 +33,7 @@ nothing was written.
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the subparsers."""
+    """Add `fix` to the command line's subparsers."""
     fix = commands.add_parser("fix", help="write a copy of a file without a cue", description=_FIX)
     add_input_arguments(fix)
     fix.add_argument(
@@ -199,7 +199,7 @@ def _options_of_copy(
 ) -> argparse.Namespace:
     """Return the options for the scan of a copy.
 
-    Dropped columns are left out, and guessed roles are taken from the original.
+    The options leave out dropped columns, and contain the roles of columns that were guessed for the original.
     """
     given = options_of(options)
     if read.bare is not None:

@@ -21,10 +21,12 @@ _NEXT_OF_QUESTIONS = "Next: scan the copy and mend what it names, or rewrite the
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """Scans of the original and the copy, sentences on the changes, and the written files.
+    """The result of `aflite fix`: scans of the original and of the copy, sentences on the changes, and the written
+    files.
 
-    `notes`: sentences on limits of the copy. `asked`: numbers of the cues that the user chose. `is_weighted`: whether
-    the copy has weights. For a copy with weights, `after` contains the cues of `before`, measured with the weights.
+    `notes`: sentences on the limits of the cleaned copy. `asked`: numbers of the cues that the user chose.
+    `is_weighted`: whether the copy has weights. For a copy with weights, `after` contains the cues of `before`,
+    measured with the weights.
     """
 
     before: ScanResult
@@ -66,8 +68,9 @@ def headline(fixed: Fixed) -> list[str]:
 
 
 def left_sentence(fixed: Fixed) -> str:
-    """Return a sentence on the cues that a scan of the copy still finds. Cues that a stronger cue explains are not
-    mentioned.
+    """Return a sentence on the cues that a scan of the copy still finds.
+
+    The sentence does not mention cues that a stronger cue explains.
     """
     place = "with the weights" if fixed.is_weighted else "in the copy"
     artefacts = left_artefacts(fixed.after)

@@ -34,7 +34,7 @@ def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
     """Return the origin of the scanned rows. `path` and `roles` describe a data file without a YAML file.
 
     Raises:
-        DataError: `aflite fix` cannot write the kind of source.
+        DataError: `aflite fix` cannot write sources of the origin's kind.
     """
     if read.dataset is not None:
         return _plain(_origin_of_dataset(read.dataset))
@@ -43,7 +43,10 @@ def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
 
 
 def _plain(origin: Origin) -> Origin:
-    """Return the origin unchanged, or raise an error if it has compressed files, which cannot be written."""
+    """Raise an error if the origin has compressed files, which `aflite fix` cannot write.
+
+    Otherwise return the origin.
+    """
     files = origin.source.files() if isinstance(origin.source, TableSource) else []
     packed = [file for file in files if file.suffix.lower() == ".gz"]
     if packed:

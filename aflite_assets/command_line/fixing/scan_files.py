@@ -28,7 +28,8 @@ def read_scan_file(path: Path, options: argparse.Namespace) -> ScanFile:
     """Read the output of `aflite scan --json`.
 
     Raises:
-        DataError: the JSON is not an output of a scan, further options are given, or FILE has changed since the scan.
+        DataError: the JSON is not the output of a scan, scan options are given in addition, or FILE has changed since
+        the scan.
     """
     beside = options_of(options)
     if beside:

@@ -1,6 +1,6 @@
 """Text of the sections of `aflite check`. The module `check_text` only formats records and computes nothing.
 
-Text from the dataset is truncated and escaped.
+Text from the dataset is truncated and escaped before it is printed.
 """
 
 import os
@@ -41,7 +41,7 @@ _ROUNDING = 1e-9
 
 
 def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """Yield the name, source, rows per split and class, kind of input, and first rows."""
+    """Yield the section on the data: name, source, rows per split and class, kind of input, and first rows."""
     yield f"{spec.name}: {escaped(spec.title)}" if spec.title else spec.name
     yield f"source: {spec.source.format}{_content(data.content)}"
     yield f"read: {_how_read(data)} in {duration(data.seconds)}"
@@ -301,8 +301,8 @@ _ORDINALS = ("first", "second", "third")
 def _file_place(source: SourceSpec, source_rows: Mapping[str, int], row_id: int) -> str:
     """Return the position of a row in its source, such as `line 2 of 'train.csv'`.
 
-    In a file without lines, such as Parquet, the position is the row number. Return an empty text if the position is
-    unknown.
+    In a file without lines, such as Parquet, the position is the row number. If the position is unknown, the text is
+    empty.
     """
     if not isinstance(source, TableSource):
         return ""

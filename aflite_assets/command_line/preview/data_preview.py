@@ -1,7 +1,8 @@
-"""Preview of a dataset: its rows, its challenge sets and the plan of a run.
+"""Preview of a dataset for `aflite check`: its rows, its challenge sets and the plan of a run.
 
 Small sources are read completely and with the same code as in the stages, so that every mistake is found. For large
-sources, only the first rows are read. Nothing is published. The module `check_text` formats the printed text.
+sources, only the first rows are read. The preview publishes no results. The module `check_text` formats the printed
+text.
 """
 
 import time
@@ -56,7 +57,9 @@ MOST_IMAGES = 20_000
 
 @dataclass(frozen=True)
 class Reading:
-    """The part of a source that is read. `first_rows`: number of rows to read of each split, or None for all rows.
+    """The part of a source that the preview reads.
+
+    `first_rows`: number of rows to read of each split, or None for all rows.
 
     `rows`: number of rows in the whole source by split, or None if unknown.
     """
@@ -71,7 +74,8 @@ class DataPreview:
 
     `raw`: raw table of the rows that were read. `rows`: number of rows that a run would use, by split, or None if
     unknown. If the source was read only in part, `rows` is an upper limit. `content`: fingerprint of the source, or an
-    empty text if the source has no fingerprint or was not read completely. `seconds`: time that reading took.
+    empty text if the source has no fingerprint or was not read completely. `seconds`: seconds that it took to read the
+    source.
     """
 
     raw: LoadedTable
@@ -82,7 +86,7 @@ class DataPreview:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows were read."""
+        """Whether all rows of the source were read."""
         return self.reading.first_rows is None
 
 
@@ -139,7 +143,9 @@ def source_facts(spec: DatasetSpec, data: DataPreview) -> SourceFacts:
 
 
 def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreviews:
-    """Read the challenge sets and map their classes as the stage `challenge_sets` does. Optional sets may be missing.
+    """Read the challenge sets and map their classes as the stage `challenge_sets` does.
+
+    Optional challenge sets may be missing.
 
     Raises:
         DataError: a challenge set does not match the dataset.
@@ -213,7 +219,7 @@ def _sample(
 
     If the source was read only in part, the result contains all examples instead of a sample.
 
-    The plan assumes the largest sample that meets the size settings. If no sample meets the settings, an error is
+    The plan assumes the largest sample that meets the size settings. If no sample meets the size settings, an error is
     raised.
     """
     if spec.sample is None:
@@ -242,7 +248,7 @@ def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:
 
 
 def reading_of(source: SourceSpec) -> Reading:
-    """Return which part of a source the preview reads.
+    """Return the part of a source that the preview reads.
 
     Large image folders, and hub sources of large or unknown size, are read only in part.
     """

@@ -37,7 +37,7 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 class CostLine:
     """Estimated cost of one stage for one model: the amount of work, and wall-clock seconds.
 
-    `seconds` is None if the speed could not be measured. `note`: a sentence about the assumptions.
+    `seconds` is None if the speed could not be measured. `note`: a sentence about the assumptions of the estimate.
     """
 
     stage: str
@@ -65,7 +65,7 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float:
-        """Total seconds of all lines with a measured speed."""
+        """Total seconds of all cost lines with a measured speed."""
         return sum(line.seconds or 0.0 for line in self.lines)
 
     @property
@@ -85,7 +85,8 @@ def estimate_cost(
 ) -> CostEstimate:
     """Estimate the seconds of each stage.
 
-    `last`: seconds of the last run, by stage. The other stages are estimated from counts and measured speeds.
+    `last`: seconds of the last run, by stage. For stages that are not in `last`, the seconds are estimated from counts
+    and measured speeds.
 
     The filter and each distinct model are measured on a few rows of `raw`. The time for loading a model is counted
     once, because one process runs all stages. Small evaluators are assumed to train in parallel. `log` receives a line
@@ -154,7 +155,7 @@ def _training_line(one: Trainings, speeds: Speeds) -> CostLine:
 def _processes(trainings: Sequence[Trainings], lines: Sequence[CostLine]) -> int:
     """Return the number of processes that train small models in parallel.
 
-    One process is enough if there is little work (see `training_workers`).
+    If there is little work, only one process is used (see `training_workers`).
     """
     seconds = sum(line.seconds or 0.0 for one, line in zip(trainings, lines, strict=True) if _small(one))
     return workers_with_memory(processes_at_once()) if seconds > WORTH else 1

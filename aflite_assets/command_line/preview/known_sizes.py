@@ -42,7 +42,7 @@ def last_seconds(spec: DatasetSpec, store: ResultStore) -> dict[str, float]:
 def _all_trained(grid: PublishedResult) -> bool:
     """Return True if the stage `evaluator_models` trained all evaluators itself and reused no earlier training.
 
-    A training that several cells share counts once.
+    A training run that several cells share counts once.
     """
     cells = {part.key for name, part in grid.parts.items() if not name.startswith(_WEIGHTS)}
     fitted = grid.summary["fitted"]

@@ -22,7 +22,7 @@ from aflite_assets.text import count, listed
 def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
     """Yield a line if a run may stop because of the setting `scan.stop`.
 
-    With a current scan, a warning is yielded only if the scan found an artefact.
+    If the dataset has a current scan, a warning is yielded only if this scan found an artefact.
     """
     if spec.scan.stop == "never":
         return

@@ -18,11 +18,12 @@ from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
 
 @dataclass(frozen=True)
 class PlannedTrainSet:
-    """One train set of the evaluators.
+    """One planned train set for the evaluators.
 
-    `rows`: number of rows. For the filtered set and its controls, `rows` is the number in `RunPlan.kept` if known, or
-    else the filter's target size. `drawn_per_seed`: whether a different set is drawn for each seed. `trained_before`:
-    whether an earlier representation has the same train set, so that its training runs are reused.
+    `rows`: number of rows of the train set. For the filtered set and its controls, `rows` is the number in
+    `RunPlan.kept` if known, or else the filter's target size. `drawn_per_seed`: whether a different set is drawn for
+    each seed. `trained_before`: whether an earlier representation has the same train set, so that its training runs are
+    reused.
     """
 
     name: str
@@ -38,7 +39,8 @@ class RunPlan:
 
     `rows`: number of rows by split. `test_rows`: number of rows by test set (splits other than `train`, then challenge
     sets). `fine_tune_rows`: maximum number of rows for fine-tuning, by challenge set. `pool_rows`: number of rows that
-    are filtered, including `train_pool_rows` train rows. `scored_rows`: number of rows that are only scored.
+    are filtered, including `train_pool_rows` train rows. `scored_rows`: number of rows that the filter scores and may
+    remove, but does not train on.
     `most_iterations`: maximum number of iterations, including a last iteration that removes nothing. `curve`: sample
     sizes for `warmup.size: auto`. With `curve`, `warmup_rows` is an upper limit. `filter_runs`: number of filter runs
     per representation. `weak_models`: weak models by name. `full_alone`: names of the evaluators with a second phase on
@@ -74,7 +76,7 @@ class RunPlan:
 
     @property
     def embedded_rows(self) -> int:
-        """Number of rows that each encoder embeds."""
+        """Number of rows for which each encoder computes embeddings."""
         return self.filtered_from - self.warmup_rows + sum(self.rows.values()) - self.rows["train"]
 
     @property
@@ -193,15 +195,16 @@ def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
 def scored_rows(plan: RunPlan) -> int:
     """Return the total number of rows that the filter scores, summed over all iterations.
 
-    Rows that are only scored are assumed to be removed at the same rate as pool rows.
+    Rows that the filter scores but does not train on are assumed to be removed at the same rate as pool rows.
     """
     pools = [pool_in_iteration(plan, iteration) for iteration in range(plan.most_iterations)]
     return round(sum(pool + plan.scored_rows * pool / plan.pool_rows for pool in pools))
 
 
 def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
-    """Return the number of models that are fitted on one train set. A deterministic model is fitted once for all seeds
-    with the same rows.
+    """Return the number of models that one evaluator fits on one train set.
+
+    A deterministic model is fitted once for all seeds with the same rows.
     """
     if train_set.trained_before:
         return 0

@@ -90,7 +90,7 @@ class ClassicalSpeed:
     row_grows: bool
 
     def seconds(self, train_rows: int, test_rows: int) -> float:
-        """Return the seconds for one fit and its predictions."""
+        """Return the seconds to fit the model on `train_rows` rows and to predict `test_rows` rows."""
         ratio = train_rows / self.rows
         return self.fit * ratio**self.growth + test_rows * self.row * (ratio if self.row_grows else 1)
 
@@ -109,11 +109,11 @@ class Speeds:
         self._measured: dict[tuple[str, Any], Any] = {}
 
     def start(self) -> float:
-        """Seconds until a new process is ready for a stage."""
+        """Return the seconds until a new process is ready to run a stage."""
         return self._once(("the start of a process", None), start_seconds)
 
     def scan(self) -> float:
-        """Seconds of the scan for cues per scanned row."""
+        """Return the seconds that the scan for cues takes per row."""
         self._log("measuring the scan for cues")
         rows = sample(self._train, MOST_SCANNED[self._train.modality])
         for scanned in (sample(rows, max(len(rows) // 10, 1)), rows):  # the first loads libraries
@@ -157,7 +157,7 @@ class Speeds:
             return NeuralEncoder(new_classifier(encoder, few, _no_log), self._device).encode(few).features.shape[1]
 
     def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
-        """Measure the duration of training steps.
+        """Measure the duration of the training steps of a neural model.
 
         A first training run on a few rows, which is timed separately, loads the libraries and compiles the code.
         """
@@ -235,7 +235,7 @@ class Speeds:
 
 
 def start_seconds() -> float:
-    """Return the measured seconds until a new process is ready for a stage."""
+    """Measure the seconds until a new process is ready to run a stage."""
     started = time.perf_counter()
     subprocess.run([sys.executable, "-P", "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return time.perf_counter() - started
@@ -275,9 +275,9 @@ def sample(examples: Examples, rows: int) -> Examples:
 def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return labels (int64), and random features (rows x width, float32) that resemble the output of a trained encoder.
 
-    Most of the variance is in the space that the class centres span, which has one dimension per class. Noise is added
-    in all directions of the feature space. Logistic regression takes as long on the random features as on the features
-    of real encoders.
+    Most of the variance lies in the space spanned by the class centres, which has one dimension per class. Noise is
+    added in all directions of the feature space. Logistic regression takes as long on the random features as on the
+    features of real encoders.
     """
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(rows) % n_classes)

@@ -27,11 +27,12 @@ _ASSUMED = (
 
 @dataclass(frozen=True)
 class Trainings:
-    """Training runs of one model in a stage. `sizes`: number of train rows of each training run. `asked`: number of
-    rows to predict.
+    """Training runs of one model in a stage.
 
-    `steps`: total number of steps, if it does not follow from the model's epochs and `sizes`. `note`: a sentence about
-    the assumptions.
+    `sizes`: number of train rows of each training run. `asked`: number of rows that each trained model predicts.
+
+    `steps`: total number of optimiser steps, or None to compute the number from `sizes` and the model's epochs. `note`:
+    a sentence about the assumptions behind the numbers.
     """
 
     stage: str

@@ -23,9 +23,9 @@ class PlannedWeakModel:
     """A weak model that a run would train to find forgettable rows.
 
     `evaluator`: the evaluator whose training runs are used, or None if the weak model is trained separately. `seeds`:
-    number of seeds. `set_rows`: maximum number of rows of each set of forgettable rows. `assumed`: whether `set_rows`
-    is computed with `ASSUMED_SHARE`, because there is no earlier result. `alone`: whether evaluators are also trained
-    on forgettable rows alone.
+    number of seeds with which the weak model is trained. `set_rows`: maximum number of rows of each set of forgettable
+    rows. `assumed`: whether `set_rows` is computed with `ASSUMED_SHARE`, because there is no earlier result. `alone`:
+    whether evaluators are also trained on forgettable rows alone.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Arguments shared by `aflite scan` and `aflite fix`, and their conversion back to a command line."""
+"""Arguments shared by `aflite scan` and `aflite fix`, and the conversion of parsed arguments to a command line."""
 
 import argparse
 import shlex

@@ -51,8 +51,9 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """Roles of the columns of a data file without a YAML file, as given on the command line. Roles that are not given
-    are guessed.
+    """Roles of the columns of a data file without a YAML file, as given on the command line.
+
+    If a role is not given, the program guesses the columns with this role.
     """
 
     label: str | None = None
@@ -67,7 +68,7 @@ class Roles:
 class BareFile:
     """Rows of a data file, and sentences on how the file's columns were interpreted.
 
-    `source`: the source, if the file contains preferences or questions, or else None.
+    `source`: the source of preferences or questions, or None for other data files.
     """
 
     rows: ScanRows
@@ -93,10 +94,10 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
 
 
 def table_format(path: Path, roles: Roles) -> TableFormat:
-    """Return the format of a table file from its ending and the roles.
+    """Return the format of a table file. The format depends on the file's ending and on the options in `roles`.
 
     Raises:
-        DataError: no known format has the file's ending.
+        DataError: the file's ending is not that of a known format.
     """
     compressed = path.suffix.lower() == ".gz"
     ending = "".join(path.suffixes[-1 - compressed :]).lower()

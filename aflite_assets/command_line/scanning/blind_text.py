@@ -20,7 +20,7 @@ _PART, _TERM = 24, 40
 
 
 def nature(rule: BlindRule) -> str:
-    """Return the kind of a rule in one word."""
+    """Return the kind of a rule: "model", "artefact" or "candidate"."""
     if rule.is_model:
         return "model"
     return "candidate" if rule.reason is None else "artefact"

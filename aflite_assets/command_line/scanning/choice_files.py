@@ -1,5 +1,5 @@
-"""Preferences and multiple-choice questions in a table without a YAML file: the roles of the columns, and a row for
-each answer.
+"""Preferences and multiple-choice questions in a table without a YAML file: the roles of columns, and one row per
+answer.
 """
 
 import re
@@ -140,7 +140,8 @@ def _sorted_out(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] 
 
 
 def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] | None:
-    """Return the fields for the columns with the options and for the column that states the right option.
+    """Return the fields of a question source that name the columns with the options and the column with the right
+    option.
 
     Returns None if the table has no options or does not state the right option.
     """
@@ -155,9 +156,9 @@ def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object
 
 
 def _options(name: str, kind: pa.DataType) -> Mapping[str, object]:
-    """Return the fields for options that are stored as lists of texts.
+    """Return the fields of a question source whose options are lists of texts.
 
-    A second column may contain the lists of the options' letters.
+    The column may also contain lists of the options' letters.
     """
     if not pa.types.is_struct(kind):
         return {"answers": name}
@@ -174,7 +175,7 @@ def choice_rows(table: pa.Table, source: ChoiceSource, path: Path) -> pa.Table:
     """Return one row for each answer in a table that was read from `path` (see `answers.answer_table`).
 
     Raises:
-        DataError: a question or preference is invalid; the message names its line.
+        DataError: a question or preference is invalid. The error message names the line.
     """
     assert isinstance(source.table, TableSource)  # a bare file
     tables = {_SPLIT: with_files(table, source.table, [(str(path), table.num_rows)])}

@@ -35,7 +35,7 @@ refused, or the arguments are wrong.
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the subparsers."""
+    """Add `scan` to the command line's subparsers."""
     scan = commands.add_parser("scan", help="find cues that predict the label by themselves", description=_SCAN)
     add_input_arguments(scan)
     scan.add_argument("--json", action="store_true", help="print the result as JSON")

@@ -1,4 +1,6 @@
-"""Inputs of `aflite scan` and `aflite fix`: the rows to scan, their origin, and a hash of their content."""
+"""Inputs of `aflite scan` and `aflite fix`: the rows to scan, the dataset or file they come from, and a hash of its
+content.
+"""
 
 import argparse
 import hashlib
@@ -36,7 +38,7 @@ class ScanInput:
     dataset: "DatasetInput | None" = None
 
     def scan(self, *, seed: int) -> ScanResult:
-        """Scan the rows with the threads of this machine."""
+        """Scan the rows for cues, with as many threads as available cores."""
         from aflite_assets.processors import available_cores
 
         settings = ScanSettings(irrelevant=self.irrelevant, threads=available_cores())
@@ -84,7 +86,7 @@ def _read_bare(path: Path, options: argparse.Namespace) -> ScanInput:
 
 
 def roles_of(options: argparse.Namespace) -> Roles:
-    """Return the roles of columns given by the options."""
+    """Return the roles of columns that the options give."""
     return Roles(
         label=options.label,
         texts=tuple(options.text),
@@ -142,7 +144,7 @@ def content_hash(file: str) -> str:
     Two scans with equal hashes and equal options find the same cues under the same numbers.
 
     Raises:
-        AfliteError: a file is missing.
+        AfliteError: a file of the dataset is missing.
     """
     if is_dataset(file):
         return _hash_of_dataset(file)

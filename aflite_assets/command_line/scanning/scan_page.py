@@ -1,4 +1,4 @@
-"""A scan's result as one HTML page without scripts; Jinja2 escapes every text of the dataset."""
+"""The result of a scan as one HTML page without scripts. Jinja2 escapes every text of the dataset."""
 
 from collections.abc import Sequence
 
@@ -36,8 +36,9 @@ def result_page(
 ) -> str:
     """Return the result of a scan as an HTML page.
 
-    `rows`: the scanned rows. `title`: the name of the file. `fix`: the start of the command that fixes a cue. `scan`:
-    the command line that repeats the scan.
+    `rows`: the scanned rows. `title`: the name of the scanned file. `fix`: the beginning of the `aflite fix` command
+    that removes a cue.
+    `scan`: the command line that repeats the scan.
     """
     environment = Environment(
         loader=PackageLoader("aflite_assets.command_line.scanning"),

@@ -45,9 +45,9 @@ def result_lines(
 ) -> list[str]:
     """Return the result of a scan as lines for a terminal. The first line states the finding.
 
-    `fix`: the start of the command that fixes a cue, shown below each artefact. `scan`: the command line that repeats
-    the scan.
-    `rows`: the scanned rows, for examples.
+    `fix`: the beginning of the `aflite fix` command, which is shown below each artefact. `scan`: the command line that
+    repeats the scan.
+    `rows`: the scanned rows, from which examples are shown.
     """
     lines = [escaped(headline(result)), ""]
     lines += [escaped(line) for line in understood]
@@ -71,7 +71,10 @@ def _classes(result: ScanResult) -> str:
 
 @dataclass(frozen=True)
 class CueSection:
-    """A list of cues: its title, its lines, and the command that fixes any of the cues, or ""."""
+    """A list of cues, with a title and the lines to print.
+
+    `command`: the command that removes one of the cues, or "".
+    """
 
     title: str
     lines: tuple[CueLine, ...]
@@ -79,10 +82,11 @@ class CueSection:
 
 
 def cue_sections(result: ScanResult, fix: str) -> list[CueSection]:
-    """Return three lists of cues: artefacts, candidates, and cues that a stronger cue explains. Empty lists are left
-    out.
+    """Return three lists of cues: artefacts, candidates, and cues that a stronger cue explains.
 
-    `fix`: the start of the command that fixes a cue.
+    Lists without cues are left out.
+
+    `fix`: the beginning of the `aflite fix` command that removes a cue.
     """
     lines, own = cue_lines(result), {cue.number for cue in result.own_artefacts}
     artefacts = tuple(line for line in lines if line.lead.number in own)

@@ -28,7 +28,7 @@ class CheckOutcome:
     `applies`: False if there was nothing to check. A check with nothing to check is skipped, and its `passed` has no
     meaning.
     `blocking`: whether a failed check prevents the computation of later results.
-    `numbers`: the numbers behind the outcome, as JSON values by name.
+    `numbers`: the numbers on which the outcome is based, as JSON values by name.
     """
 
     about: str

@@ -35,8 +35,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def dataset_lines(registry: "Registry") -> Iterator[str]:
-    """Yield a table of the datasets with their titles and files. If there are no datasets, yield a hint on how to add
-    one.
+    """Yield the lines of a table of datasets with their titles and files.
+
+    If there are no datasets, yield a hint on how to add one.
     """
     if not registry.specs:
         yield ("there are no datasets; set `AFLITE_DATASETS` to a folder of YAML files, or try `aflite list --bundled`")

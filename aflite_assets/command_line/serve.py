@@ -62,8 +62,8 @@ class ResultServer(http.server.ThreadingHTTPServer):
     """An HTTP server on the loopback address, which serves the published files below one folder.
 
     The server answers GET and HEAD. Requests with other host names are rejected, to prevent DNS rebinding by other
-    sites. Only regular files are served, and only if their paths have no symbolic links and no hidden names. The server
-    does not list the content of folders. The page `/` links to the current reports.
+    sites. Only regular files are served. A path with a symbolic link or a hidden name is rejected. The server does not
+    list the content of folders. The page `/` links to the current reports.
     """
 
     daemon_threads = True

@@ -24,7 +24,7 @@ class Fixed:
     """The result of `aflite fix`: scans of the original and of the copy, sentences on the changes, and the written
     files.
 
-    `notes`: sentences on the limits of the cleaned copy. `asked`: numbers of the cues that the user chose.
+    `notes`: sentences on the limits of the cleaned copy. `asked`: numbers of the cues that the user chose to remove.
     `is_weighted`: whether the copy has weights. For a copy with weights, `after` contains the cues of `before`,
     measured with the weights.
     """
@@ -160,7 +160,7 @@ def _row(one: ComparedCue) -> tuple[str, ...]:
 def _change_beside(one: ComparedCue) -> str:
     """Describe the change of a cue that was not chosen.
 
-    A scan of a smaller copy may miss a weak cue, so a missing cue is not called "gone".
+    A cue that was not chosen is never called "gone", because a scan of a smaller copy may miss a weak cue.
     """
     return "not found in these rows" if one.change == "gone" else f"{one.change} (not asked for)"
 

@@ -175,7 +175,7 @@ def choice_rows(table: pa.Table, source: ChoiceSource, path: Path) -> pa.Table:
     """Return one row for each answer in a table that was read from `path` (see `answers.answer_table`).
 
     Raises:
-        DataError: a question or preference is invalid. The error message names the line.
+        DataError: a question or preference is invalid. The error message names the line of the file.
     """
     assert isinstance(source.table, TableSource)  # a bare file
     tables = {_SPLIT: with_files(table, source.table, [(str(path), table.num_rows)])}

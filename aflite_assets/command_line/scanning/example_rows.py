@@ -1,6 +1,4 @@
-"""Example rows for a scan's result: a few rows that have a cue and the class that the cue predicts, the shortest texts
-first.
-"""
+"""Example rows for a scan's result: a few rows that have a cue and its class, the shortest texts first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

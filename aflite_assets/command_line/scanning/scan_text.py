@@ -176,7 +176,7 @@ def _details(line: CueLine) -> list[str]:
 def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mapping[str, object]) -> str:
     """Return the whole result as ASCII JSON, which is safe to print on a terminal.
 
-    `scanned`: the file, the options and a hash of the content, for `aflite fix --scan`.
+    `scanned`: the file, the options and a hash of the file's content, which `aflite fix --scan` reads.
     """
     cues, said = surface_cues(result.cues).to_pylist(), remarks(result)
     listed_at = {cue.number: line.lead.number for line in cue_lines(result) for cue in line.cues}

@@ -56,9 +56,9 @@ def cue_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning
     """Return at most `MOST_ROWS` train rows that have a cue and its class. If there are several cues, rows are taken
     from each cue in turn.
 
-    If possible, one row that has a cue but a different class is added at the end. If no row with a cue is known, rows
-    with the attribute or word that models rely on are returned. If models rely on no known attribute or word, the
-    result is empty.
+    The last row has a cue but a class that the cue does not predict, if such a row is known. If no row with a cue is
+    known, rows with the attribute or word that models rely on are returned. If models rely on no known attribute or
+    word, the result is empty.
     """
     known = set(inputs.examples.row_ids.tolist())
     agreeing, contradicting = (
@@ -102,8 +102,8 @@ def _row(inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *
 def _corners(cue: Cue) -> Corners:
     """Return the image corners that a cue names.
 
-    The value of a corner is True if the cue is the presence of a feature in this corner, and False if the cue is its
-    absence.
+    The value of a corner is True if the cue is the presence of a feature in the corner, and False for the absence of a
+    feature.
     """
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)

@@ -63,9 +63,9 @@ def render_report(
 ) -> str:
     """Return the whole page as text, to be written as UTF-8.
 
-    Dataset text is escaped everywhere. The content security policy allows only the page's own scripts, which it
-    identifies by their hashes. `pictures`: the result of `report_pictures`. `most_bytes`: size limit of the page. If
-    the page would be larger, rows of the row browser are left out.
+    Dataset text is escaped everywhere. The page's content security policy allows only its own scripts, identified by
+    their hashes. `pictures`: the result of `report_pictures`. `most_bytes`: size limit of the page. If the page would
+    be larger, rows of the row browser are left out.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
     scripts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts", "details")]
@@ -194,7 +194,8 @@ def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Att
 def _by_group(attached: Sequence[Attachment]) -> list[tuple[str, list[tuple[int, Attachment]]]]:
     """Return the attachments by group.
 
-    Each attachment comes with its position in `attached`. The groups are sorted by their first attachment.
+    Each attachment comes with its position in `attached`. The groups are in the order in which their first attachments
+    occur.
     """
     found: dict[str, list[tuple[int, Attachment]]] = {}
     for number, one in enumerate(attached):

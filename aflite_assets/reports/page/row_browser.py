@@ -73,8 +73,8 @@ class Shown:
 class _Entry:
     """One row to show on the page.
 
-    `shown`: the counts for the side (kept, removed or not filtered) of the row. `shown_at`: a number in [0, 1) that
-    orders the rows of a filtering on the page, across all sides.
+    `shown`: the counts for the side (kept, removed or not filtered) of the row. `shown_at`: a number in [0, 1), by
+    which the page sorts the kept, removed and unfiltered rows of a filtering together.
     """
 
     shown: Shown

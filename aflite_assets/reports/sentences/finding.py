@@ -64,8 +64,7 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
     """Return the scan's cues that the finding is about, in the scan's order.
 
     If the finding is not about any cue, the result is the scan's first candidate or, if there is no candidate, the
-    first artefact. Candidates are preferred, because the artefacts of such a finding are not visible to models in a
-    row.
+    first artefact. Candidates are preferred to artefacts that models cannot see in a row.
     """
     if analysis.scan is None:
         return ()
@@ -143,8 +142,8 @@ class FindingWords:
     def carriers(self) -> str:
         """Return sentences on how many rows have the first cue, or "" if there is no cue.
 
-        The sentences give the share of rows with the cue inside and outside its class, and other cues in nearly the
-        same rows.
+        The sentences give the share of rows with the cue inside and outside the cue's class. Other cues in nearly the
+        same rows are named too.
         """
         if not self.cues:
             return ""

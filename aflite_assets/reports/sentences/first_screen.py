@@ -182,8 +182,8 @@ def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
     """Return the evaluator whose accuracies the first screen shows.
 
-    The evaluator that the finding names is preferred. Without a named evaluator, the result is an evaluator that is
-    accurate enough to judge shortcuts, or else the first evaluator.
+    If the finding names an evaluator, the result is this evaluator. If the finding names none, the result is an
+    evaluator that is accurate enough to judge shortcuts, or else the first evaluator.
     """
     evidence, judges = one.verdict.evidence, analysis.judging.judges
     named = [evidence.leaning.evaluator] if evidence.leaning else []

@@ -364,8 +364,8 @@ class VerdictWords:
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Return a sentence that compares training on filtered rows with training on random rows. The comparison is on
-        the challenge set of the first decisive comparison.
+        """Compare training on filtered rows with training on random rows, on the challenge set of the first decisive
+        comparison.
         """
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:

@@ -58,5 +58,5 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
 
 
 def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
-    """Return the report's tables by name, without names that have no table."""
+    """Return all tables of the report by name."""
     return _by_name(make(analysis) for make in SHOWN.values())

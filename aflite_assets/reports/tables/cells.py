@@ -98,8 +98,8 @@ def verdict_text(verdict: Verdict | Difference) -> str:
 def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
     """Return a cell with the number of train rows.
 
-    If the number differs between seeds, the cell has the minimum and the maximum. If the number is unknown, the cell
-    has a dash.
+    If the number of train rows differs between seeds, the cell has the minimum and the maximum. If the number of train
+    rows is unknown, the cell has a dash.
     """
     known = [rows for one in trained for rows in (one.train_rows, one.train_rows_most) if rows is not None]
     if not known:

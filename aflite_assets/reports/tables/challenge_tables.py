@@ -71,7 +71,7 @@ def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
     """Return the column for a part of a test set.
 
-    If the part begins a new category, the column has a line on its left.
+    If the part of the test set begins a new category, its column has a line on the left.
     """
     if one.whole:
         return Column(cells.rows_heading("overall", one.test_rows), line=True)

@@ -162,8 +162,8 @@ class Cells(Generic[_Record]):
     that returns one or several columns. A column's heading may have placeholders, as the `title` of a `TableSpec`.
     `value`: a function that returns a cell. The argument of `value` is the first record of the cell or, with `merged`,
     all records of the cell. `order`: a function that returns the sort key of a column. Columns without a sort key come
-    first, in the order of their first records. `apart`: row headings of a separate row below the other rows, with
-    placeholders as in `title`; empty if there is no separate row.
+    first, in the order of their first records. `apart`: row headings of a separate row below the other rows, or empty
+    without a separate row.
     """
 
     source: TidyTable[_Record]
@@ -286,9 +286,9 @@ def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:
 
 
 def _ordered(facts: DatasetFacts, found: Iterable[tuple[_Key, _Order, object]]) -> list[_Key]:
-    """Return the distinct columns (or rows) in the order of the table.
+    """Return the distinct columns (or rows) in the order in which the table shows them.
 
-    Items without a sort key come first, in their given order.
+    Columns or rows without a sort key come first, in their given order.
     """
     firsts: dict[_Key, Any] = {}
     for key, order, one in found:

@@ -1,7 +1,7 @@
 """Removal of secrets (user, password and query) from addresses and messages before they are shown.
 
-If an address is ambiguous, at most its scheme is shown. For example, an unescaped `@` or `/` in a password could make a
-part of the password look like a host or a path.
+If an address cannot be parsed without ambiguity, at most its scheme is shown. For example, an unescaped `@` or `/` in a
+password could make a part of the password look like a host or a path.
 """
 
 import re
@@ -45,7 +45,10 @@ class ShownAddress:
 
 
 def read_address(address: str) -> ShownAddress:
-    """Return the parts of an address that may be shown; if the address is ambiguous, at most its scheme."""
+    """Return the parts of an address that may be shown.
+
+    If an address is ambiguous, at most its scheme is returned.
+    """
     if address in _WORDS:
         return ShownAddress(address, is_understood=True, is_whole=True, has_query=False)
     parts = _parts(address)
@@ -59,20 +62,20 @@ def read_address(address: str) -> ShownAddress:
 
 
 def shown_address(address: str) -> str:
-    """Return the part of an address that may be shown, as text."""
+    """Return the address as text, without the parts that may not be shown."""
     return read_address(address).text
 
 
 def shown_value(value: str) -> str:
-    """Return an invalid setting for an error message: in quotes, or a placeholder if it may contain a secret."""
+    """Return an invalid value in quotes for an error message, or a placeholder if the value may contain a secret."""
     return HIDDEN if _DOUBTFUL.search(value) else repr(value)
 
 
 def without_secrets(text: str, address: str) -> str | None:
     """Return a library's message without the address and its secrets, or None if the address is ambiguous.
 
-    Secrets are the password (or the user if there is no password) and the values of the query. They are also removed if
-    they are decoded, percent-encoded or escaped by `repr`, in upper or lower case.
+    Secrets are the password (or the user if there is no password) and the values of the query. Decoded, percent-encoded
+    and escaped forms of a secret are removed too, in upper or lower case.
     """
     shown = read_address(address)
     if shown.is_whole:

@@ -1,11 +1,14 @@
 """Addresses that people open in a browser, and the environment variables with the base address of each server.
 
+```
 AFLITE_DAGSTER_URL   Dagster's webserver, so that runs in MLflow link to it
 AFLITE_MLFLOW_URL    `mlflow ui`, or an MLflow server that browsers reach at another address
 AFLITE_RESULTS_URL   `aflite serve`, so that Dagster links to reports and shows pictures
 AFLITE_SOURCE_URL    the folder with this project's code on a code host, so that assets link to their source
+```
 
-All variables are optional: without an address, plain text replaces the link.
+All of these environment variables are optional. If the address of a server is not set, plain text replaces the links to
+this server.
 """
 
 import os
@@ -28,7 +31,7 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_][a-z0-9_.-]*))(?::[0-9]*)?",
 
 
 def base_address(variable: str) -> str | None:
-    """Return the address in an environment variable, without a trailing slash; None if the variable is not set.
+    """Return the address in an environment variable, without a trailing slash, or None if the variable is not set.
 
     Raises:
         InvalidInputError: the value is not an http or https address, or contains a user, a query or a fragment.
@@ -38,10 +41,10 @@ def base_address(variable: str) -> str | None:
 
 
 def plain_address(value: str, *, named: str) -> str:
-    """Return an http or https address without a trailing slash; `named` is what messages call the address.
+    """Return an http or https address without a trailing slash. `named`: the name of the address in error messages.
 
     Raises:
-        InvalidInputError: the value is not such an address, or contains a user, a query or a fragment.
+        InvalidInputError: `value` is not an http or https address, or contains a user, a query or a fragment.
     """
     try:
         parts = urlsplit(value)
@@ -66,16 +69,16 @@ def check_addresses() -> None:
     """Check the addresses in all environment variables before any work starts.
 
     Raises:
-        InvalidInputError: a variable contains an address that cannot be used.
+        InvalidInputError: an environment variable contains an address that cannot be used.
     """
     for variable in (DAGSTER, MLFLOW, RESULTS, SOURCE):
         base_address(variable)
 
 
 def host_name(header: str) -> str:
-    """Return the host in a Host header, in lower case and without port or brackets; empty if there is none.
+    """Return the host in an HTTP Host header, in lower case and without port or brackets.
 
-    The port is left out because it differs behind a tunnel.
+    The result is empty if the Host header is not valid. The port is ignored because a tunnel may change the port.
     """
     found = _HOST.fullmatch(header.strip(" \t"))
     return (found[1] or found[2]).lower() if found else ""

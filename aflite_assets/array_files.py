@@ -17,7 +17,7 @@ _ARCHIVE_ERRORS = (*_ERRORS, LookupError, NotImplementedError, zipfile.BadZipFil
 
 
 class ArrayFileError(ValueError):
-    """Error for a file without the expected arrays; its message contains the reason only."""
+    """Error for a file that does not contain the expected arrays. The message contains only the reason."""
 
 
 def open_array(path: str | Path, *, mode: Literal["r", "r+"] = "r", shape: tuple[int, ...] | None = None) -> np.memmap:
@@ -61,6 +61,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of NumPy's message; a message that suggests unpickling is replaced."""
+    """Return the first line of NumPy's error message.
+
+    If NumPy suggests to allow pickled objects, the message is replaced.
+    """
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return "the file does not contain an array of plain values" if "pickle" in line.lower() else line[:200]

@@ -18,14 +18,17 @@ _LONGEST = 600
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """The outcome of one check.
+    """The outcome of one check, such as a check of the data or of the filter.
 
-    Attributes: about: `data`, `warm-up`, `filter`, `weak models` or `evaluators`. asks: the statement that is true if
-    the check passes. found: a sentence that may contain text of the dataset, or an empty string. what_to_do: advice if
-    the check failed, or an empty string; it may contain text of the dataset. subject: the encoder, evaluator, test set
-    or representation that is checked, or an empty string. applies: False if there was nothing to check; the check is
-    then skipped, and `passed` has no meaning. blocking: whether later results are not computed if the check fails.
-    numbers: the numbers behind the outcome, as JSON values by name.
+    `about`: `data`, `warm-up`, `filter`, `weak models` or `evaluators`.
+    `asks`: the statement that is true if the check passes.
+    `found`: a sentence on the finding, which may contain text of the dataset, or an empty string.
+    `what_to_do`: advice if the check failed, which may contain text of the dataset, or an empty string.
+    `subject`: the encoder, evaluator, test set or representation that is checked, or an empty string.
+    `applies`: False if there was nothing to check. A check with nothing to check is skipped, and its `passed` has no
+    meaning.
+    `blocking`: whether a failed check prevents the computation of later results.
+    `numbers`: the numbers on which the outcome is based, as JSON values by name.
     """
 
     about: str
@@ -67,9 +70,9 @@ class CheckOutcome:
 
 
 def failed_lines(checks: Sequence[CheckOutcome]) -> list[str]:
-    """Return log lines about failed checks: one per failed check, or a single line if all passed.
+    """Return one log line per failed check, or a single line if no check failed.
 
-    The list is empty if there were no checks. Skipped checks are not counted as passed.
+    The list is empty if there were no checks. The number of passed checks does not include skipped checks.
     """
     failed = [check.line for check in checks if check.outcome == "failed"]
     if failed or not checks:

@@ -1,7 +1,7 @@
 """Python child processes that serve one parent over a connection, and end when the parent ends.
 
-Their work is defined elsewhere: whole stages in `stages.child_process`, and cells of the grid of evaluators in
-`shared.training_workers`.
+The module `stages.child_process` runs whole stages in child processes. The module `stages.shared.training_workers`
+trains evaluators in child processes.
 """
 
 import os
@@ -23,12 +23,13 @@ GRACE = 10.0
 
 
 class ChildProcess:
-    """A new Python interpreter that runs the function `serve`, and the parent's end of their connection.
+    """A new Python interpreter that runs the function `serve`, and the parent's end of the connection to it.
 
-    `serve`: the function as "module:function". `environment`: environment variables to add to those of this process.
+    `serve`: the function to run, written as "module:function". `environment`: environment variables of the child, in
+    addition to those of this process.
 
-    `multiprocessing` is not used, because its children import the main program again. The main program may be Dagster
-    or a user's script, which would start again.
+    `multiprocessing` is not used, because its children import the main program again. Importing the main program
+    (Dagster or a user's script) would start that program again.
     """
 
     def __init__(self, serve: str, environment: Mapping[str, str]) -> None:
@@ -73,9 +74,10 @@ class ChildProcess:
 
 
 def run(serve: str, descriptor: int, ends_with_parent: int) -> None:
-    """Call `serve` with the connection, in the child process; the process ends as soon as its parent ends.
+    """Call `serve` with the connection, in the child process.
 
-    `ends_with_parent`: a pipe of which only the parent holds the other end.
+    The process ends as soon as its parent ends. `ends_with_parent`: file descriptor of a pipe whose other end only the
+    parent holds.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends SIGINT to all processes; the parent handles it
     signal.signal(signal.SIGTERM, _interrupted)

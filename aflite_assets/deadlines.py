@@ -14,8 +14,8 @@ class LateError(TimeoutError):
 def within(seconds: float, call: Callable[[], Answer]) -> Answer:
     """Return the result of `call`, or raise its error, within a time limit.
 
-    The call runs in a separate thread, because some calls, such as host name lookups, cannot be interrupted. A late
-    call continues in its thread, which does not prevent the process from exiting.
+    The call runs in a separate thread, because some calls, such as host name lookups, cannot be interrupted. After the
+    time limit, the call continues in its thread, but does not prevent the process from exiting.
 
     Raises:
         LateError: the call exceeded the time limit.

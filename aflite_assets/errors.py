@@ -72,7 +72,7 @@ class ClusterError(AfliteError):
 class NodeRefusedError(ClusterError):
     """Error for a cluster node that could give other results than this machine.
 
-    The node has other versions of libraries, or the folder `AFLITE_HOME` is not shared with the node.
+    For example, the node has different library versions, or does not share the folder `AFLITE_HOME`.
     """
 
     may_pass = False
@@ -89,7 +89,7 @@ class TimeLimitError(AfliteError):
 
 
 class TooManyTriesError(AfliteError):
-    """Error for a result whose computation failed in the maximum number of refreshes."""
+    """Error for a result whose computation failed so often that refreshes no longer retry it."""
 
 
 class StoreUnreachableError(StoreError):
@@ -108,7 +108,7 @@ class StoreAccessError(StoreError):
 class UnsupportedStoreError(StoreError):
     """Error for an operation that an object store does not support.
 
-    The object store ignores conditions of writes, or the command works only with a folder.
+    For example, a store ignores the conditions of conditional writes, or a command works only with a local folder.
     """
 
 
@@ -117,7 +117,7 @@ class LostObjectsError(StoreError):
 
 
 class DamagedManifestError(StoreError):
-    """Error for a result whose manifest changed after publication; `problem` is the reason in a phrase."""
+    """Error for a result whose manifest changed after publication. `problem`: a phrase that describes the change."""
 
     problem: str = ""
 
@@ -140,9 +140,9 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory",
 def as_sent(error: Exception, *, what: str, remedy: str) -> Exception:
     """Return the error in a form that can be sent to another process.
 
-    Errors of this project and plain errors about files keep their type. An error about exhausted memory becomes a
-    MemoryRanOutError whose message contains `what` and `remedy`. Other errors become a RuntimeError with their type and
-    text, because unpickling them would import their libraries.
+    An AfliteError or a built-in OSError keeps its type. An error about exhausted memory becomes a MemoryRanOutError
+    whose message contains `what` and `remedy`. Other errors become a RuntimeError with their type and text, because
+    unpickling them would import their libraries.
     """
     if isinstance(error, AfliteError):
         return error

@@ -30,7 +30,9 @@ def cache_folder(name: str) -> Path:
 
 
 def kernels_folder(parent: Path) -> Path:
-    """Return a folder below `parent` for compiled code of the linear engine, named by a hash of its source files.
+    """Return a folder below `parent` for compiled code of the linear engine.
+
+    The folder's name is a hash of the engine's source files.
 
     A separate folder per version of the source is needed, because numba does not recompile a file if an imported file
     changes.
@@ -40,7 +42,9 @@ def kernels_folder(parent: Path) -> Path:
 
 
 def old_kernels() -> list[Path]:
-    """Return the folders of code below `AFLITE_HOME` that was compiled from other versions of the engine's source."""
+    """Return the folders below `AFLITE_HOME` with code that was compiled from other versions of the linear engine's
+    source.
+    """
     folder = cache_folder("numba")
     current = kernels_folder(folder)
     return sorted(place for place in folder.iterdir() if place != current) if folder.is_dir() else []
@@ -55,9 +59,9 @@ _THREADS = {
 def configure_libraries() -> None:
     """Set the environment variables of libraries that are imported later.
 
-    The libraries store caches below `AFLITE_HOME`, use no more threads than a step may use (`processors`), wait without
-    spinning and send no telemetry. Variables that the user has set are not changed. Applications call this once, before
-    other imports.
+    The variables make libraries store caches below `AFLITE_HOME`, send no telemetry, and let threads wait without
+    spinning. The variables also limit libraries to the number of threads that a step may use (see `processors`).
+    Variables that the user has set are not changed. Applications call this function once, before other imports.
     """
     for variable, folder in _LIBRARY_CACHES.items():
         os.environ.setdefault(variable, str(cache_folder(folder)))

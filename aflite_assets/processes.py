@@ -26,7 +26,7 @@ class ProcessMark:
     started: int | None
 
     def as_json(self) -> dict[str, str | int | None]:
-        """Return the fields as JSON types; `ProcessMark(**fields)` restores the object."""
+        """Return the fields as JSON types, from which `ProcessMark(**fields)` restores the object."""
         return asdict(self)
 
     def is_here(self) -> bool:
@@ -34,7 +34,7 @@ class ProcessMark:
         return self.host == socket.gethostname()
 
     def is_alive(self) -> bool:
-        """Return True if the process still runs; the result is valid only if `is_here()` is True.
+        """Return True if the process still runs. The result is valid only if `is_here()` is True.
 
         A zombie process (ended, but not waited for) is not alive.
         """
@@ -57,17 +57,17 @@ def this_process() -> ProcessMark:
 
 
 def end_with_parent() -> None:
-    """Make this process exit as soon as its parent has ended, for whatever reason.
+    """Make this process exit as soon as its parent process has ended.
 
-    The function works only in processes started by `multiprocessing`. Without the function, a worker would notice the
-    end of its parent only at its next message, or never.
+    The function works only in processes started by `multiprocessing`. Workers that do not call the function notice the
+    end of their parent only when they send or receive the next message.
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()
 
 
 def resident_memory() -> int:
-    """Return the resident memory of this process in bytes, or its peak if the system reports only the peak."""
+    """Return the resident memory of this process in bytes, or the peak value if the system reports only the peak."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

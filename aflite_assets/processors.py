@@ -1,8 +1,8 @@
 """The number of CPU threads that a step may use, and environment variables that limit libraries to this number.
 
-The number limits numba, OpenMP, BLAS, torch, the tokenizers and the step's own threads and processes. It is
-`AFLITE_THREADS` or, if that is not set, `OMP_NUM_THREADS`. By default, the cores are divided equally among the runs
-that the Dagster instance allows at once.
+The number of threads limits numba, OpenMP, BLAS, torch, the tokenizers and the step's own threads and processes. The
+number of threads is `AFLITE_THREADS` or, if this variable is not set, `OMP_NUM_THREADS`. If neither variable is set,
+the cores are divided equally among the runs that the Dagster instance allows at once.
 """
 
 import os
@@ -45,8 +45,9 @@ def threads_per_step() -> int:
 def processes_at_once() -> int:
     """Return how many single-threaded processes a step may run at once, at least 1.
 
-    The number is that of the step's threads, or larger if cores are idle. A single run can therefore use the whole
-    machine, even if the instance allows several runs. If `AFLITE_THREADS` or `OMP_NUM_THREADS` is set, it is the limit.
+    The result is `threads_per_step()`, or more if cores are idle. A single run can use all idle cores, even if the
+    Dagster instance allows several runs. If the user has set `AFLITE_THREADS` or `OMP_NUM_THREADS`, the result is not
+    larger than this variable.
     """
     threads = threads_per_step()
     told = os.environ.get(THREADS) or (os.environ.get(_OPENMP) and not os.environ.get(_SET_HERE))
@@ -57,7 +58,9 @@ def processes_at_once() -> int:
 
 
 def threads_in_words() -> str:
-    """Return a log line with the number of threads per step, the number of cores and the name of the variable."""
+    """Return a log line with the number of threads per step, the number of cores, and the variable that changes the
+    threads.
+    """
     runs = runs_at_once()
     among = f", up to {runs} runs at once" if runs else ""
     return f"threads per step: {threads_per_step()} (cores: {available_cores()}{among}; {THREADS} sets another number)"
@@ -74,7 +77,7 @@ def available_cores() -> int:
 
 
 def _quota(root: Path, memberships: Path) -> float | None:
-    """Return the number of cores to which the control groups of this process limit it, or None if there is no limit."""
+    """Return the number of cores that control groups allow this process to use, or None if there is no limit."""
     limits = [limit for folder in _groups(root, memberships) if (limit := _limit(folder)) is not None]
     return min(limits, default=None)
 
@@ -82,7 +85,7 @@ def _quota(root: Path, memberships: Path) -> float | None:
 def _groups(root: Path, memberships: Path) -> list[Path]:
     """Return the folders of this process's control group and of its parents.
 
-    In a container, the root folder itself is that of the control group.
+    In a container, the control group of the process is the root folder itself.
     """
     try:
         lines = memberships.read_text(encoding="utf-8").splitlines()
@@ -111,7 +114,9 @@ def _limit(folder: Path) -> float | None:
 
 
 def runs_at_once() -> int | None:
-    """Return how many runs the Dagster instance in `DAGSTER_HOME` allows at once, or None if this is not set."""
+    """Return how many runs the Dagster instance in `DAGSTER_HOME` allows at once, or None if its `dagster.yaml` sets no
+    limit.
+    """
     home = os.environ.get("DAGSTER_HOME")
     return _runs_at_once(Path(home).expanduser() / "dagster.yaml") if home else None
 
@@ -136,8 +141,8 @@ def _runs_at_once(settings: Path) -> int | None:
 def bound_libraries() -> None:
     """Set the environment variables that limit the threads of libraries imported later.
 
-    The variables apply to this process and its children. A variable that the user has set is kept, unless
-    `AFLITE_THREADS` is lower.
+    The environment variables apply to this process and its child processes. A variable that the user has set is kept,
+    unless `AFLITE_THREADS` is lower.
     """
     threads, told = threads_per_step(), bool(os.environ.get(THREADS))
     for variable in _LIBRARIES:

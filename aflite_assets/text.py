@@ -40,12 +40,12 @@ def _visible(character: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text in printable form on one line; each run of white space becomes one space."""
+    """Return the text in printable form on one line. Each run of white space becomes one space."""
     return " ".join(printable(text).split())
 
 
 def short(text: str, length: int = 60) -> str:
-    """Return the text as one line of at most `length` characters; the default suits headings of the report."""
+    """Return the text as one line of at most `length` characters. The default length suits headings of the report."""
     return truncate(one_line(text), length)
 
 
@@ -55,7 +55,10 @@ def percent(share: float) -> str:
 
 
 def signed_points(points: float, *, decimals: int = 1) -> str:
-    """Return a difference in percentage points with a true minus sign; zero after rounding has no sign."""
+    """Return a difference in percentage points as text with a typographic minus sign.
+
+    A difference that rounds to zero has no sign.
+    """
     rounded = round(points, decimals)
     return f"{_MINUS}{-rounded:.{decimals}f}" if rounded < 0 else f"{abs(rounded):.{decimals}f}"
 
@@ -66,7 +69,10 @@ def count(number: int) -> str:
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return the names joined with commas and "and"; if there are more than `most`, the others are only counted."""
+    """Return the names joined with commas and "and".
+
+    Names after the first `most` are replaced by their number, as in "and 3 more".
+    """
     if most is not None and len(names) > most:
         names = [*names[:most], f"{count(len(names) - most)} more"]
     return ", ".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
@@ -75,7 +81,7 @@ def listed(names: Sequence[str], most: int | None = None) -> str:
 def value_text(value: object) -> str:
     """Return a value as text: "none" for None and NaN, "yes" or "no" for truth values.
 
-    Large whole numbers have thousands separators, and other numbers have four significant digits.
+    Whole numbers from 10,000 have thousands separators. Other numbers are rounded to four significant digits.
     """
     if value is None or (isinstance(value, float) and value != value):
         return "none"

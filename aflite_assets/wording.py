@@ -11,7 +11,7 @@ _JOINERS = "\u200c\u200d"  # zero-width joiners, which are needed to write Persi
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return the suggestion `; did you mean 'label'?` with the most similar known name.
+    """Return a suggestion such as `; did you mean 'label'?`, with the known name that is most similar to `name`.
 
     The suggestion is empty if no known name is similar to `name`.
     """
@@ -20,12 +20,12 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def counted(number: int, noun: str = "row") -> str:
-    """Return a number with its noun, such as "1 row" or "2 rows"; the plural ends in "s"."""
+    """Return a number with its noun, such as "1 row" or "2 rows". The plural is formed with "s"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def truncate(text: str, length: int) -> str:
-    """Return the text, cut and ended with an ellipsis if it is longer than `length` characters."""
+    """Return the text. A text of more than `length` characters is cut and ends with an ellipsis."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
@@ -35,9 +35,9 @@ def quoted(text: str, length: int) -> str:
 
 
 def quoted_list(values: Iterable[object], *, most: int, length: int) -> str:
-    """Return the first `most` values joined with commas; texts are quoted and cut to `length` characters.
+    """Return the first `most` values joined with commas. Texts are quoted and cut to `length` characters.
 
-    The other values are only counted, as in "and 3 more".
+    Further values are replaced by their number, as in "and 3 more".
     """
     entries = [quoted(value, length) if isinstance(value, str) else str(value) for value in values]
     more = f" and {len(entries) - most} more" if len(entries) > most else ""

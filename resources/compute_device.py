@@ -19,8 +19,8 @@ from aflite_assets.models.devices import DeviceSettings
 class ComputeDevice(dg.ConfigurableResource):
     """The processor and floating-point precision for training, embedding and filtering.
 
-    The device `auto` is the GPU if there is one. The slots of the Dagster pool `gpu` limit how many steps use GPUs at
-    once; each step leases a GPU.
+    With the device `auto`, a GPU is used if the machine has one. The slots of the Dagster pool `gpu` limit how many
+    steps use GPUs at once; each step leases a GPU.
     """
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -41,7 +41,10 @@ class ComputeDevice(dg.ConfigurableResource):
     def lease(
         self, purpose: str, *, all_free: bool = False, log: Callable[[str], None] = lambda line: None
     ) -> Iterator[DeviceLease]:
-        """Lease a GPU of this machine for the block; the lease is empty on the CPU or without a GPU."""
+        """Lease a GPU of this machine for a `with` block.
+
+        The lease is empty if the device is the CPU or the machine has no GPU.
+        """
         devices = self.cards()
         listed = listed_devices() if any(name.isdigit() for name in devices) else ()
         with lease_devices(

@@ -1,4 +1,4 @@
-"""Dagster resource for the tracker that stores all metrics."""
+"""Dagster resource for the experiment tracker (MLflow), which stores all metrics."""
 
 import os
 from pathlib import Path
@@ -38,7 +38,7 @@ class ExperimentTracker(dg.ConfigurableResource):
         self._first_run_id = (context.run.root_run_id or context.run.run_id) if context.run else None
 
     def open(self) -> Tracker:
-        """Return a tracker that does not depend on Dagster."""
+        """Return a tracker object that does not depend on Dagster."""
         if not self.enabled:
             return NullTracker()
         uri = self.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or None

@@ -1,4 +1,4 @@
-"""Dagster resource for the store of results."""
+"""Dagster resource for the result store."""
 
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from aflite_assets.results.opening import open_store
 class ResultStoreResource(dg.ConfigurableResource):
     """The result store: a folder (by default below `AFLITE_HOME`), or an object store with local copies in the folder.
 
-    Credentials of an object store are not settings; they are read from the same places as by the AWS command line.
+    Credentials of an object store are not settings. The store finds credentials in the same places as the AWS command
+    line.
     """
 
     home: str | None = Field(
@@ -26,6 +27,6 @@ class ResultStoreResource(dg.ConfigurableResource):
     )
 
     def open(self) -> ResultStore:
-        """Return a store that does not depend on Dagster."""
+        """Return a `ResultStore`, which does not depend on Dagster."""
         home = Path(self.home).absolute() if self.home else None
         return open_store(home, address=self.address, endpoint_url=self.endpoint_url)

@@ -1,3 +1,4 @@
-"""Arguments and printed text of the command `aflite`. The packages `stages`, `refresh` and `results` compute the
-numbers.
+"""Arguments and printed text of the command `aflite`.
+
+The computations of the commands are in the packages `stages`, `refresh` and `results`.
 """

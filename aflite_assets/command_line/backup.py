@@ -1,12 +1,14 @@
 """The commands `aflite backup` and `aflite restore`, which copy results, MLflow's files and all databases while runs
 continue.
 
-A backup folder contains:
+A backup folder has this layout:
 
+```
 <folder>/results/..., artifacts/...    files that never change, shared by all backups in the folder
 <folder>/<time>/databases/...          online copies of SQLite files, and dumps by pg_dump of PostgreSQL databases
 <folder>/<time>/state/...              small files that change: pointers to current results, notes of refreshes
 <folder>/<time>/backup.json            record of the finished backup, written last
+```
 
 Databases are copied first, then the state, then the results. Databases and state refer only to published results, and
 published results never change. Because results are copied last, the backup contains all results that the copied
@@ -72,8 +74,9 @@ class Places:
 
 @dataclass
 class Copied:
-    """Numbers of items that a backup or a restore copied. `already_there`: number of results that were already in the
-    backup folder.
+    """Numbers of items that a backup or a restore copied.
+
+    `already_there`: number of results that the target already contained.
 
     `damaged`: the results that were not copied, each with a description of the damage.
     """
@@ -93,14 +96,16 @@ class Copied:
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `backup` and `restore` to the commands of `aflite`."""
-    for name, what, run in (("backup", "Copy", _backup), ("restore", "Bring back", _restore)):
+    """Add `backup` and `restore` to the command line's subparsers."""
+    for name, what, run in (("backup", "Copy", _backup), ("restore", "Restore", _restore)):
         description = _DESCRIPTION.format(what=what)
         command = commands.add_parser(
             name, help=f"{what.lower()} results and databases together", description=description
         )
         command.add_argument("folder", metavar="FOLDER", type=Path, help="folder of the backups")
-        command.add_argument("--postgres", metavar="DATABASE", action="append", default=[], help="may be given again")
+        command.add_argument(
+            "--postgres", metavar="DATABASE", action="append", default=[], help="a PostgreSQL database; may be repeated"
+        )
         command.add_argument(
             "--artifacts", metavar="FOLDER", type=Path, help="MLflow's files (default: AFLITE_HOME/mlflow/artifacts)"
         )
@@ -145,7 +150,7 @@ def _places(options: argparse.Namespace) -> Places:
 
 
 def make_backup(folder: Path, places: Places) -> Copied:
-    """Copy everything in `places` into a new backup below `folder`. Runs may continue during the copy.
+    """Copy everything in `places` into a new backup below `folder`. Dagster runs may continue while the backup is made.
 
     Damaged results are not copied, so they cannot replace intact copies from an earlier backup.
 
@@ -181,9 +186,7 @@ def make_backup(folder: Path, places: Places) -> Copied:
 
 
 def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Copied:
-    """Restore a backup into empty folders and databases, and check the content of every result.
-
-    If a database or a home folder is not empty, an error is raised.
+    """Check the content of every result in a backup, and restore the backup into empty folders and databases.
 
     Raises:
         StoreError: the backup does not exist, a target is not empty, or the content of a result differs from its
@@ -219,10 +222,10 @@ def _chosen(folder: Path, at: str | None) -> Path:
 
 
 def _databases_of(backup: Path) -> list[str]:
-    """Return the databases of a finished backup.
+    """Return the file names of the databases in a finished backup.
 
     Raises:
-        StoreError: the backup's record is damaged or has another format.
+        StoreError: the file `backup.json` is damaged or has an unknown format.
     """
     try:
         facts = read_json(backup / _DONE)
@@ -240,7 +243,7 @@ def _databases_of(backup: Path) -> list[str]:
 
 
 def _sqlite_files(places: Places) -> dict[str, Path]:
-    """Return all SQLite databases by their paths in the backup."""
+    """Map the path in the backup to the path on this machine for each SQLite database."""
     files = {}
     if places.dagster_home is not None:
         for path in sorted(places.dagster_home.rglob("*.db")):
@@ -330,8 +333,9 @@ def _run(program: str, *arguments: str) -> str:
 
 
 def _state_files(home: Path) -> Iterator[Path]:
-    """Yield the small files that change in place. Result folders and hidden folders (locks, work, trash) are
-    skipped.
+    """Yield the small files in `results` and `refresh` that change in place.
+
+    Folders of published results and hidden folders (locks, work, trash) are skipped.
     """
     for top in ("results", "refresh"):
         walked: set[str] = set()
@@ -343,7 +347,7 @@ def _state_files(home: Path) -> Iterator[Path]:
 
 
 def _published(results: Path) -> Iterator[Path]:
-    """Yield the folder of every published result and of every published part, including damaged results."""
+    """Yield the folder of every published result and of every published part of a result, including damaged results."""
     for _, _, home in ResultStore(results).partitions():
         for place in (home, home / "parts"):
             found = place.iterdir() if place.is_dir() else ()
@@ -351,7 +355,10 @@ def _published(results: Path) -> Iterator[Path]:
 
 
 def _copy_result(path: Path, target: Path, copied: Copied) -> None:
-    """Copy a published folder completely or not at all. An existing copy with the same manifest is kept."""
+    """Copy a published folder completely or not at all.
+
+    If the target already is a copy with the same manifest, nothing is copied.
+    """
     if target.exists():
         if (target / MANIFEST).is_file() and (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
             copied.already_there += 1
@@ -369,7 +376,7 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
 
 
 def _result_at(path: Path, results: Path) -> PublishedResult:
-    """Return the result or the part of a result that is stored in this folder."""
+    """Return the published result (or part of a result) in the folder `path`."""
     asset, partition = path.relative_to(results).parts[:2]
     return PublishedResult(asset, partition, path.name, path)
 
@@ -384,7 +391,7 @@ def _check_content(result: PublishedResult) -> None:
 
 
 def _copy_changed(folder: Path, target: Path) -> None:
-    """Copy the files that the target lacks, and the files that have another size or modification time in the target."""
+    """Copy the files that are missing in the target or have a different size or modification time there."""
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         there = target / path.relative_to(folder)
         mark = path.stat()

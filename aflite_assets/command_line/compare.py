@@ -58,10 +58,10 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def result_named(name: str, store: ResultStore) -> PublishedResult:
-    """Return the result of the stage `analysis` for the name of a dataset or the folder of a report.
+    """Return the result of the stage `analysis` for a dataset (by name) or for a report (by folder).
 
     Raises:
-        SpecError: no dataset has this name.
+        SpecError: no dataset has the name `name`.
         StoreError: the dataset has no result of `analysis`, or the folder is not a published report with a stored
             analysis.
     """
@@ -77,7 +77,7 @@ def result_named(name: str, store: ResultStore) -> PublishedResult:
 
 
 def _of_folder(folder: Path) -> PublishedResult:
-    """Return the result of the stage `analysis` from which the report in a folder was made."""
+    """Return the result of the stage `analysis` on which the report in a folder is based."""
     place = folder.parent if folder.name == "report.html" else folder
     if not (place / MANIFEST).is_file() or place.parent.parent.name not in (_REPORT, _ANALYSIS):
         raise StoreError(
@@ -98,7 +98,7 @@ def _of_folder(folder: Path) -> PublishedResult:
 
 
 def comparison_lines(compared: "VersionComparison") -> Iterator[str]:
-    """Yield the sentence, the counts and the tables of a comparison."""
+    """Yield the comparison of two results as lines for a terminal."""
     from aflite_assets.reports.sentences.versions import comparison_line, row_lines
     from aflite_assets.reports.tables.version_tables import version_tables
 

@@ -25,12 +25,12 @@ a remedy. Exits with 1 if a problem remains.
 
 
 class UnfixedProblemsError(AfliteError):
-    """Error for problems that were found and not fixed."""
+    """Error for problems that `aflite doctor` found but did not fix."""
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the subparsers."""
-    doctor = commands.add_parser("doctor", help="find problems, and repair them", description=_DOCTOR)
+    """Add `doctor` to the command line's subparsers."""
+    doctor = commands.add_parser("doctor", help="find and repair problems", description=_DOCTOR)
     doctor.add_argument(
         "--fix",
         action="store_true",
@@ -56,13 +56,16 @@ def _doctor(options: argparse.Namespace) -> None:
 
 
 def line(problem: "Problem") -> str:
-    """Return the printed line for a problem."""
+    """Return a line that describes a problem, for a terminal."""
     state = "mended; " if problem.mended else ""
     return escaped(f"{problem.kind}: {problem.what} - {state}{problem.remedy}")
 
 
 def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
-    """Yield all problems, most important first. Dagster's instance is checked if `DAGSTER_HOME` is set."""
+    """Yield all problems that `aflite doctor` finds, the most important problems first.
+
+    Dagster's instance is checked if `DAGSTER_HOME` is set.
+    """
     from aflite_assets.refresh.status import examine_datasets
     from aflite_assets.results.doctor import examine_store
     from aflite_assets.results.opening import open_store
@@ -113,16 +116,18 @@ def _devices() -> int:
 
 
 def constraints_file() -> Path | None:
-    """Return the path of `constraints.txt` beside the package or in the working directory. Return None if both files
-    are missing.
+    """Return the path of `constraints.txt` beside the package or in the working directory.
+
+    Return None if there is no `constraints.txt` in either folder.
     """
     places = (Path(__file__).parents[2] / "constraints.txt", Path("constraints.txt").absolute())
     return next((place for place in places if place.is_file()), None)
 
 
 def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
-    """Return the installed packages whose version differs from the tested version. Each package name is mapped to two
-    versions, the installed one and the tested one.
+    """Return the installed packages whose version differs from the tested version.
+
+    The mapping is from package name to two versions, the installed version and the tested version.
     """
     differing = {}
     for line in constraints.read_text(encoding="utf-8").splitlines():
@@ -139,5 +144,5 @@ def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
 
 
 def _public(text: str) -> str:
-    """Return the version without its local part, for example 2.15.0 for 2.15.0+cpu."""
+    """Return a package version without its local part, for example 2.15.0 for 2.15.0+cpu."""
     return text.strip().partition("+")[0]

@@ -19,9 +19,11 @@ running the command again is harmless, and repairs an instance with the error "m
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `init` to the command's parser."""
+    """Add `init` to the command line's subparsers."""
     parser = commands.add_parser("init", help="create the home folder and the Dagster instance", description=_INIT)
-    parser.add_argument("--dagster-home", metavar="FOLDER", type=Path, help="instead of DAGSTER_HOME")
+    parser.add_argument(
+        "--dagster-home", metavar="FOLDER", type=Path, help="folder of the Dagster instance (default: DAGSTER_HOME)"
+    )
     parser.set_defaults(command=_run)
 
 
@@ -31,7 +33,9 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None:
-    """Create the home folder and, if a folder is given, the Dagster instance. `log` receives a line for each step.
+    """Create the home folder and, if a folder for it is given, the Dagster instance.
+
+    `log` receives a line for each step.
 
     Raises:
         StoreError: a folder cannot be written.
@@ -53,7 +57,7 @@ def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None
 
 
 def prepare_dagster_home(folder: Path) -> list[str]:
-    """Create or update the Dagster instance in a folder. Return a phrase that describes what was done.
+    """Create or update the Dagster instance in a folder. Return phrases that describe the changes.
 
     Raises:
         StoreError: the folder cannot be written.

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """Descriptions of each dataset's leftovers, and the leftovers in Dagster's instance, or None if `DAGSTER_HOME` is
-    not set.
+    """Leftovers of datasets without a YAML file.
+
+    `words`: a description of the leftovers by dataset. `instance`: the leftovers in Dagster's instance, or None if
+    `DAGSTER_HOME` is not set.
     """
 
     words: Mapping[str, str]
@@ -27,8 +29,9 @@ class Leftovers:
 
 
 def find_leftovers(store: "ResultStore") -> Leftovers:
-    """Find results, queued runs and listed partitions of datasets without a YAML file. Datasets with a current run are
-    left out.
+    """Find results, queued runs and listed partitions of datasets without a YAML file.
+
+    Datasets that a process is running are left out.
     """
     from aflite_assets.results.locks import occupant
     from aflite_assets.specs.registry import load_registry
@@ -55,15 +58,17 @@ def find_leftovers(store: "ResultStore") -> Leftovers:
 
 
 def leftover_lines(found: Leftovers) -> Iterator[str]:
-    """Yield a heading and a line for each dataset. Yield nothing if there are no leftovers."""
+    """Yield a heading, and one line for each dataset with leftovers. Yields nothing if there are no leftovers."""
     if found.words:
         yield "leftovers of datasets without a YAML file (`aflite prune` removes them after a confirmation):"
         yield from (f"  {name}: {words}" for name, words in found.words.items())
 
 
 def confirmed(found: Leftovers, *, is_agreed: bool) -> bool:
-    """Return True if the leftovers may be deleted. If there is a terminal, the user is asked; otherwise `is_agreed` is
-    returned.
+    """Return True if the leftovers may be deleted.
+
+    Unless `is_agreed` is True, the user is asked for a confirmation on the terminal. If there is no terminal for the
+    confirmation, the result is False.
     """
     if not found.words:
         return False

@@ -18,7 +18,7 @@ including Dagster's pages. Exits with 1 if a file is invalid.
 
 
 def add_command(commands: Any) -> None:
-    """Add `list` to the command's parser."""
+    """Add `list` to the command line's subparsers."""
     parser = commands.add_parser("list", help="list the datasets", description=_LIST)
     parser.add_argument("--bundled", action="store_true", help="list the bundled datasets")
     parser.set_defaults(command=_list)
@@ -35,8 +35,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def dataset_lines(registry: "Registry") -> Iterator[str]:
-    """Yield a table of the datasets with their titles and files. If there are no datasets, yield a hint on how to add
-    one.
+    """Yield the lines of a table of datasets with their titles and files.
+
+    If there are no datasets, yield a hint on how to add one.
     """
     if not registry.specs:
         yield ("there are no datasets; set `AFLITE_DATASETS` to a folder of YAML files, or try `aflite list --bundled`")

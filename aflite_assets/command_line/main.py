@@ -1,6 +1,4 @@
-"""The command `aflite`: its arguments, the order of checks, and exit codes. The module `check_text` formats the printed
-text.
-"""
+"""The command `aflite`: its arguments, its exit codes, and the order of the checks of `aflite check`."""
 
 import argparse
 import signal
@@ -37,7 +35,9 @@ Writes the JSON Schema of dataset files, for editors that complete and check YAM
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit code. `arguments` default to the arguments of the process.
+    """Run one command and return the exit code.
+
+    `arguments`: the arguments of the command (by default, those of the process).
 
     Raises:
         SystemExit: the arguments are wrong (exit code 2), or they contain `--help` (exit code 0).
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands. The documentation is generated from this parser too."""
+    """Return the parser of all commands, from which the reference page of the commands is generated too."""
     parser = argparse.ArgumentParser(
         prog="aflite", description="Command-line tools for filtering datasets with AFLite."
     )

@@ -30,13 +30,13 @@ removed after a confirmation, including queued runs and partitions in Dagster.
 """
 _PIN = """\
 Protects the current results of a dataset, or of one of its stages, from `aflite prune`, even when newer results
-become current. Pin folders that were given to others or are cited. A pin protects a folder and its parts, but not the
+become current. Pin folders that you have shared or cited. A pin protects a folder and its parts, but not the
 inputs from which the result was computed.
 """
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands to the subparsers."""
+    """Add `prune`, `pin`, `unpin` and `pins` to the command line's subparsers."""
     prune = commands.add_parser("prune", help="remove results that are no longer needed", description=_PRUNE)
     prune.add_argument(
         "--keep",
@@ -58,10 +58,10 @@ def add_commands(commands: Any) -> None:
     prune.set_defaults(command=_prune)
     pin = commands.add_parser("pin", help="protect a result from `aflite prune`", description=_PIN)
     pin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages: digits.published_dataset")
-    pin.add_argument("--note", default="", help="what for")
+    pin.add_argument("--note", default="", help="reason for the pin, which `aflite pins` prints")
     pin.set_defaults(command=_pin)
     unpin = commands.add_parser(
-        "unpin", help="take pins back", description="Removes the protection that `aflite pin` set."
+        "unpin", help="remove pins", description="Removes the protection that `aflite pin` set."
     )
     unpin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages")
     unpin.set_defaults(command=_unpin)
@@ -73,7 +73,7 @@ def age(text: str) -> timedelta:
     """Parse an age from the command line, in hours, days or weeks.
 
     Raises:
-        argparse.ArgumentTypeError: the text is not an age.
+        argparse.ArgumentTypeError: the text is not an age such as "30d".
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
     if match is None:
@@ -82,7 +82,7 @@ def age(text: str) -> timedelta:
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """Yield lines about the removed results by kind, the kept results by reason, and the results in use."""
+    """Yield lines about the results that were removed (by kind), kept (by reason), in use or damaged."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"
@@ -93,7 +93,7 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
 
 
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    """Yield a table of counts and bytes with a total. Yield nothing if there are no counts."""
+    """Yield a table of the numbers and sizes of results, with a total. Yields nothing without results."""
     if counts:
         rows = [(kind, str(count), size(total)) for kind, (count, total) in counts.items()]
         together = [sum(column) for column in zip(*counts.values(), strict=True)]
@@ -104,7 +104,7 @@ def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of refreshes; give a whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of refreshes; give a whole number of at least 0")
     return int(text)
 
 

@@ -1,4 +1,7 @@
-"""Arguments and printed text of the command `aflite push`. The module `data.hub.push` uploads the files."""
+"""Arguments and printed text of the command `aflite push`.
+
+The module `aflite_assets.data.hub.push` uploads the files.
+"""
 
 import argparse
 import re
@@ -21,7 +24,7 @@ publish them only if the licence of the source allows this.
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the subparsers."""
+    """Add `push` to the command line's subparsers."""
     push = commands.add_parser("push", help="upload a published dataset to the hub", description=_PUSH)
     push.add_argument("name", metavar="NAME", help="a dataset that has results")
     push.add_argument("hub_id", metavar="OWNER/NAME", type=_hub_id, help="id of the repository on the hub")
@@ -58,7 +61,9 @@ def _push(options: argparse.Namespace) -> None:
 def push_lines(
     result: "PublishedResult", hub_id: str, files: Mapping[str, int], *, public: bool, dry_run: bool
 ) -> Iterator[str]:
-    """Yield lines about the upload: the folder, its visibility, and its configurations with rows, files and bytes."""
+    """Yield lines that describe the upload: the folder, the visibility of the repository, the rows of each
+    configuration, and the files.
+    """
     visible = "public, everybody can read it" if public else "private"
     yield f"{escaped(result.partition)} to the dataset {hub_id} ({visible})"
     yield f"  from {escaped(str(result.path))}, data version {result.data_version}"

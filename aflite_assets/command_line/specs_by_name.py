@@ -1,4 +1,4 @@
-"""Lookup of the dataset that is an argument of a command: a YAML file, or the name of a registered dataset."""
+"""Lookup of the dataset that a command's argument names, by YAML file or by the name of a registered dataset."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from aflite_assets.specs.yaml.safe_text import shown_path
 
 
 def spec_of(name: str) -> DatasetSpec:
-    """Return the spec of a YAML file or of a registered dataset.
+    """Return the spec of a dataset, given by its YAML file or by its registered name.
 
     Raises:
-        SpecError: the file is not valid, or no dataset has this name.
+        SpecError: the YAML file is not valid, or no dataset has the name `name`.
     """
     from aflite_assets.specs.registry import load_registry, load_spec
 
@@ -22,10 +22,10 @@ def spec_of(name: str) -> DatasetSpec:
 
 
 def file_of(name: str) -> Path:
-    """Return the YAML file of a registered dataset. A path of a file is returned unchanged.
+    """Return the YAML file of a registered dataset. If `name` is already a path, return the path.
 
     Raises:
-        SpecError: no dataset has this name.
+        SpecError: no dataset has the name `name`.
     """
     from aflite_assets.specs.registry import BUNDLED, load_registry
 

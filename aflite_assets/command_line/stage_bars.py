@@ -15,8 +15,9 @@ _LONGEST_LINE = 60
 
 
 class StageBars:
-    """Context manager for progress bars on `stream`, one below the other. A bar shows the progress, the last line and
-    the duration of a stage.
+    """Context manager for progress bars on `stream`, one below the other.
+
+    A bar shows the progress, the last log line and the duration of a stage.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -33,9 +34,9 @@ class StageBars:
         self._end()
 
     def begin(self, stage: str) -> Progress:
-        """End the previous bar. Return the function that the stage calls to report its progress.
+        """End the bar of the previous stage, and return the functions that the next stage calls to report progress.
 
-        The new bar appears at the first report.
+        The new bar appears when the stage first reports progress.
         """
         self._end()
         self._stage = stage
@@ -48,7 +49,7 @@ class StageBars:
         self._bar = None
 
     def _shown(self, line: str) -> tqdm:
-        """Show a line in the stage's bar, and return the bar. A stage without reports has no bar."""
+        """Show a log line in the stage's bar, and return the bar. The first log line of a stage creates its bar."""
         words = f"{self._stage:<18} {truncate_escaped(one_line(line), _LONGEST_LINE)}"
         if self._bar is None:
             # At the first place: libraries may have bars of their own that never end.

@@ -12,10 +12,12 @@ _SIZES = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line. Everything that a terminal does not print as a character is escaped.
+    """Return the text escaped for a terminal, on one line.
+
+    Every character that a terminal does not print is escaped.
 
     Control characters, ANSI sequences, direction overrides, invisible characters and lone surrogates become escapes
-    such as `\\x1b`. A dataset can therefore not colour, move or hide printed text.
+    such as `\\x1b`. Escaping prevents a dataset from colouring, moving or hiding printed text.
     """
     if text.isprintable():
         return text
@@ -23,12 +25,12 @@ def escaped(text: str) -> str:
 
 
 def escaped_lines(text: str) -> str:
-    """Return escaped text with its lines preserved."""
+    """Return the text with each line escaped for a terminal."""
     return "\n".join(escaped(line) for line in text.split("\n"))
 
 
 def one_line(text: str) -> str:
-    """Return the words of a text on one line."""
+    """Return the text on one line, with single spaces between words."""
     return " ".join(text.split())
 
 
@@ -38,13 +40,16 @@ def truncate_escaped(text: str, length: int) -> str:
 
 
 def indented(text: str, *, spaces: int = 2) -> list[str]:
-    """Return the lines of the text, wrapped between words and indented by this number of spaces."""
+    """Return the lines of the text, wrapped between words and indented by `spaces` spaces."""
     indent = " " * spaces
     return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 def table(rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list[str]:
-    """Return lines of aligned columns. The first row is the heading, and the columns in `numbers` are right-aligned."""
+    """Return a table as lines with aligned columns.
+
+    The first row is the heading, and the columns in `numbers` are right-aligned.
+    """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

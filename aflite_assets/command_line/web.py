@@ -25,7 +25,7 @@ everyone who can reach the port, including other users of this machine, can star
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `web` to the command's parser."""
+    """Add `web` to the command line's subparsers."""
     parser = commands.add_parser(
         "web", help="show Dagster in a browser, and reject requests from other web pages", description=_DESCRIPTION
     )
@@ -33,10 +33,13 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--dev", action="store_true", help="also start the code location and the daemon, as `dagster dev` does"
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0: any that is free")
     parser.add_argument(
-        "--read-only", action="store_true", help="read-only: runs cannot be started, and nothing can be changed"
+        "--port",
+        type=int,
+        default=DEFAULT_PORT,
+        help=f"port of the server; 0 for any free port (default: {DEFAULT_PORT})",
     )
+    parser.add_argument("--read-only", action="store_true", help="forbid starting runs and changing anything")
     parser.add_argument(
         "--allow-host",
         metavar="NAME",
@@ -50,7 +53,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "-w",
         metavar="FILE",
         type=Path,
-        help=f"file of code locations, without --dev (default: {_WORKSPACE} in this folder, or else the module)",
+        help=f"file of code locations, not with --dev (default: {_WORKSPACE} in this folder, or else the module)",
     )
     parser.add_argument("--module", "-m", default="definitions", help="module to load (default: definitions)")
     parser.set_defaults(command=_run)

@@ -1,4 +1,4 @@
-"""The record of one alert, and its text for a log and for a chat. Nothing is sent here."""
+"""The record of one alert, and its text for a log and for a chat. The module `webhook` sends the messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,8 @@ def chat_text(alerts: Sequence[Alert]) -> str:
 def one_line(text: str) -> str:
     """Return the text on one line of at most `LONGEST_REASON` printable characters.
 
-    Line ends become spaces. Control characters, direction overrides and invisible characters become replacement marks.
+    Ends of lines become spaces. Control characters, direction overrides and invisible characters become replacement
+    marks.
     """
     joined = " ".join(text[: 4 * LONGEST_REASON].split())
     shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in joined)
@@ -60,7 +61,8 @@ def _inert(text: str) -> str:
     """Return text that a chat shows literally, without markup, links and mentions of people.
 
     Slack requires entities for its three signs of markup (docs.slack.dev, "Formatting message text"). Other chats
-    mention people by "@all" without markup, and all chats turn addresses into links; an invisible space prevents both.
+    mention people by "@all" without markup, and all chats turn addresses into links. An invisible space after "@" and
+    inside addresses prevents mentions and links.
     """
     return _entities(one_line(text)).replace("`", "'").replace("@", "@\u200b").replace("://", ":\u200b//")
 

@@ -1,4 +1,4 @@
 """Conversion of stored predictions to tables, figures, the report (as HTML and as JSON) and the dataset card.
 
-This package does not access the store and does not import Dagster.
+The package `reports` does not access the store and does not import Dagster.
 """

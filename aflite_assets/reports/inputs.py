@@ -19,11 +19,12 @@ from aflite_assets.data.examples import Examples
 
 @dataclass(frozen=True, eq=False)
 class ReportInputs:
-    """Inputs of one report: rows, matrices (by representation), tables, and the two feature columns to plot.
+    """Inputs of one report: rows, similarity matrices (by representation), tables, and the two feature columns to plot.
 
     `cue_rows`: ids of a few train rows with each cue and its class, by cue number. `counterexamples`: ids of a few rows
-    with each cue but another class. `carriers`: ids of all rows with each cue, int64. `versions`: comparisons with
-    earlier results. If the dataset is a cleaned copy, there is also a comparison with the original dataset.
+    with each cue but another class, by cue number. `carriers`: ids of all rows with each cue (int64), by cue number.
+    `versions`: comparisons with earlier results. For a cleaned copy of a dataset, one comparison is with the original
+    dataset.
     """
 
     examples: Examples
@@ -39,13 +40,13 @@ class ReportInputs:
 
     @property
     def from_files(self) -> bool:
-        """Whether the rows are in the user's own files. `aflite fix` can write a cleaned copy of such files."""
+        """Whether the rows are in the user's own files, of which `aflite fix` can write a cleaned copy."""
         if self.examples.modality != "image":
             return self.source.from_files
         return pc.count(pc.struct_field(self.examples.table["image"], "path")).as_py() > 0
 
     def rows_of(self, representation: str) -> pa.Table:
-        """Return the rows of one filtering.
+        """Return a table of the dataset's rows with their outcome in one filtering.
 
         The columns are `row_id`, `split`, `label` (a class number), `kept`, `removed_in_iteration` and
         `predictability`.

@@ -23,9 +23,7 @@ def choice_text(points: Sequence[CurvePoint]) -> str:
 
 
 def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """Yield cautions about the elbows of learning curves. Nothing is yielded for a curve that rises at first and is
-    flat at the end.
-    """
+    """Yield one caution for each learning curve that does not rise at first, or is not flat at the end."""
     for name, each in groupby(points, attrgetter("representation")):
         curve = list(each)
         texts: dict[Flaw | None, str] = {
@@ -58,7 +56,10 @@ def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
 
 
 def sample_cautions(points: Sequence[SamplePoint]) -> tuple[str, ...]:
-    """Return cautions about the sample. The result is empty if the curve rises at first and is flat at the end."""
+    """Return cautions about the sample.
+
+    The result is empty if the learning curve of the sample rises at first and is flat at the end.
+    """
     first, flaw = points[0], curve_flaw(points)
     texts: dict[Flaw, str] = {
         "no better than guessing": "no sample gave the model a higher accuracy than predicting only the most "

@@ -1,3 +1,4 @@
-"""The command `aflite fix`: finding the source of the scanned rows, and printing the result. The package `fixing` plans
-the changes.
+"""The command `aflite fix`: code that finds the source of the scanned rows and prints the result.
+
+The package `aflite_assets.fixing` plans and writes the changes.
 """

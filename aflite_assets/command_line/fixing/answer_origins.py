@@ -1,4 +1,4 @@
-"""Origins of answers to questions: the table columns in which a copy must make the same changes."""
+"""The origin of answers to questions: the table columns that `aflite fix` must rewrite in a cleaned copy."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,12 +22,13 @@ _PLAIN = (
 def origin_of_answers(
     source: ChoiceSource, texts: Sequence[str], *, source_rows: Mapping[str, int], row_ids: np.ndarray
 ) -> Origin:
-    """Return the origin of answers.
+    """Return the origin of the answers of preferences or questions.
 
-    `texts`: names of the question and of the answer in the scan. `source_rows`, `row_ids`: as in `Origin`.
+    `texts`: names of the question and of the answer in the scan. `source_rows` and `row_ids`: values for the fields
+    `source_rows` and `row_ids` of the origin.
 
     Raises:
-        DataError: the answers are not texts or lists of texts in a table file.
+        DataError: the answers are not stored as texts, or as lists of texts, in a table file.
     """
     table = source.table
     if not isinstance(table, TableSource):
@@ -50,7 +51,7 @@ def origin_of_answers(
 
 
 def _answer_columns(source: ChoiceSource, tables: Mapping[str, pa.Table]) -> tuple[tuple[str, ...], str | None]:
-    """Return the columns with the answers, and the column that states which answer is right."""
+    """Return the names of the columns with answers, and the column that states which answer is right (or None)."""
     if not isinstance(source, PreferenceSource):
         fields = (source.answers, source.correct, source.incorrect)
         return tuple(name for names in fields for name in as_tuple(names or ())), source.right

@@ -22,18 +22,19 @@ GONE, STILL_THERE = 0, 1
 """Exit codes beside `REFUSED`, after which nothing is written."""
 
 _FIX = """\
-Mends cues that `aflite scan` found: writes a cleaned copy of FILE into a new folder, with a YAML file that names it,
-and scans the copy. The original is never changed. Texts and images are normalised, columns dropped, the order of rows
-drawn anew, or a subset of the rows kept in which the cue tells nothing; --by chooses. With --by weights all rows stay,
-and a column cue_weight is added with which the cue tells nothing. It is for a trainer of your own that takes a weight
-per row (sample_weight in scikit-learn). The evaluators of this program do not read it. Exits with 0 if the cues are
-gone and no artefact is left, with 1 if one is still there or an artefact is left, and with 2 if nothing could be done.
+Removes cues that `aflite scan` found: writes a cleaned copy of FILE into a new folder, together with the copy's YAML
+file, and scans the copy. The original is never changed. The option --by chooses the method: normalise texts or images,
+drop columns, shuffle the order of rows, or keep a subset of the rows in which the cue does not predict the class. With
+--by weights, all rows are kept, and a column cue_weight is added: with these weights, the cue does not predict the
+class. The weights are for your own training code (sample_weight in scikit-learn); the evaluators of this program ignore
+them. Exit codes: 0 if the chosen cues are gone and no artefact is left; 1 if a chosen cue or an artefact is left; 2 if
+nothing was written.
 """
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the subparsers."""
-    fix = commands.add_parser("fix", help="write a copy of a file in which a cue is mended", description=_FIX)
+    """Add `fix` to the command line's subparsers."""
+    fix = commands.add_parser("fix", help="write a copy of a file without a cue", description=_FIX)
     add_input_arguments(fix)
     fix.add_argument(
         "--cue",
@@ -41,16 +42,21 @@ def add_command(commands: Any) -> None:
         type=int,
         action="append",
         required=True,
-        help="number of a cue of the scan; may be repeated; for a column, all cues of the column are mended",
+        help="number of a cue in the scan; may be repeated; all cues of the cue's column are removed",
     )
     fix.add_argument(
         "--by",
         choices=("drop", "normalise", "rebalance", "shuffle", "weights"),
-        help="how the cues are mended (default: by their kind; never weights)",
+        help="method to remove the cues (default: chosen by the kind of cue, but never weights)",
     )
     fix.add_argument("--to", metavar="FOLDER", type=Path, required=True, help="the new folder")
-    fix.add_argument("--scan", metavar="JSON", type=Path, help="what aflite scan --json printed: its options and cues")
-    fix.add_argument("--json", action="store_true", help="print JSON")
+    fix.add_argument(
+        "--scan",
+        metavar="JSON",
+        type=Path,
+        help="output of aflite scan --json, which contains the options and the cues of the scan",
+    )
+    fix.add_argument("--json", action="store_true", help="print the result as JSON")
     fix.set_defaults(command=_fix)
 
 
@@ -97,9 +103,9 @@ def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
 def _written(
     options: argparse.Namespace, read: "ScanInput", origin: "Origin", result: "ScanResult", chosen: "list[Cue]"
 ) -> "Fixed":
-    """Write the copy and its YAML file, and scan the copy before it is moved to its final folder.
+    """Write the cleaned copy and its YAML file, and scan the copy before it is moved to its final folder.
 
-    All cues of a column are removed if one of them was chosen.
+    If one cue of a column was chosen, all cues of the column are removed.
     """
     from aflite_assets.command_line.fixing.fix_text import Fixed
     from aflite_assets.command_line.fixing.origins import copied_file
@@ -142,7 +148,9 @@ def _after(
     changes: "Changes",
     copy: Path,
 ) -> "ScanResult":
-    """Scan the copy. The scan ignores weights, so if the copy has weights, measure the original's cues with these
+    """Scan the copy.
+
+    A copy with weights is not scanned, because the scan ignores weights: the cues of the original are measured with the
     weights instead.
     """
     from aflite_assets.fixing.plan import weights_of_scan
@@ -162,7 +170,7 @@ def _write_spec(
     folder: Path,
     cues: "list[Cue]",
 ) -> str | None:
-    """Write the YAML file of the copy; return its name, or None if no YAML file can describe the copy."""
+    """Write the YAML file of the copy. Returns the name of the file, or None if no YAML file can describe the copy."""
     from aflite_assets.command_line.fixing.origins import content_of_copy
     from aflite_assets.command_line.scanning.inputs import content_hash, roles_of
     from aflite_assets.fixing.spec_file import fixed_name, write_spec
@@ -189,7 +197,10 @@ def _write_spec(
 def _options_of_copy(
     options: argparse.Namespace, read: "ScanInput", origin: "Origin", changes: "Changes"
 ) -> argparse.Namespace:
-    """Return the options without dropped columns, and with the roles that were guessed for the original."""
+    """Return the options for the scan of a copy.
+
+    The options leave out dropped columns, and contain the roles of columns that were guessed for the original.
+    """
     given = options_of(options)
     if read.bare is not None:
         given["text"] = [] if read.rows.answers else list(read.rows.texts)

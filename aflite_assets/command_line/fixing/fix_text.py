@@ -21,11 +21,12 @@ _NEXT_OF_QUESTIONS = "Next: scan the copy and mend what it names, or rewrite the
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """Scans of the original and the copy, sentences on the changes, and the written files.
+    """The result of `aflite fix`: scans of the original and of the copy, sentences on the changes, and the written
+    files.
 
-    `notes`: sentences on limits of the copy. `asked`: numbers of the cues that the user chose; other cues of their
-    columns are removed too. `is_weighted`: if True, `after` is not a scan of the copy, but contains the cues of
-    `before`, measured with the copy's weights.
+    `notes`: sentences on the limits of the cleaned copy. `asked`: numbers of the cues that the user chose to remove.
+    `is_weighted`: whether the copy has weights. For a copy with weights, `after` contains the cues of `before`,
+    measured with the weights.
     """
 
     before: ScanResult
@@ -39,7 +40,7 @@ class Fixed:
 
 
 def fixed_lines(fixed: Fixed) -> list[str]:
-    """Return the lines; the first line states whether the cues were removed."""
+    """Return the report as lines for a terminal. The first line states whether the cues were removed."""
     lines = [escaped(sentence) for sentence in headline(fixed)]
     lines += ["", "Changed:", *(line for phrase in fixed.phrases for line in indented(escaped(phrase)))]
     after = "with weights" if fixed.is_weighted else counted(fixed.after.rows)
@@ -67,8 +68,9 @@ def headline(fixed: Fixed) -> list[str]:
 
 
 def left_sentence(fixed: Fixed) -> str:
-    """Return a sentence on the cues that a scan of the copy still finds. Cues that a stronger cue explains are not
-    mentioned.
+    """Return a sentence on the cues that a scan of the copy still finds.
+
+    The sentence does not mention cues that a stronger cue explains.
     """
     place = "with the weights" if fixed.is_weighted else "in the copy"
     artefacts = left_artefacts(fixed.after)
@@ -106,8 +108,9 @@ def _chosen_sentence(one: ComparedCue, is_weighted: bool) -> str:
 
 
 def _column_sentence(cue: Cue, fixed: Fixed) -> str:
-    """Return a sentence on cues that were removed because they are cues of a chosen cue's column, or "" if there are
-    none.
+    """Return a sentence on the cues that were not chosen, but share the column of a chosen cue.
+
+    The result is "" if all cues of the column were chosen.
     """
     by_change: dict[str, list[int]] = {}
     for one in fixed.compared:
@@ -155,7 +158,10 @@ def _row(one: ComparedCue) -> tuple[str, ...]:
 
 
 def _change_beside(one: ComparedCue) -> str:
-    """Describe how a cue changed that was not chosen. If the copy has fewer rows, the scan may miss a weak cue."""
+    """Describe the change of a cue that was not chosen.
+
+    A cue that was not chosen is never called "gone", because a scan of a smaller copy may miss a weak cue.
+    """
     return "not found in these rows" if one.change == "gone" else f"{one.change} (not asked for)"
 
 

@@ -1,4 +1,4 @@
-"""The source of the scanned rows: its columns, the columns that must stay, and the YAML file of the copy."""
+"""The origin of the scanned rows: their source, the columns that a copy must keep, and the YAML file of the copy."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,10 +31,10 @@ _TRAIN = "train"
 
 
 def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
-    """Return the origin of the rows; `path` and `roles` are for a file without a YAML file.
+    """Return the origin of the scanned rows. `path` and `roles` describe a data file without a YAML file.
 
     Raises:
-        DataError: sources of this kind cannot be written.
+        DataError: `aflite fix` cannot write sources of the origin's kind.
     """
     if read.dataset is not None:
         return _plain(_origin_of_dataset(read.dataset))
@@ -43,7 +43,10 @@ def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
 
 
 def _plain(origin: Origin) -> Origin:
-    """Return the origin unchanged, or raise an error if it has compressed files, which cannot be written."""
+    """Raise an error if the origin has compressed files, which `aflite fix` cannot write.
+
+    Otherwise return the origin.
+    """
     files = origin.source.files() if isinstance(origin.source, TableSource) else []
     packed = [file for file in files if file.suffix.lower() == ".gz"]
     if packed:
@@ -137,7 +140,7 @@ def _needed(dataset: DatasetInput) -> dict[str, str]:
 def content_of_copy(
     read: ScanInput, path: Path, roles: Roles, origin: Origin, changes: Changes, copied: Copied
 ) -> Mapping[str, object] | None:
-    """Return the content of the copy's YAML file, or None if no such file can describe it."""
+    """Return the content of the copy's YAML file, or None if no YAML file can describe the copy."""
     if read.dataset is not None:
         return fixed_content(path, copied.source, changes.dropped, of_questions=bool(origin.answers))
     assert read.bare is not None
@@ -190,8 +193,9 @@ def incomplete_columns(rows: ScanRows) -> tuple[str, ...]:
 
 
 def copied_file(origin: Origin, copied: Copied, folder: Path, spec_name: str | None) -> Path:
-    """Return the path to scan in a copy: the YAML file if the original has a YAML file, or else the table or image
-    folder.
+    """Return the path to scan in a copy.
+
+    The path is a YAML file if the original has a YAML file, else a table or an image folder.
     """
     if spec_name is not None:
         return folder / spec_name

@@ -1,4 +1,4 @@
-"""The JSON output of an earlier scan: its options, and a test that its cue numbers are still valid."""
+"""The JSON output of an earlier scan: its options, and a check that the cue numbers are still valid."""
 
 import argparse
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class ScanFile:
-    """An earlier scan: its options, and (name, class) of each cue."""
+    """An earlier scan: its options, and the name and class of each cue."""
 
     options: dict[str, Any]
     cues: tuple[tuple[str, str], ...]
@@ -28,7 +28,8 @@ def read_scan_file(path: Path, options: argparse.Namespace) -> ScanFile:
     """Read the output of `aflite scan --json`.
 
     Raises:
-        DataError: the JSON is not an output of a scan, further options are given, or FILE has changed since the scan.
+        DataError: the JSON is not the output of a scan, scan options are given in addition, or FILE has changed since
+        the scan.
     """
     beside = options_of(options)
     if beside:
@@ -70,7 +71,7 @@ def require_same_cues(scanned: ScanFile, cues: Sequence[Cue]) -> None:
     """Raise an error if a cue differs in name or class from the cue with the same number in the earlier scan.
 
     Raises:
-        DataError: a number refers to another cue than before, for example because this program was updated.
+        DataError: a number no longer refers to the same cue, for example because this program was updated.
     """
     for cue in cues:
         known = scanned.cues[cue.number] if cue.number < len(scanned.cues) else None

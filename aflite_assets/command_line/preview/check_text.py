@@ -1,6 +1,6 @@
-"""Text of the sections of `aflite check`. This module only formats records and computes nothing.
+"""Text of the sections of `aflite check`. The module `check_text` only formats records and computes nothing.
 
-Text from the dataset is truncated and escaped.
+Text from the dataset is truncated and escaped before it is printed.
 """
 
 import os
@@ -41,7 +41,7 @@ _ROUNDING = 1e-9
 
 
 def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """Yield the name, source, rows per split and class, kind of input, and first rows."""
+    """Yield the section on the data: name, source, rows per split and class, kind of input, and first rows."""
     yield f"{spec.name}: {escaped(spec.title)}" if spec.title else spec.name
     yield f"source: {spec.source.format}{_content(data.content)}"
     yield f"read: {_how_read(data)} in {duration(data.seconds)}"
@@ -99,7 +99,7 @@ def _threshold(settings: FilterSettings) -> str:
 
 
 def _changes(changes: FilterChanges) -> str:
-    """Return the filter settings of this representation that differ from the general filter settings."""
+    """Return the filter settings that one representation changes, as text."""
     given = changes.model_dump(exclude_none=True)
     return ", ".join(f"{name} {count(value) if isinstance(value, int) else value}" for name, value in given.items())
 
@@ -109,7 +109,7 @@ WORST_CASE_ROWS = 1_537
 
 
 def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield the questions that a verdict on this dataset file must leave open, and the settings that would help."""
+    """Yield warnings about questions that the report cannot answer, and about the settings to change."""
     if plan.seeds == 1:
         yield "warning: `seeds` has one seed, so the variation between training runs is unknown; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]
@@ -136,7 +136,7 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """Yield a warning and the setting to change if a constant prediction of the largest class reaches the threshold."""
+    """Yield a warning if always predicting the largest class reaches the filter's threshold."""
     train = data.raw.examples.in_split("train")
     labels = train.labels
     of_questions = right_answers(train, partly=isinstance(spec.source, ChoiceSource)) is not None
@@ -229,7 +229,7 @@ def _how_read(data: DataPreview) -> str:
 
 
 def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
-    """Return a table with a line per split, and a column with the number of undecodable images if there are any."""
+    """Return a table with one line per split, and a column for undecodable images if there are any."""
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
     rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]
@@ -284,8 +284,8 @@ def _input(examples: Examples) -> str:
 
 
 def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:
-    """Yield the first rows. Each row takes several lines: position and label, input, group, annotators, and
-    attributes.
+    """Yield lines that show the first rows of the dataset. Each row takes several lines: position and label, input,
+    group, annotators, and attributes.
     """
     examples = raw.examples
     for position, ordinal in zip(range(len(examples)), _ORDINALS, strict=False):
@@ -299,8 +299,10 @@ _ORDINALS = ("first", "second", "third")
 
 
 def _file_place(source: SourceSpec, source_rows: Mapping[str, int], row_id: int) -> str:
-    """Return a position such as `line 2 of 'train.csv'`. For a file without lines, return the row number. Return an
-    empty text if the position is unknown.
+    """Return the position of a row in its source, such as `line 2 of 'train.csv'`.
+
+    In a file without lines, such as Parquet, the position is the row number. If the position is unknown, the text is
+    empty.
     """
     if not isinstance(source, TableSource):
         return ""
@@ -377,7 +379,7 @@ def _questions(examples: Examples) -> str:
 
 
 def _by_category(examples: Examples) -> dict[str, np.ndarray]:
-    """Return the number of rows per class. If there are few categories, return the numbers for each category too."""
+    """Return the number of rows per class and, if there are few categories, also per category."""
     classes = len(examples.label_names)
     columns = {"rows": np.bincount(examples.labels, minlength=classes)}
     by_column = category_columns(examples)

@@ -1,7 +1,7 @@
-"""Preview of a dataset: its rows, its challenge sets and the plan of a run.
+"""Preview of a dataset for `aflite check`: its rows, its challenge sets and the plan of a run.
 
 Small sources are read completely and with the same code as in the stages, so that every mistake is found. For large
-sources, only the first rows are read. This module publishes no results. The module `check_text` formats the printed
+sources, only the first rows are read. The preview publishes no results. The module `check_text` formats the printed
 text.
 """
 
@@ -57,7 +57,9 @@ MOST_IMAGES = 20_000
 
 @dataclass(frozen=True)
 class Reading:
-    """The part of a source that is read. `first_rows`: number of rows to read of each split, or None for all rows.
+    """The part of a source that the preview reads.
+
+    `first_rows`: number of rows to read of each split, or None for all rows.
 
     `rows`: number of rows in the whole source by split, or None if unknown.
     """
@@ -68,11 +70,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class DataPreview:
-    """Preview of a dataset: the part of the data that was read, and the numbers of rows in a run.
+    """Preview of a dataset: the rows that were read, and the numbers of rows that a run would use.
 
-    `raw`: raw table of the rows that were read. `rows`: number of rows in a run by split, or None if unknown. If only a
-    part of the source was read, `rows` is an upper limit. `content`: fingerprint of the source, or an empty text if the
-    source has no fingerprint or was not read completely. `seconds`: duration of reading.
+    `raw`: raw table of the rows that were read. `rows`: number of rows that a run would use, by split, or None if
+    unknown. If the source was read only in part, `rows` is an upper limit. `content`: fingerprint of the source, or an
+    empty text if the source has no fingerprint or was not read completely. `seconds`: seconds that it took to read the
+    source.
     """
 
     raw: LoadedTable
@@ -83,17 +86,17 @@ class DataPreview:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows were read."""
+        """Whether all rows of the source were read."""
         return self.reading.first_rows is None
 
 
 @dataclass(frozen=True)
 class ChallengePreview:
-    """A challenge set with its number of rows in a run. Each label of the dataset is mapped to a label of the challenge
-    set.
+    """Preview of a challenge set.
 
-    If only a part of the set was read, `rows` is an upper limit. A label without a counterpart is mapped to None.
-    `fine_tune_rows`: maximum number of rows for fine-tuning.
+    `rows`: number of rows that a run would use, or an upper limit if the challenge set was read only in part.
+    `label_mapping`: maps each label of the dataset to a label of the challenge set, or to None if there is no
+    counterpart. `fine_tune_rows`: maximum number of rows for fine-tuning.
     """
 
     name: str
@@ -140,7 +143,9 @@ def source_facts(spec: DatasetSpec, data: DataPreview) -> SourceFacts:
 
 
 def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreviews:
-    """Read the challenge sets and map their classes as the stage `challenge_sets` does. Optional sets may be missing.
+    """Read the challenge sets and map their classes as the stage `challenge_sets` does.
+
+    Optional challenge sets may be missing.
 
     Raises:
         DataError: a challenge set does not match the dataset.
@@ -161,9 +166,9 @@ def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreview
 def preview_plan(
     spec: DatasetSpec, data: DataPreview, challenges: ChallengePreviews, *, store: ResultStore | None = None
 ) -> RunPlan:
-    """Check models and sizes as the stages do, and count the parts of a run.
+    """Check models and sizes as the stages do, and return the plan of a run.
 
-    If only a part of the data was read, only the numbers of rows are checked. `store`: the result store, which supplies
+    If the data were read only in part, only the numbers of rows are checked. `store`: the result store, which supplies
     the numbers of forgotten rows and kept rows from current results.
 
     Raises:
@@ -210,9 +215,11 @@ def preview_plan(
 def _sample(
     spec: DatasetSpec, raw: Examples, rows: Mapping[str, int], *, complete: bool
 ) -> tuple[CurveSizes | None, int | None, Examples]:
-    """Return the planned samples of the train rows, and the sample size that the plan assumes.
+    """Return the possible sample sizes, the sample size that the plan assumes, and the examples of that sample.
 
-    The plan assumes the largest sample that meets the size settings. If no sample meets the settings, an error is
+    If the source was read only in part, the result contains all examples instead of a sample.
+
+    The plan assumes the largest sample that meets the size settings. If no sample meets the size settings, an error is
     raised.
     """
     if spec.sample is None:
@@ -241,8 +248,9 @@ def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:
 
 
 def reading_of(source: SourceSpec) -> Reading:
-    """Return the part of the source that is read: all rows, except for large image folders and for hub sources of large
-    or unknown size.
+    """Return the part of a source that the preview reads.
+
+    Large image folders, and hub sources of large or unknown size, are read only in part.
     """
     if isinstance(source, HubSource):
         from aflite_assets.data.hub.datasets import row_counts
@@ -279,8 +287,9 @@ def _fine_tune_rows(
     *,
     seed: int,
 ) -> int | None:
-    """Return the number of rows for fine-tuning, counted before test rows are dropped. Return None without
-    `fine_tune`.
+    """Return the maximum number of rows for fine-tuning, or None if the challenge set does not set `fine_tune`.
+
+    The number includes fine-tuning rows that a run would drop because they are also test rows.
     """
     if challenge.fine_tune is None:
         return None
@@ -292,8 +301,9 @@ def _fine_tune_rows(
 
 
 def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[str, int] | None:
-    """Return the number of rows per split that is expected from the source, the held-out rows and the limit, if no row
-    is dropped.
+    """Return the expected number of rows per split, after rows are held out and limits are applied.
+
+    The expected number includes rows that a run may drop, such as duplicates.
     """
     if counts is None:
         return None

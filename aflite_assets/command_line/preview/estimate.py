@@ -1,5 +1,7 @@
-"""Estimated cost of a run on this machine. The cost of a stage is its duration in the last run. If the duration is
-unknown, counts are multiplied by measured speeds.
+"""Estimated cost of a run on this machine.
+
+The estimated cost of a stage is its duration in the last run. For a stage without a known duration, the amount of work
+is multiplied by measured speeds.
 
 The modules `run_plan` and `trainings` compute the counts, and the module `timing` measures the speeds.
 """
@@ -35,7 +37,7 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 class CostLine:
     """Estimated cost of one stage for one model: the amount of work, and wall-clock seconds.
 
-    `seconds` is None if the speed could not be measured. `note`: a sentence about the assumptions.
+    `seconds` is None if the speed could not be measured. `note`: a sentence about the assumptions of the estimate.
     """
 
     stage: str
@@ -49,8 +51,9 @@ class CostLine:
 class CostEstimate:
     """Estimated cost of a run: all cost lines, the measured device (cpu or cuda), and the duration of the measurements.
 
-    `sizes_known`: whether the number of kept rows is known from current results. `at_once`: number of processes for
-    small evaluators. `last`: stages with durations from their last run.
+    `sizes_known`: whether the number of kept rows is known from current results. `at_once`: number of processes that
+    train small evaluators at the same time. `last`: names of the stages for which the estimate is the duration of their
+    last run.
     """
 
     lines: tuple[CostLine, ...]
@@ -62,7 +65,7 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float:
-        """Total seconds of all lines with a measured speed."""
+        """Total seconds of all cost lines with a measured speed."""
         return sum(line.seconds or 0.0 for line in self.lines)
 
     @property
@@ -80,14 +83,17 @@ def estimate_cost(
     log: Callable[[str], None],
     last: Mapping[str, float] = _NOTHING,
 ) -> CostEstimate:
-    """Estimate the seconds of each stage from its last run (`last`), or else from counts and measured speeds.
+    """Estimate the seconds of each stage.
 
-    The filter and each distinct model are measured on a few rows of `raw`. A run starts one process for its stages, so
-    the time for loading a model is counted once. Small evaluators train in parallel. `log` receives a line for each
-    measurement.
+    `last`: seconds of the last run, by stage. For stages that are not in `last`, the seconds are estimated from counts
+    and measured speeds.
+
+    The filter and each distinct model are measured on a few rows of `raw`. The time for loading a model is counted
+    once, because one process runs all stages. Small evaluators are assumed to train in parallel. `log` receives a line
+    for each measurement.
 
     Raises:
-        ModelError: the device is not available, or a model cannot be trained on these data.
+        ModelError: the device is not available, or a model cannot be trained on the data.
     """
     resolved, started = device.resolve().type, time.perf_counter()
     speeds, left = Speeds(raw, plan, device, log), [stage for stage in STAGES if stage not in last]
@@ -110,7 +116,7 @@ def estimate_cost(
 
 
 def _any_data(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) -> list[CostLine]:
-    """Return the settings that affect the estimate but do not depend on the rows."""
+    """Return the cost lines that do not depend on the data: the start of the process, and the first use of models."""
     start = speeds.start()
     lines = [CostLine("all stages", "their process", {"start": 1}, start)]
     if stages:
@@ -147,8 +153,9 @@ def _training_line(one: Trainings, speeds: Speeds) -> CostLine:
 
 
 def _processes(trainings: Sequence[Trainings], lines: Sequence[CostLine]) -> int:
-    """Return the number of processes that train small models in parallel, if there is enough work (see
-    `training_workers`).
+    """Return the number of processes that train small models in parallel.
+
+    If there is little work, only one process is used (see `training_workers`).
     """
     seconds = sum(line.seconds or 0.0 for one, line in zip(trainings, lines, strict=True) if _small(one))
     return workers_with_memory(processes_at_once()) if seconds > WORTH else 1

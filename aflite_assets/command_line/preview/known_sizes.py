@@ -1,6 +1,6 @@
-"""Numbers from current results that also hold for a planned run: numbers of kept train rows, and durations of stages.
+"""Numbers from current results that also hold for a planned run: kept train rows, and durations of stages.
 
-This module computes no results.
+The module `known_sizes` only reads existing results.
 """
 
 from statistics import fmean
@@ -15,10 +15,10 @@ _FILTER, _GRID, _WEIGHTS = "filtered_sets", "evaluator_models", "weights:"
 
 
 def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
-    """Return the number of train rows in each filtered set of the current result, by name. If a run would not reuse
-    this result, the mapping is empty.
+    """Return the number of train rows of each filtered set in the current result, by name.
 
-    If the filter runs several times, the number is the mean over the runs.
+    If a run would not reuse the current result, the mapping is empty. If the filter ran several times, the number is
+    the mean over its runs.
     """
     result = found_result(_FILTER, spec, store)
     summary = {} if result is None else result.summary
@@ -26,9 +26,10 @@ def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
 
 
 def last_seconds(spec: DatasetSpec, store: ResultStore) -> dict[str, float]:
-    """Return the seconds that each stage took for its current result. Stages that a run would not reuse are left out.
+    """Return the seconds that each stage took for its current result.
 
-    The stage of the evaluators is also left out if some of its training runs were reused.
+    Stages whose result a run would not reuse are left out. The stage `evaluator_models` is also left out if it reused
+    training runs of an earlier result.
     """
     took = {
         one.stage: one.seconds for one in plan_dataset(spec, store).stages if one.current and one.seconds is not None
@@ -39,8 +40,9 @@ def last_seconds(spec: DatasetSpec, store: ResultStore) -> dict[str, float]:
 
 
 def _all_trained(grid: PublishedResult) -> bool:
-    """Return True if all evaluators were trained in the same run. A training run that several cells share counts
-    once.
+    """Return True if the stage `evaluator_models` trained all evaluators itself and reused no earlier training.
+
+    A training run that several cells share counts once.
     """
     cells = {part.key for name, part in grid.parts.items() if not name.startswith(_WEIGHTS)}
     fitted = grid.summary["fitted"]

@@ -20,8 +20,9 @@ from aflite_assets.text import count, listed
 
 
 def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
-    """Yield a line if the dataset file requests that a run stops when the scan finds an artefact. If there is a current
-    scan, the line is a warning, and is yielded only if this scan found an artefact.
+    """Yield a line if a run may stop because of the setting `scan.stop`.
+
+    If the dataset has a current scan, a warning is yielded only if this scan found an artefact.
     """
     if spec.scan.stop == "never":
         return
@@ -36,7 +37,7 @@ def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
 
 
 def chosen_section(spec: DatasetSpec, challenges: ChallengePreviews) -> Iterator[str]:
-    """Yield warnings about challenge sets in which too few questions are chosen."""
+    """Yield warnings about challenge sets for which too few questions were chosen."""
     for one in challenges.read:
         challenge = spec.challenge_sets[one.name]
         if one.complete and (few := few_chosen(challenge, one.raw.examples)):
@@ -46,7 +47,7 @@ def chosen_section(spec: DatasetSpec, challenges: ChallengePreviews) -> Iterator
 
 
 def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield warnings about samples that are too small for the other settings. A run would fail with such a sample."""
+    """Yield warnings about samples that are too small for the other settings and would make a run fail."""
     if plan.sample is None:
         return
     tried = plan.sample.samples
@@ -87,7 +88,7 @@ def train_sets_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
 
 
 def rates_section(spec: DatasetSpec) -> Iterator[str]:
-    """Yield a warning for each second training phase whose learning rate is not lower than that of the first phase."""
+    """Yield a warning for each second training phase whose learning rate is at least that of the first phase."""
     recipes = recipes_of(spec.evaluators)
     high: dict[tuple[str, float], list[str]] = {}
     for name, recipe in recipes.items():

@@ -1,6 +1,6 @@
-"""Plan of a run for one dataset, computed from its numbers of rows: iterations, train sets and cells.
+"""Plan of a run for one dataset, computed from its numbers of rows: iterations, train sets and training runs.
 
-This module reads no data and measures no time. The module `estimate` estimates the seconds.
+The module `estimate` computes the durations for a plan.
 """
 
 import math
@@ -18,11 +18,12 @@ from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
 
 @dataclass(frozen=True)
 class PlannedTrainSet:
-    """One train set of the evaluators.
+    """One planned train set for the evaluators.
 
-    `rows`: number of rows. For the filtered set and its controls, this is the number in `RunPlan.kept`, or else the
-    filter's target size. `drawn_per_seed`: whether another set is drawn for each seed. `trained_before`: whether
-    another representation has the same set. The training runs on that set are then reused.
+    `rows`: number of rows of the train set. For the filtered set and its controls, `rows` is the number in
+    `RunPlan.kept` if known, or else the filter's target size. `drawn_per_seed`: whether a different set is drawn for
+    each seed. `trained_before`: whether an earlier representation has the same train set, so that its training runs are
+    reused.
     """
 
     name: str
@@ -38,13 +39,14 @@ class RunPlan:
 
     `rows`: number of rows by split. `test_rows`: number of rows by test set (splits other than `train`, then challenge
     sets). `fine_tune_rows`: maximum number of rows for fine-tuning, by challenge set. `pool_rows`: number of rows that
-    are filtered, including `train_pool_rows` train rows. `scored_rows`: number of rows that are only scored.
+    are filtered, including `train_pool_rows` train rows. `scored_rows`: number of rows that the filter scores and may
+    remove, but does not train on.
     `most_iterations`: maximum number of iterations, including a last iteration that removes nothing. `curve`: sample
     sizes for `warmup.size: auto`. With `curve`, `warmup_rows` is an upper limit. `filter_runs`: number of filter runs
-    per representation. `weak_models`: weak models by name. `full_alone`: evaluators that are first trained on `full`
-    only, because they are later trained on forgettable rows. `sample`: possible sizes of the sample of train rows. The
-    plan assumes `sampled_rows`, or else the largest size. `kept`: number of kept train rows in the current results, by
-    filtered set. The mapping is empty if there are no results.
+    per representation. `weak_models`: weak models by name. `full_alone`: names of the evaluators with a second phase on
+    forgettable rows, which have no train set other than `full`. `sample`: possible sizes of the sample of train rows.
+    `sampled_rows`: the size that the plan assumes, or None for the largest size. `kept`: number of kept train rows in
+    the current results, by filtered set; empty if there are no results.
     """
 
     rows: Mapping[str, int]
@@ -74,12 +76,12 @@ class RunPlan:
 
     @property
     def embedded_rows(self) -> int:
-        """Number of rows that each encoder embeds."""
+        """Number of rows for which each encoder computes embeddings."""
         return self.filtered_from - self.warmup_rows + sum(self.rows.values()) - self.rows["train"]
 
     @property
     def filtered_from(self) -> int:
-        """Number of train rows that warm-up and filter share: all train rows, or the size of the planned sample."""
+        """Number of train rows for warm-up and filter together: all train rows, or the size of the planned sample."""
         return self.rows["train"] if self.sample is None else self.sampled_rows or self.sample.samples[-1]
 
     @property
@@ -91,7 +93,7 @@ class RunPlan:
         return self.seeds * (others * len(self.train_sets) + len(self.full_alone))
 
     def train_sets_of(self, evaluator: str) -> tuple[PlannedTrainSet, ...]:
-        """Return the train sets of an evaluator."""
+        """Return the train sets on which an evaluator is trained."""
         if evaluator not in self.full_alone:
             return self.train_sets
         return tuple(train_set for train_set in self.train_sets if train_set.name == "full")
@@ -111,7 +113,7 @@ def plan_run(
     kept: Mapping[str, int] | None = None,
     sampled_rows: int | None = None,
 ) -> RunPlan:
-    """Return the plan for a dataset with these numbers of rows per split.
+    """Return the plan of a run. `rows`: number of rows by split.
 
     `largest_group`: size of the pool's largest group, if whole groups are removed. `curve`: sample sizes for
     `warmup.size: auto`, with `warmup_rows` as upper limit. `sample`: possible sizes for the setting `sample`. The plan
@@ -165,7 +167,7 @@ def plan_run(
 
 
 def _entering(spec: DatasetSpec, outside: Mapping[str, int], policy: str) -> int:
-    """Return how many validation and test rows enter the filter if `evaluation_rows` has this value."""
+    """Return the number of validation and test rows in splits whose `evaluation_rows` is `policy`."""
     return sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
 
 
@@ -174,9 +176,9 @@ def most_iterations(
 ) -> int:
     """Return the number of iterations until the target size is reached, including a last pass that removes nothing.
 
-    The target size counts `train_rows` (all pool rows by default). The other rows of the pool are assumed to be removed
-    at the same rate. If whole groups are removed, a slice may have fewer rows than `slice_size`, by up to the size of
-    the largest group minus 1.
+    `train_rows`: number of train rows in the pool (by default, all pool rows). Only train rows count towards the target
+    size. Other pool rows are assumed to be removed at the same rate. If whole groups are removed, an iteration may
+    remove up to `largest_group` - 1 rows less than `slice_size`.
     """
     counted = pool_rows if train_rows is None else train_rows
     room = (counted - settings.target_size) * pool_rows / counted
@@ -191,16 +193,18 @@ def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
 
 
 def scored_rows(plan: RunPlan) -> int:
-    """Return the number of rows at the start of each iteration. Rows that are only scored are assumed to be removed at
-    the same rate as the pool.
+    """Return the total number of rows that the filter scores, summed over all iterations.
+
+    Rows that the filter scores but does not train on are assumed to be removed at the same rate as pool rows.
     """
     pools = [pool_in_iteration(plan, iteration) for iteration in range(plan.most_iterations)]
     return round(sum(pool + plan.scored_rows * pool / plan.pool_rows for pool in pools))
 
 
 def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
-    """Return the number of models that are fitted on one train set. A deterministic model is fitted once for all seeds
-    with the same rows.
+    """Return the number of models that one evaluator fits on one train set.
+
+    A deterministic model is fitted once for all seeds with the same rows.
     """
     if train_set.trained_before:
         return 0
@@ -209,8 +213,9 @@ def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
 
 
 def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list[PlannedTrainSet]:
-    """Return the sets of forgettable rows that are used alone as train sets. Sets that are known to be empty are left
-    out.
+    """Return the train sets that consist only of forgettable rows, and their random controls.
+
+    Sets of forgettable rows that are known to be empty are left out.
     """
     alone = [one for one in weak_models.values() if one.alone and one.taken]
     names = (("forgettable", False), ("random_forgettable", True))
@@ -230,7 +235,10 @@ def _train_sets(
     *,
     sampled: int | None,
 ) -> list[PlannedTrainSet]:
-    """Return the train sets. A set is left out if it is known that the filter does not reach the set's size."""
+    """Return the train sets of the evaluators.
+
+    A set of the setting `train_sets` is left out if the filter is known to keep more rows than the set has.
+    """
     sets = [PlannedTrainSet("full", None, full)]
     for number, (name, representation) in enumerate(spec.filterings.items()):
         encoder, filtered = spec.representations[representation], kept.get(name, settings[representation].target_size)

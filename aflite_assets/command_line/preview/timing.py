@@ -1,7 +1,7 @@
 """Speeds of models, the filter and the scan on this machine. Each speed is measured once on a few rows of the dataset.
 
-The module `estimate` multiplies counts by these speeds. If the weights of a model are not on this machine, its speed is
-None.
+The module `estimate` multiplies counts of the work by the measured speeds. If the weights of a model are not on this
+machine, its speed is None.
 """
 
 import math
@@ -66,7 +66,7 @@ class NeuralSpeed:
     """Speed of a neural model: seconds per built or loaded `model`, per optimiser `step`, and per predicted or encoded
     `row`.
 
-    `first`: seconds of a first training run on a few rows, which loads libraries and compiles code.
+    `first`: seconds of the first training run in a process (on a few rows), which loads libraries and compiles code.
     """
 
     model: float
@@ -90,13 +90,16 @@ class ClassicalSpeed:
     row_grows: bool
 
     def seconds(self, train_rows: int, test_rows: int) -> float:
-        """Return the seconds for one fit and its predictions."""
+        """Return the seconds to fit the model on `train_rows` rows and to predict `test_rows` rows."""
         ratio = train_rows / self.rows
         return self.fit * ratio**self.growth + test_rows * self.row * (ratio if self.row_grows else 1)
 
 
 class Speeds:
-    """Speeds on the rows of one dataset. `log` receives a line for each measurement."""
+    """Measured speeds of models, the filter and the scan on the rows of one dataset.
+
+    `log` receives a line for each measurement.
+    """
 
     def __init__(self, raw: Examples, plan: RunPlan, device: DeviceSettings, log: Callable[[str], None]) -> None:
         self._raw, self._plan, self._device, self._log = raw, plan, device, log
@@ -106,11 +109,11 @@ class Speeds:
         self._measured: dict[tuple[str, Any], Any] = {}
 
     def start(self) -> float:
-        """Seconds until a new process is ready for a stage."""
+        """Return the seconds until a new process is ready to run a stage."""
         return self._once(("the start of a process", None), start_seconds)
 
     def scan(self) -> float:
-        """Seconds of the scan for cues per scanned row."""
+        """Return the seconds that the scan for cues takes per row."""
         self._log("measuring the scan for cues")
         rows = sample(self._train, MOST_SCANNED[self._train.modality])
         for scanned in (sample(rows, max(len(rows) // 10, 1)), rows):  # the first loads libraries
@@ -119,8 +122,9 @@ class Speeds:
         return (time.perf_counter() - started) / len(rows)
 
     def neural(self, settings: NeuralModelSpec) -> NeuralSpeed | None:
-        """Return the speed of a neural model, measured with the batch size that a run on the whole train split would
-        use.
+        """Return the speed of a neural model, or None if its weights are not on this machine.
+
+        The speed is measured with the batch size that a run on the whole train split uses.
         """
         settings = settings.for_rows(self._plan.rows["train"])
         if not weights_are_here(settings):
@@ -134,10 +138,9 @@ class Speeds:
         return self._once(key, lambda: self._time_classical(settings))
 
     def filter(self, encoder: EncoderSpec) -> tuple[float, int]:
-        """Return the seconds that a filter iteration takes per row of the pool, and the number of rows that were used
-        to measure this.
+        """Return the seconds per row that one iteration of the filter takes, and the number of rows in the measurement.
 
-        The features are the dataset's own, or random features with the width of this encoder's features.
+        The measurement uses the dataset's own features, or random features as wide as the features of the encoder.
         """
         width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
         return self._once(("the filter's classifiers", width), lambda: self._time_filter(width))
@@ -154,8 +157,9 @@ class Speeds:
             return NeuralEncoder(new_classifier(encoder, few, _no_log), self._device).encode(few).features.shape[1]
 
     def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
-        """Measure the duration of training steps. A first training run on a few rows loads the libraries and compiles
-        the code.
+        """Measure the duration of the training steps of a neural model.
+
+        A first training run on a few rows, which is timed separately, loads the libraries and compiles the code.
         """
         short, rows = settings.model_copy(update={"epochs": 1, "early_stopping": None}), settings.batch_size
         first, _ = self._timed(short, FEW_ROWS, FEW_ROWS)
@@ -187,8 +191,9 @@ class Speeds:
         return ClassicalSpeed(rows, seconds, growth, row, classical_family(settings).predictions_grow)
 
     def _timed(self, settings: OneStageSpec, rows: int, tested: int) -> tuple[float, Mapping[str, float]]:
-        """Train on the given number of rows and predict other rows. Return the total seconds and the model's
-        metrics.
+        """Train a model on `rows` train rows and predict `tested` test rows.
+
+        Return the total seconds and the model's metrics.
         """
         from aflite_assets.models.evaluators import evaluate
 
@@ -199,8 +204,9 @@ class Speeds:
             return time.perf_counter() - started, done.metrics
 
     def _time_filter(self, width: int | None) -> tuple[float, int]:
-        """Measure the duration of one iteration in which the share of training rows is as planned. An iteration before
-        the measurement compiles the code.
+        """Measure the duration of one filter iteration with the planned share of training rows.
+
+        A first iteration, which is not measured, compiles the code.
         """
         plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
         rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURES // wide))
@@ -229,15 +235,16 @@ class Speeds:
 
 
 def start_seconds() -> float:
-    """Return the measured seconds until a new process is ready for a stage."""
+    """Measure the seconds until a new process is ready to run a stage."""
     started = time.perf_counter()
     subprocess.run([sys.executable, "-P", "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return time.perf_counter() - started
 
 
 def timing_key(settings: NeuralModelSpec) -> str:
-    """Return a key that is equal for models with the same cost per step and row. The number of epochs does not affect
-    the key.
+    """Return a key that is equal for models with the same cost per step and row.
+
+    The key does not depend on settings such as the number of epochs or the learning rate.
     """
     return settings.model_dump_json(exclude={"epochs", "learning_rate", "weight_decay", "warmup_share"})
 
@@ -255,8 +262,9 @@ def weights_are_here(settings: Any) -> bool:
 
 
 def sample(examples: Examples, rows: int) -> Examples:
-    """Return a sample of about this many rows that has the same class shares, or all rows if there are not that many.
-    The sample is always the same.
+    """Return a stratified sample of about `rows` rows, or all rows if there are no more.
+
+    Repeated calls return the same sample.
     """
     if rows >= len(examples):
         return examples
@@ -267,8 +275,9 @@ def sample(examples: Examples, rows: int) -> Examples:
 def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return labels (int64), and random features (rows x width, float32) that resemble the output of a trained encoder.
 
-    Most of the variance is in the space that the class centres span, which has one dimension per class. Noise in all
-    directions is added. Logistic regression takes as long on these features as on the features of real encoders.
+    Most of the variance lies in the space spanned by the class centres, which has one dimension per class. Noise is
+    added in all directions of the feature space. Logistic regression takes as long on the random features as on the
+    features of real encoders.
     """
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(rows) % n_classes)

@@ -1,4 +1,4 @@
-"""Numbers of training runs and predictions in a pipeline run, derived from `run_plan`. This module measures no time."""
+"""Numbers of training runs and predictions in a run of the pipeline, derived from the plan in `run_plan`."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -27,11 +27,12 @@ _ASSUMED = (
 
 @dataclass(frozen=True)
 class Trainings:
-    """Training runs of one model in a stage. `sizes`: number of train rows of each training run. `asked`: number of
-    rows to predict.
+    """Training runs of one model in a stage.
 
-    `steps`: total number of steps, if it does not follow from the model's epochs and `sizes`. `note`: a sentence about
-    the assumptions.
+    `sizes`: number of train rows of each training run. `asked`: number of rows that each trained model predicts.
+
+    `steps`: total number of optimiser steps, or None to compute the number from `sizes` and the model's epochs. `note`:
+    a sentence about the assumptions behind the numbers.
     """
 
     stage: str
@@ -44,7 +45,7 @@ class Trainings:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return three numbers for a neural model: models, optimiser steps and predicted rows."""
+        """Return the numbers of models, optimiser steps and predicted rows of a neural model."""
         assert isinstance(self.settings, NeuralModelSpec)
         own = sum(steps_of(self.settings, rows) for rows in self.sizes)
         models, steps = len(self.sizes), own if self.steps is None else self.steps
@@ -53,7 +54,7 @@ class Trainings:
 
 
 def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
-    """Yield all training runs and predictions by stage, including controls that may not be needed."""
+    """Yield the training runs and predictions of all stages, including those on controls that may not be needed."""
     if spec.sample is not None and plan.sample is not None:
         model, sizes = spec.sample.model, [*plan.sample.samples] * spec.sample.repeats
         yield Trainings("train_sample", model.kind, model, sizes, plan.sample.held_back, SAMPLE_NOTE)
@@ -75,8 +76,9 @@ def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
 
 
 def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
-    """Yield the training runs of the evaluators, including those that test whether an evaluator leans on surface
-    properties.
+    """Yield the training runs of the evaluators.
+
+    Some training runs only test whether an evaluator relies on surface properties.
     """
     tested, recipes = sum(plan.test_rows.values()), recipes_of(spec.evaluators)
     for name, evaluator in spec.evaluators.items():
@@ -94,8 +96,9 @@ def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
 
 
 def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trainings:
-    """Return the training runs of a recipe's later stages. The first stage is counted for the evaluator that the recipe
-    starts from.
+    """Return the training runs of a recipe, without its first stage.
+
+    The first stage belongs to the evaluator from which the recipe starts.
     """
     models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets_of(name))
     unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]
@@ -111,5 +114,5 @@ def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trai
 
 
 def steps_of(settings: NeuralModelSpec, rows: int) -> int:
-    """Return the number of optimiser steps of one training run on this many rows."""
+    """Return the number of optimiser steps of one training run on `rows` rows."""
     return settings.epochs * math.ceil(rows / settings.for_rows(rows).batch_size)

@@ -1,6 +1,6 @@
 """Weak models in the plan of a run: the number of training runs, and the expected sizes of forgettable sets.
 
-The actual sizes are known only after training. This module trains nothing. The module `estimate` estimates the seconds.
+The actual sizes of forgettable sets are known only after training.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,12 @@ ASSUMED_SHARE = 0.2
 
 @dataclass(frozen=True)
 class PlannedWeakModel:
-    """A planned weak model.
+    """A weak model that a run would train to find forgettable rows.
 
-    `evaluator`: the evaluator that provides the training run, or None if the weak model is trained separately, once per
-    seed in `seeds`. `set_rows`: maximum number of rows of each set. `assumed`: whether `set_rows` is computed with
-    `ASSUMED_SHARE`, because there is no earlier result. `alone`: whether evaluators are trained on the set alone.
+    `evaluator`: the evaluator whose training runs are used, or None if the weak model is trained separately. `seeds`:
+    number of seeds with which the weak model is trained. `set_rows`: maximum number of rows of each set of forgettable
+    rows. `assumed`: whether `set_rows` is computed with `ASSUMED_SHARE`, because there is no earlier result. `alone`:
+    whether evaluators are also trained on forgettable rows alone.
     """
 
     name: str
@@ -42,15 +43,16 @@ class PlannedWeakModel:
 
     @property
     def trainings(self) -> int:
-        """Number of training runs in addition to the training runs of the evaluators."""
+        """Number of training runs of the weak model that are not training runs of an evaluator."""
         return 0 if self.evaluator is not None else self.seeds
 
 
 def plan_weak_models(
     spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, PlannedWeakModel]:
-    """Return the planned weak models by name. `known`: sizes that the sets have in an earlier result, as shares of
-    `full`, by weak model.
+    """Return the planned weak models by name.
+
+    `known`: for each weak model, the sizes of its sets of forgettable rows in an earlier result, as shares of `full`.
     """
     planned, recipes = {}, recipes_of(spec.evaluators).values()
     for name, entry in spec.forgettables.items():
@@ -74,8 +76,9 @@ def plan_weak_models(
 
 
 def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, float]]:
-    """Return the sizes that the sets have in the current result, as shares of `full`, by weak model. If there is no
-    result, the mapping is empty.
+    """Return the sizes of each weak model's sets of forgettable rows in the current result, as shares of `full`.
+
+    If the dataset has no current result, the mapping is empty.
     """
     if not spec.forgettables:
         return {}
@@ -92,5 +95,5 @@ def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, f
 
 
 def rows_of(chosen: ForgettableRows, weak_models: Mapping[str, PlannedWeakModel]) -> int:
-    """Return the maximum number of train rows of a stage."""
+    """Return the maximum number of rows in a set of forgettable rows."""
     return weak_models[chosen.weak_model].set_rows[chosen.set_name]

@@ -1,3 +1,4 @@
-"""The command `aflite scan`: reading of data files that have no YAML file, and printing of the result. The package
-`scan` contains the scan itself.
+"""The command `aflite scan`: code that reads data files without a YAML file and prints the result.
+
+The package `aflite_assets.scan` contains the algorithm of the scan.
 """

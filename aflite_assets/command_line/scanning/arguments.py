@@ -1,4 +1,4 @@
-"""Arguments shared by `aflite scan` and `aflite fix`, and their conversion back to a command line."""
+"""Arguments shared by `aflite scan` and `aflite fix`, and the conversion of parsed arguments to a command line."""
 
 import argparse
 import shlex
@@ -18,7 +18,7 @@ _DEFAULTS: Mapping[str, object] = {"encoding": "utf-8", "seed": 0}
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add FILE and the options for reading and scanning it."""
+    """Add the argument FILE and the options for reading and scanning the file."""
     parser.add_argument(
         "file", metavar="FILE", help="a dataset's YAML file or its name, a table file or a folder of images"
     )
@@ -28,32 +28,40 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         action="append",
         default=[],
-        help="a column of texts; may be repeated (default: guess)",
+        help="a column of texts; may be repeated (default: guessed)",
     )
-    parser.add_argument("--group", metavar="COLUMN", help="a column that is equal for rows that belong together")
+    parser.add_argument("--group", metavar="COLUMN", help="a column with equal values for rows that belong together")
     parser.add_argument(
         "--irrelevant", metavar="COLUMN", action="append", default=[], help="a column that is no part of the task"
     )
-    parser.add_argument("--skip", metavar="COLUMN", action="append", default=[], help="a column to leave out")
-    parser.add_argument("--delimiter", metavar="SIGN", help="what separates the columns of a CSV file (default: guess)")
-    parser.add_argument("--encoding", default="utf-8", help="of a table file's text (default: utf-8)")
-    parser.add_argument("--seed", type=int, default=0, help="decides how rows are cut in two (default: 0)")
+    parser.add_argument(
+        "--skip", metavar="COLUMN", action="append", default=[], help="a column to leave out of the scan"
+    )
+    parser.add_argument(
+        "--delimiter", metavar="SIGN", help="character between the columns of a CSV file (default: guessed)"
+    )
+    parser.add_argument("--encoding", default="utf-8", help="text encoding of a table file (default: utf-8)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="random seed for splitting the rows into halves (default: 0)"
+    )
 
 
 def options_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of `add_input_arguments` with values other than the defaults, by name."""
+    """Return the options of `add_input_arguments` that differ from the defaults, by name."""
     named = {name: getattr(options, name) for name in (*_ONE, *_MANY)}
     return {name: value for name, value in named.items() if value not in (None, [], _DEFAULTS.get(name))}
 
 
 def with_options(options: argparse.Namespace, given: Mapping[str, Any]) -> argparse.Namespace:
-    """Return the arguments with these options, and defaults for all other options of `add_input_arguments`."""
+    """Return the arguments with the options in `given`, and with defaults for all other options of
+    `add_input_arguments`.
+    """
     default = {**dict.fromkeys(_ONE), **{name: [] for name in _MANY}, **_DEFAULTS}
     return argparse.Namespace(**{**vars(options), **default, **given})
 
 
 def run_or_refuse(work: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    """Run a command and return its exit code; print a message and return `REFUSED` if the input is refused."""
+    """Run a command and return its exit code. If the input is refused, print the reason and return `REFUSED`."""
     try:
         return work(options)
     except AfliteError as error:
@@ -65,7 +73,7 @@ def run_or_refuse(work: Callable[[argparse.Namespace], int], options: argparse.N
 
 
 def command_of(name: str, options: argparse.Namespace) -> str:
-    """Return the command `aflite NAME` with the file and options, quoted for a shell."""
+    """Return the command line `aflite NAME FILE` with the given options, quoted for a shell."""
     words = ["aflite", name, options.file]
     for option, value in options_of(options).items():
         for one in value if isinstance(value, list) else [value]:

@@ -51,8 +51,9 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """Roles of the columns of a data file without a YAML file, as given on the command line. Roles that are not given
-    are guessed.
+    """Roles of the columns of a data file without a YAML file, as given on the command line.
+
+    If a role is not given, the program guesses the columns with this role.
     """
 
     label: str | None = None
@@ -67,7 +68,7 @@ class Roles:
 class BareFile:
     """Rows of a data file, and sentences on how the file's columns were interpreted.
 
-    `source`: the source of preferences and questions, or None.
+    `source`: the source of preferences or questions, or None for other data files.
     """
 
     rows: ScanRows
@@ -93,10 +94,10 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
 
 
 def table_format(path: Path, roles: Roles) -> TableFormat:
-    """Return the format of a table file from its ending and the roles.
+    """Return the format of a table file. The format depends on the file's ending and on the options in `roles`.
 
     Raises:
-        DataError: no known format has this ending.
+        DataError: the file's ending is not that of a known format.
     """
     compressed = path.suffix.lower() == ".gz"
     ending = "".join(path.suffixes[-1 - compressed :]).lower()
@@ -174,8 +175,9 @@ def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Pat
 
 
 def _named(table: pa.Table, name: str, path: Path, *, option: str, hint: str = "") -> str:
-    """Return the name of a column that must exist. `hint`: end of the error message, instead of advice on the
-    option.
+    """Return the name of a column, or raise an error if the column does not exist.
+
+    `hint`: the end of the error message. By default, the error message names the option to use.
     """
     if name not in table.column_names:
         columns = quoted_list(table.column_names, most=30, length=80)
@@ -187,7 +189,7 @@ def _named(table: pa.Table, name: str, path: Path, *, option: str, hint: str = "
 
 
 def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> BareFile:
-    """Add the columns that have a role, and a sentence on these roles."""
+    """Add all other columns of the table to the rows, as texts, images, attributes or numbers."""
     texts: dict[str, Sequence[str | None]] = {}
     others: dict[str, np.ndarray | Sequence[str | None]] = {}
     images, left_out = None, list(roles.skipped)
@@ -216,8 +218,9 @@ def _is_image(kind: pa.DataType) -> bool:
 
 
 def _image_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of images that are stored as bytes. Paths are not read, because a path in somebody else's file
-    could name any file.
+    """Return a column of images that are stored as bytes.
+
+    Paths are ignored, because a path in a file from somebody else could name any file.
     """
     values = [{"bytes": (one or {}).get("bytes") or b"", "path": None, "sha256": None} for one in column.to_pylist()]
     return pa.chunked_array([pa.array(values, IMAGE_TYPE)])

@@ -1,5 +1,5 @@
-"""Text and JSON about rules and models that find the right answer without the question, or by overlap with the
-question.
+"""Text and JSON about rules and models that find the right answer without reading the question, or by overlap with its
+words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,17 +20,16 @@ _PART, _TERM = 24, 40
 
 
 def nature(rule: BlindRule) -> str:
-    """Return the kind of a rule in one word."""
+    """Return the kind of a rule: "model", "artefact" or "candidate"."""
     if rule.is_model:
         return "model"
     return "candidate" if rule.reason is None else "artefact"
 
 
 def blind_lines(scores: BlindScores | None, scan: str) -> list[str]:
-    """Return lines on the rules that are significantly better than chance: the answers that they pick, examples, and
-    advice.
+    """Return lines on the rules that find right answers significantly better than chance, with examples and advice.
 
-    `scan`: the command of this scan, the start of each advised command.
+    `scan`: the command line that repeats the scan, with which each advised command begins.
     """
     if scores is None:
         return []
@@ -102,8 +101,9 @@ def _row(rule: BlindRule) -> tuple[str, ...]:
 
 
 def blind_record(scores: BlindScores) -> dict[str, object]:
-    """Return rules, words and examples as values for JSON. An empty string in place of a subset's name means all
-    questions.
+    """Return rules, words and examples as values for JSON.
+
+    A rule about all questions has an empty string as the name of its subset.
     """
     rules = [
         {

@@ -1,5 +1,5 @@
-"""Preferences and multiple-choice questions in a table without a YAML file: the roles of the columns, and a row for
-each answer.
+"""Preferences and multiple-choice questions in a table without a YAML file: the roles of columns, and one row per
+answer.
 """
 
 import re
@@ -48,7 +48,7 @@ _ONE_ANSWER = re.compile(r"(?:(?:option|choice|answer|ending)_?)?([a-h])|(?:opti
 
 
 def choice_source(table: pa.Table, form: TableFormat, path: Path) -> ChoiceSource | None:
-    """Return the source that the column names indicate, or None if they indicate neither preferences nor questions."""
+    """Return the source of preferences or questions that the column names indicate, or None for another table."""
     files = {**form.model_dump(exclude_unset=True), "splits": {"train": str(path)}}
     plain = {plain_name(name): name for name in reversed(table.column_names)}
     if _first(plain, PREFERENCE_NAMES["chosen"]) and any(
@@ -140,7 +140,11 @@ def _sorted_out(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] 
 
 
 def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] | None:
-    """Return the columns with the options and the column that states the right option, if both exist."""
+    """Return the fields of a question source that name the columns with the options and the column with the right
+    option.
+
+    Returns None if the table has no options or does not state the right option.
+    """
     listed = [plain[name] for name in _LISTS if name in plain and _holds_options(table[plain[name]].type)]
     right = next((plain[name] for name in _RIGHT if name in plain and plain[name] not in listed[:1]), None)
     if right is None:
@@ -152,8 +156,9 @@ def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object
 
 
 def _options(name: str, kind: pa.DataType) -> Mapping[str, object]:
-    """Return the fields of a source whose options are in one column of lists, or in two columns of lists (texts and
-    letters).
+    """Return the fields of a question source whose options are lists of texts.
+
+    The column may also contain lists of the options' letters.
     """
     if not pa.types.is_struct(kind):
         return {"answers": name}
@@ -170,7 +175,7 @@ def choice_rows(table: pa.Table, source: ChoiceSource, path: Path) -> pa.Table:
     """Return one row for each answer in a table that was read from `path` (see `answers.answer_table`).
 
     Raises:
-        DataError: a question or preference is invalid; the message names its line.
+        DataError: a question or preference is invalid. The error message names the line of the file.
     """
     assert isinstance(source.table, TableSource)  # a bare file
     tables = {_SPLIT: with_files(table, source.table, [(str(path), table.num_rows)])}
@@ -180,7 +185,7 @@ def choice_rows(table: pa.Table, source: ChoiceSource, path: Path) -> pa.Table:
 
 
 def inputs_of(source: ChoiceSource) -> tuple[str, ...]:
-    """Return the columns of questions and answers, which are read as texts instead of attributes."""
+    """Return the columns of questions and answers, which are not read as attributes."""
     if isinstance(source, PreferenceSource):
         return ()  # rows of preferences do not carry them
     fields = (source.question, source.answers, source.right, source.names, source.correct, source.incorrect)
@@ -189,7 +194,7 @@ def inputs_of(source: ChoiceSource) -> tuple[str, ...]:
 
 
 def understood_choices(source: ChoiceSource, made: pa.Table) -> str:
-    """Return a sentence on how the columns were interpreted."""
+    """Return a sentence on how the columns of preferences or questions were interpreted."""
     if isinstance(source, PreferenceSource):
         return how_read({_SPLIT: made})
     fields = {"answers": source.answers, "right one": source.right, "right": source.correct, "wrong": source.incorrect}

@@ -22,25 +22,26 @@ Wrong usage is 2 as in other commands, and so is a file that is refused: nothing
 """
 
 _SCAN = """\
-Looks for cues that tell the label by themselves, in a minute, without a model: record numbers, missing values,
-typography, order, file formats, words, lengths, patches in images. FILE is a dataset's YAML file, or a CSV, TSV, JSON
-lines or Parquet file, or a folder of images (a folder per class, or a metadata.csv with file_name and the label).
-Preferences (columns chosen and rejected) and questions with their answers are recognised by the names of their columns:
-then it also says how often the right answer is found without reading the question.
-Cues are chosen on one half of the rows and tested on the other. Exits with 0 if no artefact is found (candidates may
-be), with 1 if one is, or if a rule or model surely finds 5 points more right answers than chance without the question,
-and with 2 if that cannot be told: too few rows, a file that is refused, or wrong usage.
+Looks for cues that predict the label by themselves: record numbers, missing values, typography, order, file formats,
+words, lengths, patches in images. The scan takes about a minute and trains no neural model. FILE is a dataset's YAML
+file, a CSV, TSV, JSON lines or Parquet file, or a folder of images (with a folder per class, or with a metadata.csv
+that has the columns file_name and label). Preferences (columns chosen and rejected) and questions with answers are
+recognised by their column names. For preferences and questions, the scan also reports how often the right answer is
+found without reading the question. Cues are chosen on one half of the rows and tested on the other half.
+Exit codes: 0 if no artefact is found (there may be candidates); 1 if an artefact is found, or if a rule or model finds
+right answers without the question at least 5 points more often than chance; 2 if there are too few rows, FILE is
+refused, or the arguments are wrong.
 """
 
 
 def add_command(commands: Any) -> None:
-    """Add the command to the subparsers."""
-    scan = commands.add_parser("scan", help="find cues that tell the label by themselves", description=_SCAN)
+    """Add `scan` to the command line's subparsers."""
+    scan = commands.add_parser("scan", help="find cues that predict the label by themselves", description=_SCAN)
     add_input_arguments(scan)
-    scan.add_argument("--json", action="store_true", help="print JSON")
-    scan.add_argument("--html", metavar="PAGE", help="also write one HTML page")
+    scan.add_argument("--json", action="store_true", help="print the result as JSON")
+    scan.add_argument("--html", metavar="PAGE", help="also write the result as one HTML page")
     scan.add_argument(
-        "--filter-file", metavar="YAML", help="preferences and questions: also write a dataset's file to filter with"
+        "--filter-file", metavar="YAML", help="for preferences and questions: also write a dataset file for filtering"
     )
     scan.set_defaults(command=_scan)
 

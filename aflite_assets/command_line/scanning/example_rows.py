@@ -1,6 +1,4 @@
-"""Example rows for a scan's result: a few rows that have the cue and the class that it predicts, the shortest texts
-first.
-"""
+"""Example rows for a scan's result: a few rows that have a cue and its class, the shortest texts first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +13,9 @@ from aflite_assets.scan.rows import ScanRows
 
 @dataclass(frozen=True)
 class ExampleRow:
-    """A row as the page shows it. `values`: the values by column, with the cue highlighted. `image`: a data URI
-    or "".
+    """One row for the page of a scan.
+
+    `values`: names and values of columns, with the cue highlighted. `image`: a data URI, or "" without an image.
     """
 
     values: Sequence[tuple[str, str]]
@@ -24,10 +23,10 @@ class ExampleRow:
 
 
 def carrier_rows(result: ScanResult, rows: ScanRows, *, most: int) -> dict[int, list[int]]:
-    """Return, by cue number, positions of rows that have the cue and its class. Of rows with equal texts, only one is
-    returned.
+    """Map each cue number to the positions of at most `most` rows that have the cue and its class.
 
-    Returns nothing if only a sample was scanned.
+    If several rows have equal texts, only one of them is included. The mapping is empty if only a sample of the rows
+    was scanned.
     """
     if len(rows) != len(result.carriers):
         return {}
@@ -40,7 +39,7 @@ def carrier_rows(result: ScanResult, rows: ScanRows, *, most: int) -> dict[int, 
 
 
 def _distinct(cue: Cue, own: np.ndarray, rows: ScanRows, most: int) -> list[int]:
-    """Return the first rows with distinct texts, the shortest texts first."""
+    """Return at most `most` of the rows `own`, all with distinct texts, the shortest texts first."""
     read = [rows.texts[name] for name in rows.texts if name in {one.source for one in cue.properties}]
     texts = read or list(rows.texts.values())
     if not texts:
@@ -52,7 +51,10 @@ def _distinct(cue: Cue, own: np.ndarray, rows: ScanRows, most: int) -> list[int]
 def page_rows(
     result: ScanResult, rows: ScanRows, *, most: int, thumbnail: Callable[[bytes], str | None]
 ) -> Mapping[int, list[ExampleRow]]:
-    """Return the example rows of each cue for the page; `thumbnail` converts an encoded image to a data URI."""
+    """Return the example rows of each cue for the page.
+
+    `thumbnail`: a function that converts an encoded image to a data URI.
+    """
     found = carrier_rows(result, rows, most=most)
     return {cue.number: [_row(cue, rows, row, thumbnail) for row in found.get(cue.number, ())] for cue in result.cues}
 

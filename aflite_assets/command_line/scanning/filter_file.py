@@ -51,6 +51,9 @@ def write_filter_file(path: Path, read: ScanInput, result: ScanResult, *, title:
 
 
 def _measures(scores: BlindScores | None) -> tuple[str, ...]:
-    """Return the measures that the reported rules use, the strongest first, or the length if no rule is reported."""
+    """Return the measures (such as the length of answers) that the reported rules use, the strongest first.
+
+    If no rule is reported, the only measure is the length.
+    """
     named = () if scores is None else measures_of_rules([one.name for one in scores.named_overall])
     return named or ("length",)

@@ -1,4 +1,6 @@
-"""Inputs of `aflite scan` and `aflite fix`: the rows to scan, their origin, and a hash of their content."""
+"""Inputs of `aflite scan` and `aflite fix`: the rows to scan, the dataset or file they come from, and a hash of its
+content.
+"""
 
 import argparse
 import hashlib
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 class ScanInput:
     """Rows to scan, sentences on how columns were interpreted, and names of columns that are declared as irrelevant.
 
-    `bare`: the data file, if FILE is not a dataset. `dataset`: the dataset otherwise.
+    `bare`: the data file, or None if FILE is a dataset. `dataset`: the dataset, or None if FILE is a data file.
     """
 
     rows: ScanRows
@@ -36,7 +38,7 @@ class ScanInput:
     dataset: "DatasetInput | None" = None
 
     def scan(self, *, seed: int) -> ScanResult:
-        """Scan the rows with the threads of this machine."""
+        """Scan the rows for cues, with as many threads as available cores."""
         from aflite_assets.processors import available_cores
 
         settings = ScanSettings(irrelevant=self.irrelevant, threads=available_cores())
@@ -45,8 +47,9 @@ class ScanInput:
 
 @dataclass(frozen=True, eq=False)
 class DatasetInput:
-    """A dataset file, and the data that were read as the file describes. `row_ids`: id of each scanned row, int64; -1
-    in challenge sets.
+    """A dataset file, and the data read according to this file.
+
+    `row_ids`: id of each scanned row, int64; -1 in challenge sets.
     """
 
     path: Path
@@ -66,7 +69,7 @@ def read_input(options: argparse.Namespace) -> ScanInput:
     """Read the rows of FILE.
 
     Raises:
-        AfliteError: the input is refused. The message states the reason.
+        AfliteError: FILE cannot be scanned. The error message states the reason.
     """
     return _read_dataset(options) if is_dataset(options.file) else _read_bare(Path(options.file), options)
 
@@ -83,7 +86,7 @@ def _read_bare(path: Path, options: argparse.Namespace) -> ScanInput:
 
 
 def roles_of(options: argparse.Namespace) -> Roles:
-    """Return the roles of columns given by the options."""
+    """Return the roles of columns that the options give."""
     return Roles(
         label=options.label,
         texts=tuple(options.text),
@@ -125,9 +128,7 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
 
 
 def _sets_read(name: str, data: "DataPreview", challenges: "ChallengePreviews") -> str:
-    """Return a sentence that states how many rows of how many were scanned, and on which other sets cues are
-    measured.
-    """
+    """Return a sentence on the number of scanned train rows, and on the other sets on which cues are measured."""
     splits = data.raw.examples.table["split"].to_numpy(zero_copy_only=False)
     counts = {split: int((splits == split).sum()) for split in (data.rows or dict.fromkeys(splits))}
     read = sum(data.raw.source_rows.values())
@@ -143,7 +144,7 @@ def content_hash(file: str) -> str:
     Two scans with equal hashes and equal options find the same cues under the same numbers.
 
     Raises:
-        AfliteError: a file is missing.
+        AfliteError: a file of the dataset is missing.
     """
     if is_dataset(file):
         return _hash_of_dataset(file)

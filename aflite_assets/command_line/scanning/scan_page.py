@@ -1,4 +1,4 @@
-"""A scan's result as one HTML page without scripts; Jinja2 escapes every text of the dataset."""
+"""The result of a scan as one HTML page without scripts. Jinja2 escapes every text of the dataset."""
 
 from collections.abc import Sequence
 
@@ -34,10 +34,11 @@ MOST_EXAMPLES = 3
 def result_page(
     result: ScanResult, rows: ScanRows, understood: Sequence[str], *, title: str, fix: str, scan: str
 ) -> str:
-    """Return the page.
+    """Return the result of a scan as an HTML page.
 
-    `rows`: the scanned rows. `title`: the name of the file. `fix`: the start of the command that fixes a cue. `scan`:
-    the command of this scan.
+    `rows`: the scanned rows. `title`: the name of the scanned file. `fix`: the beginning of the `aflite fix` command
+    that removes a cue.
+    `scan`: the command line that repeats the scan.
     """
     environment = Environment(
         loader=PackageLoader("aflite_assets.command_line.scanning"),

@@ -43,10 +43,11 @@ def result_lines(
     scan: str = "aflite scan FILE",
     rows: ScanRows | None = None,
 ) -> list[str]:
-    """Return the lines of a result; the first line states the finding.
+    """Return the result of a scan as lines for a terminal. The first line states the finding.
 
-    `fix`: the start of the command that fixes a cue, shown below each artefact. `scan`: the command of this scan.
-    `rows`: the scanned rows, for examples.
+    `fix`: the beginning of the `aflite fix` command, which is shown below each artefact. `scan`: the command line that
+    repeats the scan.
+    `rows`: the scanned rows, from which examples are shown.
     """
     lines = [escaped(headline(result)), ""]
     lines += [escaped(line) for line in understood]
@@ -70,7 +71,10 @@ def _classes(result: ScanResult) -> str:
 
 @dataclass(frozen=True)
 class CueSection:
-    """A list of cues: its title, its lines, and the command that fixes any of the cues, or ""."""
+    """A list of cues, with a title and the lines to print.
+
+    `command`: the command that removes one of the cues, or "".
+    """
 
     title: str
     lines: tuple[CueLine, ...]
@@ -78,10 +82,11 @@ class CueSection:
 
 
 def cue_sections(result: ScanResult, fix: str) -> list[CueSection]:
-    """Return three lists of cues: artefacts, candidates, and cues that a stronger cue explains. Empty lists are left
-    out.
+    """Return three lists of cues: artefacts, candidates, and cues that a stronger cue explains.
 
-    `fix`: the start of the command that fixes a cue.
+    Lists without cues are left out.
+
+    `fix`: the beginning of the `aflite fix` command that removes a cue.
     """
     lines, own = cue_lines(result), {cue.number for cue in result.own_artefacts}
     artefacts = tuple(line for line in lines if line.lead.number in own)
@@ -97,7 +102,7 @@ def cue_sections(result: ScanResult, fix: str) -> list[CueSection]:
 
 
 def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
-    """Return, by cue number, the shortest texts of rows that have the cue and its class."""
+    """Map each cue number to the shortest texts of rows that have the cue and its class."""
     found = {}
     chosen = carrier_rows(result, rows, most=MOST_EXAMPLES)
     for cue in result.cues:
@@ -171,7 +176,7 @@ def _details(line: CueLine) -> list[str]:
 def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mapping[str, object]) -> str:
     """Return the whole result as ASCII JSON, which is safe to print on a terminal.
 
-    `scanned`: the file, the options and a hash of the content, for `aflite fix --scan`.
+    `scanned`: the file, the options and a hash of the file's content, which `aflite fix --scan` reads.
     """
     cues, said = surface_cues(result.cues).to_pylist(), remarks(result)
     listed_at = {cue.number: line.lead.number for line in cue_lines(result) for cue in line.cues}

@@ -1,4 +1,4 @@
-"""Pictures that show tables and records, either as PNG files or as data for a script of the page.
+"""Figures of the report, either as PNG files or as data for a script of the report page.
 
-The package `page` renders the page, and the package `scores` computes the statistics.
+The package `reports.page` renders the page, and the package `analysis.scores` computes the statistics.
 """

@@ -1,5 +1,6 @@
-"""The chart of the first screen. It shows, for each test set, the accuracy of models trained on all rows, on control
-rows and on filtered rows.
+"""The bar chart on the first screen of a report.
+
+For each test set, the chart shows the accuracy of models trained on all rows, on control rows and on filtered rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,9 @@ LABELS: dict[Series, str] = {"full": "all rows", "control": "random rows", "filt
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of the chart, which shows the accuracy `mean` with its 95 % interval, in per cent. `mean` is None if
-    there is no result.
+    """One bar of the chart.
+
+    A bar shows the accuracy `mean` with its 95 % interval, in per cent. `mean` is None if there is no result.
     """
 
     series: Series
@@ -33,7 +35,7 @@ class Bar:
 
     @property
     def label(self) -> str:
-        """Name of the train set in the chart."""
+        """Name by which the chart calls the bar's train set."""
         return LABELS[self.series]
 
     @property
@@ -46,10 +48,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarGroup:
-    """The bars of one test set.
+    """The bars that the chart shows for one test set.
 
-    `about`: the size and the chance accuracy of the test set in words, and how the finding's cue is associated with its
-    class in this set. `chance`: accuracy, in per cent, of a model that always predicts the largest class or guesses an
+    `about`: a description of the test set: its size, its chance accuracy, and how often rows with the reported cue have
+    the cue's class. `chance`: accuracy, in per cent, of a model that always predicts the largest class or guesses an
     answer. None if unknown.
     """
 
@@ -61,9 +63,10 @@ class BarGroup:
 
 @dataclass(frozen=True)
 class AccuracyBars:
-    """The chart of one evaluator.
+    """A bar chart with the accuracies of one evaluator.
 
-    `train_sets`: an explanation of filtered and random rows. `guess`: the baseline with chance accuracy, in words.
+    `train_sets`: a sentence that explains which rows are "filtered" and which are "random rows". `guess`: a phrase for
+    the chance baseline, such as "always giving the largest class".
     """
 
     evaluator: str
@@ -78,7 +81,7 @@ class AccuracyBars:
 
     @property
     def says(self) -> str:
-        """The result of the chart in words, for readers who do not see the chart."""
+        """A sentence with all accuracies of the chart, for readers who cannot see the chart."""
         said = []
         for group in self.groups:
             means = [f"{bar.label} {bar.mean:.1f} %" for bar in group.bars if bar.mean is not None]
@@ -87,8 +90,9 @@ class AccuracyBars:
 
 
 def screen_bars(analysis: Analysis, first: FirstScreen) -> AccuracyBars | None:
-    """Return the chart of the evaluator and the test sets that the first screen names, or None if there are no
-    accuracies.
+    """Return the bar chart of the first screen, or None if there are no accuracies.
+
+    The chart has the evaluator and the test sets that `first` names.
     """
     return accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets, notes=first.set_notes)
 
@@ -104,7 +108,7 @@ def accuracy_bars(
     """Return the chart of one evaluator's accuracies on all rows of the given test sets, or None if there are no
     accuracies.
 
-    `notes`: additional text for the heading of a test set, by test set.
+    `notes`: for each test set, additional text for its heading.
     """
     facts = analysis.facts
     if representation not in facts.filtering:
@@ -130,17 +134,17 @@ def accuracy_bars(
 
 
 def _chance(test_set: TestSetFacts) -> float | None:
-    """Return the accuracy of a model without information, in per cent. The model guesses an answer or, if rows are not
-    answers, always predicts the largest class.
+    """Return the chance accuracy in per cent.
+
+    For questions, chance accuracy is the accuracy of guessing an answer. For other rows, chance accuracy is the
+    accuracy of always predicting the largest class.
     """
     share = test_set.largest_class if test_set.chance is None else test_set.chance
     return None if share is None else 100 * share
 
 
 def _about(test_set: TestSetFacts, chance: float | None, note: str) -> str:
-    """Describe a test set by its size, by its chance accuracy, and by how the cue is associated with its class in this
-    set.
-    """
+    """Describe a test set by its size and its chance accuracy, followed by the given note on the cue."""
     kind = "challenge set" if test_set.challenge else ""
     pooled = "the filter saw these rows, so they do not show its effect" if test_set.pooled else ""
     guessed = "" if chance is None else f"chance {chance:.1f} %"

@@ -1,4 +1,4 @@
-"""All figures of one report by name. They are used on the report page, in files and in Dagster."""
+"""All figures of one report by name, for the report page, for files and for Dagster."""
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY, PREDICTABILITY_BY_ITERATION
@@ -14,12 +14,12 @@ from aflite_assets.reports.inputs import ReportInputs
 def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Picture]:
     """Return every figure that applies to the report, by name.
 
-    A name is a valid file name. It consists of the kind of figure and, in most cases, a dot and the representation. The
-    figures without a representation are "filtering_curves", "warmup_curve" (for `warmup.size: auto`) and "sample_curve"
-    (for `sample`). Each representation has the figures "overview", "falls", "curve", "predictability", "scores",
-    "scatter_before", "scatter_after", "examples" and "lengths". Each representation also has a figure "similarity" per
-    class number and a figure "data_map" per evaluator. The function `forgettable_pictures` lists further names. Raises
-    DataError if rows do not match the examples.
+    The name of a figure is a valid file name. Most names consist of the kind of figure, a dot and the representation.
+    The figures without a representation are "filtering_curves", "warmup_curve" (for `warmup.size: auto`) and
+    "sample_curve" (for `sample`). Each representation has the figures "overview", "falls", "curve", "predictability",
+    "scores", "scatter_before", "scatter_after", "examples" and "lengths". Each representation also has one figure
+    "similarity" per class and one figure "data_map" per evaluator. The names of the figures about forgettable rows are
+    listed at `forgettable_pictures`. Raises DataError if `inputs.examples` does not contain a row that a figure shows.
     """
     pictures = headline_pictures(analysis, narrow=False)
     pictures["filtering_curves"] = filtering_figures.filtering_curves(analysis)

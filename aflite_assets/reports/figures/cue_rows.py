@@ -1,6 +1,4 @@
-"""A few rows that have a cue, with the cue highlighted as words of a text, as a corner of an image, or as the value of
-a column.
-"""
+"""A few rows that have a cue, which is highlighted as words of a text, a corner of an image, or a column's value."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,9 +32,11 @@ Corners = tuple[tuple[str, bool], ...]
 class CueRow:
     """One row that has a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
 
-    `texts`: each text in pieces, with a flag for highlighted pieces. `corners`: corners of the image that get a frame,
-    such as "top left". The value is False if the cue is that the corner lacks something, as in "no dark patch".
-    `values`: highlighted columns, each with the row's value. `place`: file and line, or "" if no file is known.
+    `texts`: each text as a sequence of pieces, with True for each highlighted piece. `corners`: corners of the image to
+    frame, such as "top left". The value of a corner is False if the cue is the absence of a feature, as in "no dark
+    patch".
+    `values`: names of the highlighted columns, each with the row's value in this column. `place`: file and line, or ""
+    if no file is known.
     `contradicts`: whether the row's class differs from the class that the cue predicts.
     """
 
@@ -56,9 +56,9 @@ def cue_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning
     """Return at most `MOST_ROWS` train rows that have a cue and its class. If there are several cues, rows are taken
     from each cue in turn.
 
-    If some row has a cue but another class, one such row is added at the end. If the scan has no such cue, rows with
-    the attribute or word that models rely on are returned. If there is no such attribute or word either, the result is
-    empty.
+    The last row has a cue but a class that the cue does not predict, if such a row is known. If no row with a cue is
+    known, rows with the attribute or word that models rely on are returned. If models rely on no known attribute or
+    word, the result is empty.
     """
     known = set(inputs.examples.row_ids.tolist())
     agreeing, contradicting = (
@@ -100,8 +100,10 @@ def _row(inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *
 
 
 def _corners(cue: Cue) -> Corners:
-    """Return the corners that a cue refers to, each with True if the cue is that the corner has a feature, or False if
-    the corner lacks it.
+    """Return the image corners that a cue names.
+
+    The value of a corner is True if the cue is the presence of a feature in the corner, and False for the absence of a
+    feature.
     """
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)
@@ -126,8 +128,9 @@ def _texts(
 
 
 def _in_pieces(text: str, parts: Sequence[Span]) -> tuple[tuple[str, bool], ...]:
-    """Split a text into pieces, and return each piece with True if it is one of the parts, else with False. A long text
-    is cut around the first part.
+    """Split a text into pieces, each with True if the piece is to be highlighted.
+
+    `parts`: the spans of the text to highlight. A long text is cut around the first span.
     """
     if not parts:
         return ((truncate(one_line(text), 2 * _WINDOW), False),)
@@ -142,7 +145,7 @@ def _in_pieces(text: str, parts: Sequence[Span]) -> tuple[tuple[str, bool], ...]
 
 
 def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
-    """Return the first train rows whose text contains the word."""
+    """Return the first train rows whose text contains the word `word`."""
     train, found = inputs.examples.in_split("train"), list[int]()
     for column in ("text", "text_pair"):
         if column in train.table.column_names and inputs.source.named(column) == word.source:
@@ -152,7 +155,10 @@ def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
 
 
 def _with_attribute(examples: Examples, leaning: PropertyLeaning) -> list[int]:
-    """Return train rows whose attribute value indicates their own class. Rows are taken from each class in turn."""
+    """Return one train row per value of the attribute.
+
+    Each returned row has the class that its attribute value indicates.
+    """
     train, column = examples.in_split("train"), f"{_ATTRIBUTE}{leaning.name}"
     if column not in train.table.column_names:
         return []

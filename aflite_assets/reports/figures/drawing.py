@@ -1,6 +1,4 @@
-"""Functions that all figures share: the palette, empty figures, panels, and the conversion to a picture below a size
-limit. No figure is drawn here.
-"""
+"""Helpers that all figures share: the palette, empty figures, panels, and conversion to a PNG of limited size."""
 
 import io
 import warnings
@@ -43,15 +41,15 @@ def columns(records: Sequence[object], *names: str) -> list[np.ndarray]:
 
 
 def series_style(number: int) -> dict[str, Any]:
-    """Return the colour and the marker of the series with this number, counted from 0."""
+    """Return the colour and the marker of a series. `number`: position of the series, counted from 0."""
     colour, marker = SERIES_COLOURS[number % len(SERIES_COLOURS)], SERIES_MARKERS[number % len(SERIES_MARKERS)]
     return {"color": colour, "marker": marker}
 
 
 def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> "Figure":
-    """Return an empty figure of this size in inches at `DPI`.
+    """Return an empty figure of the given width and height (in inches), with the resolution `DPI`.
 
-    Use the layout "constrained" for figures that the function `picture` does not lay out.
+    Use the layout "constrained" if matplotlib, and not the function `picture`, places the panels.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -62,7 +60,7 @@ def new_figure(width: float, height: float, *, layout: Literal["constrained"] | 
 
 
 def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axes"]:
-    """Return a figure of this size in inches with one panel."""
+    """Return a figure of the given width and height (in inches) with one panel."""
     figure = new_figure(width=width, height=height)
     return figure, figure.subplots()
 
@@ -70,9 +68,9 @@ def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axe
 def new_panels(
     number: int, most_across: int, *, size: tuple[float, float], margin: tuple[float, float], **shared: Any
 ) -> tuple["Figure", np.ndarray]:
-    """Return a figure and its grid of panels. Panels beyond `number` are hidden.
+    """Return a figure and its grid of panels. The first `number` panels are visible.
 
-    `size` and `margin` refer to the whole figure, in inches.
+    `size`: width and height of one panel, in inches. `margin`: additional width and height of the whole figure.
     """
     across = max(min(number, most_across), 1)
     down = max(-(-number // across), 1)
@@ -92,9 +90,9 @@ def draw_bars(
     bottom: np.ndarray | float = 0.0,
     **style: Any,
 ) -> None:
-    """Draw bars from `low` to `high` as one collection. This is much faster than drawing each bar separately.
+    """Draw bars from `low` to `high` as one collection, which is much faster than drawing each bar separately.
 
-    Axis limits do not change.
+    The axis limits are left unchanged.
     """
     from matplotlib.collections import PolyCollection
 
@@ -104,7 +102,7 @@ def draw_bars(
 
 
 def whole_ticks(axes: "Axes") -> None:
-    """Put ticks of the horizontal axis only at whole numbers, because the axis counts iterations."""
+    """Place the ticks of the horizontal axis only at whole numbers, because the axis counts iterations."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -114,7 +112,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
     """Return the drawn figure as an RGB PNG of at most `MAX_BYTES`, with fewer colours if necessary.
 
     `grid`: draw a grid behind the data. `legend`: the panel whose series are listed in a legend below the figure.
-    `style`: the style of this legend. Texts are literal: a dollar sign does not begin a formula.
+    `style`: the style of the legend. All texts are drawn literally: a dollar sign does not begin a formula.
     """
     from matplotlib.text import Text
     from PIL import Image
@@ -144,7 +142,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 
 
 def _fit_panels(figure: "Figure") -> None:
-    """Fit the panels of a figure with one grid into the space that texts and legend leave free."""
+    """Place the panels of a figure so that titles, labels and the legend have enough space."""
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
     beside = np.zeros((4, max(rows, columns)))  # pixels left and right of columns, and below and above rows
     for axes in figure.axes:
@@ -172,9 +170,10 @@ def _fit_panels(figure: "Figure") -> None:
 
 
 def _packed(image: "Image.Image") -> bytes:
-    """Return the bytes of a PNG file.
+    """Return the image as the bytes of a PNG file.
 
-    The level and strategy used here compress charts as well as `optimize=True` does, but four times faster.
+    The compression level and strategy are chosen for charts: files are as small as with `optimize=True`, but are
+    written four times faster.
     """
     packed = io.BytesIO()
     image.save(packed, format="png", compress_level=6, compress_type=zlib.Z_DEFAULT_STRATEGY)

@@ -28,10 +28,12 @@ _MAX_VALUES = 8
 
 @dataclass(frozen=True)
 class ExampleRow:
-    """One row as shown in a report. Exactly one of `texts`, `image` (a data URI) and `vector` is set.
+    """One row of the dataset that a report shows as an example.
+
+    Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
 
     `problem` states why an image cannot be shown. `predictability` is in [0, 1]; `removed_in_iteration` is None for
-    kept rows. `place`: file and line ("train.csv, line 9"); empty if no file is known.
+    kept rows. `place`: file and line, such as "train.csv, line 9", or "" if no file is known.
     """
 
     row_id: int
@@ -55,7 +57,7 @@ def shown_examples(
     """Draw random train rows of one side (kept or removed). Rows are drawn from each class in turn, so that small
     classes are included.
 
-    `most`: the largest number of rows, or 0 for the default.
+    `most`: the largest number of rows, or 0 for the default number.
     """
     side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
     labels = side["label"].to_numpy()
@@ -86,8 +88,9 @@ def shown_rows(
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
-    """Return the encoded images of the shown rows. The images are drawn as a grid. The bytes are empty for an image
-    that cannot be read.
+    """Return the encoded images of the shown rows.
+
+    The images are drawn as a grid in a figure. An image that cannot be read is returned as empty bytes.
     """
     inputs = examples.select([example.row_id for example in shown])
     return [_image(inputs, position)[0] for position in range(len(shown))]
@@ -120,7 +123,7 @@ def _shown_input(
 
 
 def shown_image(inputs: Examples, position: int, *, side: int = 96, quality: int = 90) -> dict[str, str | None]:
-    """Return a dict with a row's `image` (see `thumbnail_uri`) and a `problem`; one of the two values is None."""
+    """Return a dict with the keys `image` (see `thumbnail_uri`) and `problem`, exactly one of which is None."""
     encoded, problem = _image(inputs, position)
     uri = thumbnail_uri(encoded, side=side, quality=quality)
     return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}
@@ -135,8 +138,9 @@ def _image(inputs: Examples, position: int) -> tuple[bytes, str | None]:
 
 
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
-    """Describe a row of features by its first values, with their names if they have names, and by the number of
-    features.
+    """Describe a feature vector by its first values and, if it is long, the number of values.
+
+    `names`: the names of the features, or None if the features have no names.
     """
     first = values[:_MAX_VALUES].tolist()
     named = [f"{printable(name)} {value:.6g}" for name, value in zip(names or (), first, strict=False)]

@@ -1,6 +1,4 @@
-"""Figures of the filter's iterations, data for the script that draws the page's chart, and learning curves of warm-up
-and sample.
-"""
+"""Figures of the filter's iterations and of learning curves, and the chart data for the script of the page."""
 
 import json
 from collections import defaultdict
@@ -131,8 +129,9 @@ def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Pic
 
 
 def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]) -> Picture:
-    """Draw predictability and removed rows of at most eight evenly spaced iterations, and the threshold if there is
-    one.
+    """Draw histograms of predictability for at most eight evenly spaced iterations.
+
+    Each histogram marks the removed rows and, if the filter has one, the threshold.
     """
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
     places = np.linspace(0, len(iterations) - 1, min(_MOST_ITERATIONS, len(iterations))).round().astype(np.int64)
@@ -151,7 +150,7 @@ def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]
 
 
 def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:
-    """Draw one iteration, and return the height of the highest bar in per cent."""
+    """Draw the histogram of one iteration, and return the height of its highest bar in per cent."""
     low, high, rows, removed = drawing.columns(bins, "low", "high", "rows", "removed")
     scale = 100 / max(rows.sum(), 1)
     stays = scale * (rows - removed)
@@ -166,8 +165,9 @@ def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: floa
 
 
 def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
-    """Draw the learning curves that were used to choose the number of warm-up rows. Sample sizes double from point to
-    point.
+    """Draw the learning curves that were used to choose the number of warm-up rows.
+
+    Each point of a learning curve has twice as many rows as the previous point.
     """
     curves = {name: list(of_one) for name, of_one in groupby(points, attrgetter("representation"))}
     alt = "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
@@ -184,8 +184,9 @@ def sample_picture(points: Sequence[SamplePoint]) -> Picture:
 def _learning_curves(
     curves: Mapping[str, Sequence[CurvePoint] | Sequence[SamplePoint]], alt: str, *, logarithmic: bool
 ) -> Picture:
-    """Draw accuracy on held-back rows against the number of train rows, with Wilson's intervals and the elbows. All
-    points use the same held-back rows.
+    """Draw accuracy on held-back rows against the number of train rows, with Wilson's intervals and the elbows.
+
+    All points of a curve use the same held-back rows.
     """
     figure, axes = drawing.new_axes(height=4.4)
     for number, (name, points) in enumerate(curves.items()):
@@ -211,11 +212,13 @@ def _learning_curves(
 
 
 def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
-    """Return the data of two panels for `page/scripts/charts.js`. The first shows the bias and the largest class's
-    share, and the second the numbers of filtered rows.
+    """Return the data of two panels for `page/scripts/charts.js`.
 
-    Each series names the page's colour to use. `values` has one number per iteration, and `texts` has the same numbers
-    as texts.
+    The first panel shows the bias and the share of the largest class. The second panel shows the number of remaining
+    pool rows.
+
+    `colour` is the name of one of the page's colours. `values` has one number per iteration, and `texts` has the same
+    numbers formatted as text.
     """
     bias, largest, left = (
         [getattr(row, name) for row in rows] for name in ("representation_bias", "largest_class", "rows_in")
@@ -233,7 +236,7 @@ def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
 
 
 def curve_says(rows: Sequence[filtering.FilterRow]) -> str:
-    """Describe the result of `curve_figure` in words, or return an empty string if there is no iteration."""
+    """Describe the filtering chart (see `curve_figure`) in words, or return "" if there is no iteration."""
     if not rows:
         return ""
     first, last = rows[0], rows[-1]

@@ -50,7 +50,10 @@ def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
 
 
 def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
-    """Draw the shares of train rows with each number of forgetting events. Each weak model has one group of bars."""
+    """Draw the share of train rows for each number of forgetting events (how often a weak model forgot the row).
+
+    Each weak model has its own colour.
+    """
     figure, axes = drawing.new_axes(height=3.4)
     places, width = np.arange(len(_EVENTS)), 0.8 / len(models)
     for number, (model, facts) in enumerate(models.items()):
@@ -70,9 +73,11 @@ def _first_sets(analysis: Analysis) -> list[str]:
 
 
 def _whole_means(analysis: Analysis) -> dict[tuple[str, str], float]:
-    """Return mean accuracies, in per cent, by evaluator and test set. A mean without a result is NaN.
+    """Return mean accuracies, in per cent, by evaluator and test set.
 
-    The evaluators are the second phases and the evaluators from which they start.
+    The mean is NaN if the evaluator has no result on the test set.
+
+    The evaluators are those trained in two phases, and the evaluators from which a second phase starts.
     """
     return {
         (one.evaluator, one.test_set): 100 * (np.nan if one.accuracy is None else one.accuracy)
@@ -128,8 +133,9 @@ def _by_category(analysis: Analysis, evaluators: Sequence[str]) -> Iterator[tupl
 
 
 def _categories(found: Sequence[Accuracy], test_set: str) -> Picture:
-    """Draw the accuracy in each category, with its interval. Each gold label has a panel, and each evaluator has a
-    marker.
+    """Draw the accuracy in each category of a challenge set, with its interval.
+
+    Each gold label has a panel, and each evaluator has a marker.
     """
     labels, categories, evaluators = (_distinct(found, name) for name in ("label", "category", "evaluator"))
     size = 1.1 + 0.75 * len(categories), 3.2
@@ -153,13 +159,14 @@ def _categories(found: Sequence[Accuracy], test_set: str) -> Picture:
 
 
 def _distinct(found: Iterable[Accuracy], name: str) -> list[Any]:
-    """Return the distinct values of a field, in order."""
+    """Return the distinct values of one field of the records, in the order of the records."""
     return list(dict.fromkeys(getattr(one, name) for one in found))
 
 
 def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
-    """Draw accuracy on the first natural test set and on the first challenge set. The horizontal axis is the share of
-    rows with the highest loss that was used.
+    """Draw accuracy after a second phase on the train rows with the highest loss, against the share of train rows used.
+
+    One panel is for the first natural test set, and one panel is for the first challenge set.
     """
     numbers = {name: one.set_name.partition("highest_loss_")[2].replace("_", ".") for name, one in phases.items()}
     shares = {name: float(number) for name, number in numbers.items() if number}
@@ -184,8 +191,9 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
 
 
 def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
-    """Draw accuracy on one test set against the threshold, with one line per evaluator. The maximum of each line is
-    highlighted.
+    """Draw accuracy on one test set against the threshold, with one line per evaluator.
+
+    The threshold with the highest accuracy is marked on each line.
     """
     figure, axes = drawing.new_axes(height=3.8)
     said = []

@@ -27,10 +27,9 @@ _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
 
 
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
-    """Return the figures "overview" and "falls" by name. If there is a representation, a dot and the representation are
-    appended to the names.
+    """Return the figures "overview.<representation>" and "falls.<representation>" by name.
 
-    `narrow`: draw one panel per row.
+    `narrow`: whether to place all panels below each other, for narrow screens.
     """
     most_across = 1 if narrow else 3
     pictures: dict[str, Picture] = {}
@@ -45,7 +44,7 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
 
 
 def _complete(falls: Sequence[Fall]) -> list[Fall]:
-    """Return the falls (drops in accuracy) whose terms all have a result."""
+    """Return the falls (drops in accuracy) for which all accuracies and differences are known."""
     return [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]
 
 
@@ -103,7 +102,10 @@ def _draw_accuracies(
 
 
 def _waterfalls(falls: Sequence[Fall], unit: Unit, most_across: int) -> Picture:
-    """Draw the falls (drops in accuracy) whose terms all have a result. `unit`: the unit of the test sets' numbers."""
+    """Draw one panel for each of the given falls (drops in accuracy).
+
+    `unit`: what the test sets count, such as "rows" or "questions".
+    """
     width, margin = (3.1, 0.6) if min(most_across, len(falls)) > 1 else (3.7, 0)
     figure, panels = drawing.new_panels(len(falls), most_across, size=(width, 2.75), margin=(margin, 0), sharey=True)
     for panel, terms in zip(panels.flat, falls, strict=False):
@@ -115,7 +117,7 @@ def _waterfalls(falls: Sequence[Fall], unit: Unit, most_across: int) -> Picture:
 
 
 def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
-    """Draw the steps of one fall, from `full` to `filtered`, with simultaneous intervals."""
+    """Draw the steps of one fall (drop in accuracy), from `full` to `filtered`, with simultaneous intervals."""
     start, *steps, _ = terms
     over: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": 8}
     level = 100 * (start.accuracy or 0.0)

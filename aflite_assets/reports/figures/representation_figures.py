@@ -57,7 +57,8 @@ on `filtered`.
 def compared_accuracies(analysis: Analysis, representation: str) -> list[Compared]:
     """Return the accuracies shown with the scatter plots.
 
-    Each evaluator's accuracies are on the test set of the evaluator's drop in accuracy.
+    There is one item for each evaluator and test set for which the drop in accuracy from `full` to `filtered` was
+    analysed.
     """
     whole = (one for one in analysis.of(ACCURACIES, representation) if one.whole and one.top == 1)
     found = {(one.evaluator, one.test_set, one.train_set, one.tested_on): one for one in whole}
@@ -67,8 +68,9 @@ def compared_accuracies(analysis: Analysis, representation: str) -> list[Compare
 
 
 def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:
-    """Draw two features of the train rows in one figure "before" and one figure "after" filtering, on the same scale.
-    Draw nothing if no features were chosen.
+    """Draw scatter plots of two features of the train rows, "before" and "after" filtering, on the same scale.
+
+    Returns no plots if no features were chosen.
     """
     if inputs.scatter_features is None:
         return {}
@@ -88,7 +90,7 @@ def scatter(
     """Draw the rows of `points`, of shape (rows, 2), for which `shown` is True, with one colour per class. If there are
     more than 2,000 points, only every n-th point is drawn.
 
-    `notes`: lines below the title.
+    `notes`: lines of text to show below the title.
     """
     figure, axes = drawing.new_axes(width=4.5, height=4.2 + 0.17 * len(notes))
     places = np.flatnonzero(shown)
@@ -123,7 +125,7 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
     """Return a caption that lists the accuracies shown with the two scatter plots, or an empty string if there are no
     accuracies.
 
-    The caption also gives the accuracies of models trained on as many random rows.
+    The caption also gives the accuracies of models trained on `random`, which has as many rows as `filtered`.
     """
     if not (compared := compared_accuracies(analysis, representation)):
         return ""
@@ -138,7 +140,10 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
 
 
 def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
-    """Return at most three lines to show below a title. Each line names as many evaluators as fit."""
+    """Return lines with the evaluators' accuracies, to show below the title of a scatter plot.
+
+    Each line has the accuracies of as many evaluators as fit on the line.
+    """
     lines: list[list[str]] = []
     for one in compared:
         label = _accuracy(one[0] if train_set == "full" else one[-1])
@@ -168,8 +173,9 @@ def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) 
 
 
 def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Picture:
-    """Draw thumbnails in a grid. The caption of each thumbnail is below it. A crossed-out square replaces an unreadable
-    image.
+    """Draw thumbnails in a grid.
+
+    Below each thumbnail is its caption. A crossed-out square replaces an unreadable image.
     """
     down = max(1, -(-len(images) // _ACROSS))
     figure = new_figure(width=_ACROSS * (_SIDE + 12) / drawing.DPI, height=down * (_SIDE + 34) / drawing.DPI)
@@ -189,7 +195,7 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
 def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
     """Draw one similarity map per class. A map has one cell per pair of rows, and all maps have the same colour scale.
 
-    The maps are returned by class number.
+    The returned mapping is from class number to similarity map.
     """
     from matplotlib.colors import Normalize
 
@@ -222,7 +228,7 @@ def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
 
 
 def means_text(blocks: ClassBlocks) -> str:
-    """Describe the mean similarities of a class in words, with the numbers of rows."""
+    """Describe the mean similarity among the kept, removed and random rows of a class, with the numbers of rows."""
     texts = []
     for one in blocks:
         part = "" if one.used_rows == one.rows else f"{count(one.used_rows)} of "
@@ -231,8 +237,9 @@ def means_text(blocks: ClassBlocks) -> str:
 
 
 def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
-    """Draw how kept, removed and random rows of one representation are distributed over the number of words. Each text
-    column has a panel.
+    """Draw how kept, removed and random rows of one representation are distributed over the number of words.
+
+    The figure has one panel per text column.
     """
     columns = [list(places) for _, places in groupby(shares, attrgetter("column"))]
     figure = new_figure(width=5.6 if len(columns) == 1 else 9.4, height=3.5)
@@ -265,8 +272,9 @@ def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
 
 
 def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:
-    """Draw the train rows that entered the filter (or a sample), in random order so that neither kept nor removed rows
-    are hidden.
+    """Draw the data map of the train rows that entered the filter, or of a random sample of many rows.
+
+    Rows are drawn in random order, so that neither kept nor removed rows are hidden.
     """
     rows = points.filter(pc.is_valid(points["kept"]))
     is_kept = rows["kept"].to_numpy(zero_copy_only=False).astype(bool)

@@ -1,3 +1,4 @@
-"""Published pages: the report as HTML, JSON and Markdown, and the dataset card. The other folders of this package make
-the numbers and tables.
+"""Published pages: the report as HTML, JSON and Markdown, and the dataset card.
+
+The package `tables` makes the tables, and the package `figures` makes the figures.
 """

@@ -1,6 +1,6 @@
 """The attachments of a report: tables and pictures that the report page shows on demand.
 
-An attachment also names the file that contains all of its data.
+An attachment also names the file that contains all data of the table or picture.
 """
 
 import re
@@ -52,7 +52,7 @@ studies.
 
 
 class _About(NamedTuple):
-    """The title of a picture, one line on its content, and how to read the picture."""
+    """The title of a picture, one line on its content, and an explanation of how to read the picture."""
 
     title: str
     about: str
@@ -109,9 +109,10 @@ _SIDES = 2
 class Attachment:
     """A table or a picture that the page shows on demand. Exactly one of `table` and `picture` is set.
 
-    `group`: the heading in the list of attachments. `about`: one line on the content. `caption`: how to read the
-    content. `file`: the path of the file relative to the page, or "" if the content is only in `report.json`. `images`:
-    data URIs of a picture's images by side, in the order of the picture's rows.
+    `group`: the heading in the list of attachments. `about`: one line on the content. `caption`: an explanation of how
+    to read the content. `file`: the path of the file with the content, relative to the page, or "" if only
+    `report.json` has the content. `images`: data URIs of the images of kept and of removed rows, in the order of the
+    picture's rows.
     """
 
     group: str
@@ -140,8 +141,8 @@ def attachments(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str,
 def attachments_json(attached: Sequence[Attachment]) -> list[JsonValue]:
     """Return the attachments in the form that the page's viewer reads.
 
-    Texts are literal and only for `textContent`. A cell is a text, or a pair of a text and the number by which the cell
-    is sorted.
+    Texts are not escaped, so the viewer must assign a text only to `textContent`. A table cell is a text, or a pair of
+    a text and the number by which the cell is sorted.
     """
     return [
         {
@@ -199,8 +200,9 @@ def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[st
 
 
 def _of_models(analysis: Analysis) -> Iterator[Attachment]:
-    """Yield the tables of accuracies that the page itself does not show. Each table is followed by the papers' tables
-    of the same kind.
+    """Yield the tables of accuracies that the page shows only on demand.
+
+    Each table is followed by the tables of the same kind from the papers.
     """
     for kind, about in _TABLES.items():
         for table in all_tables.SHOWN[kind](analysis):

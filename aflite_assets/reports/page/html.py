@@ -1,4 +1,7 @@
-"""The HTML report: one self-contained page that makes no requests. All numbers on the page are from the tables."""
+"""The HTML report: one self-contained page that makes no requests.
+
+All numbers on the page are from the tables of the analysis.
+"""
 
 import base64
 import hashlib
@@ -60,9 +63,9 @@ def render_report(
 ) -> str:
     """Return the whole page as text, to be written as UTF-8.
 
-    Dataset text is escaped everywhere. The content security policy allows only the page's own scripts, which it
-    identifies by their hashes. `pictures`: the result of `report_pictures`. `most_bytes`: size limit of the page. If
-    the page would be larger, rows of the row browser are left out.
+    Dataset text is escaped everywhere. The page's content security policy allows only its own scripts, identified by
+    their hashes. `pictures`: the result of `report_pictures`. `most_bytes`: size limit of the page. If the page would
+    be larger, rows of the row browser are left out.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
     scripts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts", "details")]
@@ -124,8 +127,9 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
 
 
 def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tuple[example_rows.ExampleRow, ...]]]:
-    """Return the data that the template needs to show cues: the cues, explanations of their numbers, and a few rows
-    with each cue.
+    """Return the cues to show on the page.
+
+    Each cue comes with a sentence on its numbers and a few rows that have the cue.
     """
     if analysis.scan is None or not analysis.facts.filterings:
         return []
@@ -149,7 +153,10 @@ def _highlighting(cue: Cue, analysis: Analysis) -> Callable[[str, str], str]:
 def _section(
     analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts, pictures: Mapping[str, dict[str, str]]
 ) -> dict[str, Any]:
-    """Return the template's data for one representation. The representation is left out of the names of pictures."""
+    """Return the template's data for one representation.
+
+    The names of pictures in the data do not contain the representation.
+    """
     name, examples, source = filtering.representation, inputs.examples, inputs.source
     rows, within = inputs.rows_of(name), f".{name}."
     return {
@@ -173,7 +180,7 @@ def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
 
 
 def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Attachment]) -> dict[str, str]:
-    """Return, for each section that begins with pictures, the section's results in words."""
+    """Return one sentence on the results for each section that begins with pictures, by section."""
     names = [one.representation for one in analysis.facts.filterings]
     said = [filtering_figures.curve_says(analysis.of(ITERATIONS, name)) for name in names]
     tables = sum(one.table is not None for one in attached)
@@ -185,7 +192,11 @@ def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Att
 
 
 def _by_group(attached: Sequence[Attachment]) -> list[tuple[str, list[tuple[int, Attachment]]]]:
-    """Return the attachments by group, each with its number. Groups are in the order of their first attachment."""
+    """Return the attachments by group.
+
+    Each attachment comes with its position in `attached`. The groups are in the order in which their first attachments
+    occur.
+    """
     found: dict[str, list[tuple[int, Attachment]]] = {}
     for number, one in enumerate(attached):
         found.setdefault(one.group, []).append((number, one))
@@ -218,9 +229,9 @@ def term_id(term: str) -> str:
 
 
 def with_definitions(shown: str) -> Markup:
-    """Return the text, in which the first occurrence of each term is a link to the glossary.
+    """Link the first occurrence of each glossary term in a text to the glossary.
 
-    Terms inside links and code are left unchanged. The text is escaped unless it is markup.
+    Terms inside links and code are left unchanged. A plain string is escaped, but a `Markup` object is not.
     """
     terms, pattern = _terms()
     seen: set[str] = set()
@@ -238,8 +249,9 @@ def with_definitions(shown: str) -> Markup:
 
 @cache
 def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return the glossary terms by their escaped lower-case form, and a pattern. The pattern finds terms outside of
-    tags, links, code and buttons.
+    """Return the glossary terms by their escaped lower-case form, and a regular expression for these terms.
+
+    The regular expression skips tags, links, code and buttons.
     """
     terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
     longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))

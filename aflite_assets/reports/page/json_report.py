@@ -15,8 +15,9 @@ _TESTS = "name challenge rows unit chance pooled filtered_rows label_names class
 
 
 def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
-    """Return all numbers of the page: shares in [0, 1], differences in points, None for missing numbers. Texts are
-    unchanged.
+    """Return all numbers of the page.
+
+    Shares are in [0, 1], differences are in percentage points, and missing numbers are None. Texts are unchanged.
     """
     facts, verdicts = analysis.facts, {one.representation: one for one in verdict_texts(analysis)}
     tables = {table.name: [table.as_row(one) for one in analysis.of(table)] for table, _ in TABLES}

@@ -1,5 +1,6 @@
-"""Markdown of a report's tables, and the dataset card, which is the README of a published dataset. All text is
-escaped.
+"""Markdown of a report's tables, and the dataset card, which is the README of a published dataset.
+
+All text in the Markdown is escaped.
 """
 
 import re
@@ -29,7 +30,10 @@ _BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash is
 
 
 def template_environment(safe: Callable[[str], str]) -> Environment:
-    """Return an environment that applies `safe` to every text that is not Markup, and escapes the result."""
+    """Return a Jinja environment that applies `safe` to each plain string, and then escapes the result.
+
+    `Markup` objects are left unchanged.
+    """
     environment = Environment(
         loader=PackageLoader("aflite_assets.reports.page"),
         autoescape=True,
@@ -44,8 +48,9 @@ def template_environment(safe: Callable[[str], str]) -> Environment:
 
 
 def escape_markdown(text: str) -> str:
-    """Return dataset text as one line of Markdown that is shown literally: nothing in it is read as markup, HTML, a
-    link or the edge of a table cell.
+    """Return dataset text as one line of Markdown that is shown literally.
+
+    All characters with a meaning in Markdown, HTML, links or tables are escaped.
     """
     text = _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_BREAK}", one_line(text)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -53,8 +58,9 @@ def escape_markdown(text: str) -> str:
 
 
 def plain_table(table: Table) -> dict[str, Any]:
-    """Return the title, columns, rows and notes of a table as literal texts. Columns from `numbers_from` on contain
-    numbers.
+    """Return the title, columns, rows and notes of a table as unescaped texts.
+
+    `numbers_from`: position of the first column with numbers.
     """
     return {
         "title": table.of,
@@ -126,9 +132,10 @@ def dataset_card(
 
     `configs`: for each configuration, a path pattern of Parquet files per split, relative to the folder. The first
     configuration is loaded by default. Names of configurations and splits consist of [a-z0-9_]. A configuration's name
-    may end with a representation, as in `filtered_<representation>`. `rows[config][split]`: number of rows.
-    `source_columns`: inputs, label and attributes. `own_columns`: for each column that the project adds, the name under
-    which it is published. `ids_given`: whether the column `id` contains the ids of the source.
+    may end with a representation, as in `filtered_<representation>`. `rows`: number of rows by configuration and split.
+    `source_columns`: names of the source's columns: inputs, label and attributes. `own_columns`: maps each column that
+    this project adds to the name of the published column. `ids_given`: whether the column `id` contains the ids of the
+    source.
     """
     template = template_environment(lambda text: Markup(escape_markdown(text))).get_template("card.md.j2")
     return template.render(
@@ -159,7 +166,7 @@ def dataset_card(
 
 
 def _policies(filtered: FilteredSet) -> Mapping[str, str]:
-    """Describe, for each split other than train, how its rows were treated."""
+    """Return the setting `evaluation_rows`, which maps each split other than train to the treatment of its rows."""
     policies = filtered.settings.get("evaluation_rows")
     return policies if isinstance(policies, Mapping) else {}
 

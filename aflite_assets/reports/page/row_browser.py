@@ -1,6 +1,6 @@
 """JSON for the page's row browser: a random sample of the kept, removed and unfiltered rows of each filtering.
 
-The JSON stays below a size limit. This module makes no markup.
+The JSON stays below a size limit. The module `row_browser` writes no HTML.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
 @dataclass(frozen=True)
 class Shown:
-    """Counts of the rows that the page shows of one side (kept, removed or not filtered).
+    """Numbers of shown rows and of all rows on one side (kept, removed or not filtered) of a filtering.
 
     `suspects`: number of rows that are shown because their label is probably wrong.
     """
@@ -71,8 +71,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One row that was drawn from the side `shown`. `shown_at`: a number in [0, 1) by which the rows of a filtering, of
-    all sides, are ordered.
+    """One row to show on the page.
+
+    `shown`: the counts for the side (kept, removed or not filtered) of the row. `shown_at`: a number in [0, 1), by
+    which the page sorts the kept, removed and unfiltered rows of a filtering together.
     """
 
     shown: Shown
@@ -84,8 +86,9 @@ class _Entry:
 def row_browser(
     analysis: Analysis, inputs: ReportInputs, *, budget: int, seed: int, most: int = MOST_ROWS
 ) -> tuple[str, tuple[Shown, ...]]:
-    """Return JSON for a script element, and counts of its rows. Rows are drawn by a random number that depends only on
-    the seed and the row id.
+    """Return the rows to browse as JSON for a script element, and the number of these rows per filtering and side.
+
+    Rows are drawn by a random number that depends only on the seed and the row id.
 
     `budget`: the largest size of the JSON in bytes. `most`: the largest number of rows per side and filtering.
     """
@@ -119,9 +122,10 @@ def row_browser(
 
 
 def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
-    """Draw the rows of each side: first rows with a suspected label error, then random rows.
+    """Draw the rows of each side (kept, removed or not filtered): first rows with a suspected label error, then random
+    rows.
 
-    `tables`: by representation, the few columns that drawing needs.
+    `tables`: for each representation, a table with the columns `_DRAWN_BY`.
     """
     ids = [table["row_id"].to_numpy().max(initial=-1) for table in tables.values()]
     ranks = np.random.default_rng(seed).permutation(1 + int(max(ids)))
@@ -147,7 +151,10 @@ def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, l
 
 
 def answers_by_row(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]]:
-    """Return all answers to the question of each row, by row id, for the questions of the drawn rows."""
+    """Map each row id to all answers to the row's question.
+
+    The mapping includes only the questions of the drawn rows.
+    """
     answers = table.select([name for name in _ANSWER if name in table.column_names])
     answers = answers.append_column("question", _questions(table)).filter(
         pc.is_in(_questions(table), _questions(drawn))
@@ -172,8 +179,9 @@ def _questions(table: pa.Table) -> pa.ChunkedArray:
 
 
 class _Page:
-    """Data of the page: the `settings` of each filtering, and the list `rows`, in which each row occurs once. `size`:
-    size of these data as JSON, in bytes.
+    """Data of the page: the `settings` of each filtering, and the list `rows`, in which each row occurs once.
+
+    `size`: size of the page's data as JSON, in bytes.
     """
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
@@ -215,8 +223,10 @@ class _Page:
         self.size = 0
 
     def add(self, entry: _Entry) -> dict[str, Any]:
-        """Add the row and the question of the next entry to the page, and return the entry's values in its
-        filtering.
+        """Add the row and the question of an entry to the page.
+
+        Entries must be added in their given order. Returns the values that depend on the entry's filtering, such as the
+        predictability of the row.
         """
         name, rows, questions = entry.shown.representation, len(self.rows), len(self.questions)
         found = self._fact(entry, next(self._facts[name]))
@@ -250,8 +260,9 @@ class _Page:
         return {name: value for name, value in found.items() if value is not None}
 
     def _asked(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the number of a question, and the share of predictions that chose each answer. Add the question at its
-        first use.
+        """Return the number of a question, and the share of predictions that chose each answer.
+
+        A question that is not yet on the page is added.
         """
         number = self._numbers.setdefault(answers[0]["group"], len(self.questions))
         if number == len(self.questions):
@@ -265,7 +276,7 @@ class _Page:
         return {"id": one["row_id"], "text": _short(one[self._text]), "right": right, "by": by}
 
     def _place(self, row_id: int) -> int:
-        """Return the position of a row in `rows`, and add the row at its first use."""
+        """Return the position of a row in `rows`. A row that is not yet in `rows` is added at the end."""
         if self._places[row_id] == len(self.rows):
             self.rows.append(next(self._waiting))
         return self._places[row_id]
@@ -277,8 +288,9 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def _short(text: str | None) -> str:
-    """Return a text that is safe to show. A text of more than 2,000 characters is cut, and the number of missing
-    characters is added.
+    """Return dataset text in a form that is safe to show on the page.
+
+    A text of more than 2,000 characters is cut, and the number of missing characters is added.
     """
     shown = printable(text or "")
     left = len(shown) - _MOST_CHARACTERS
@@ -286,8 +298,9 @@ def _short(text: str | None) -> str:
 
 
 class _RowValues:
-    """Converter of rows to JSON values. `classes` contains the class names, and `words` the word cues of the removed
-    rows.
+    """Iterator that converts rows to JSON values.
+
+    `classes` contains the class names, and `words` contains the word cues of the removed rows.
     """
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, rows: pa.Table) -> None:
@@ -304,7 +317,7 @@ class _RowValues:
         self._word_cues = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield, for each row, the values that are the same in all filterings."""
+        """Yield the values of each row that do not depend on the filtering."""
         for start in range(0, self._rows.num_rows, _AT_ONCE):
             rows = self._rows.slice(start, _AT_ONCE)
             images: Iterator[Mapping[str, str | None]] = repeat({})
@@ -345,8 +358,9 @@ class _RowValues:
         return {"vector": short_vector(np.array(list(features.values())), names=tuple(features)), "values": values}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
-        """Return [forgotten, right, presented, set numbers] of a row for each training run, or None for a run that did
-        not use the row.
+        """Return a list [forgotten, right, presented, set numbers] for each training run of a weak model.
+
+        The entry is None if the run did not use the row.
         """
         found: list[list[Any] | None] = []
         for one in self._trainings:
@@ -409,6 +423,9 @@ def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -
 
 
 def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
-    """Count words and characters of each text in the same way as the evidence does. A null gives None."""
+    """Return the numbers of words and characters of each text, or None for a null.
+
+    Words and characters are counted as in the tables of evidence.
+    """
     counts = zip(word_counts(texts).tolist(), character_counts(texts).tolist(), strict=True)
     return [None if words != words else [int(words), int(characters)] for words, characters in counts]

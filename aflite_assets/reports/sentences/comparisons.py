@@ -1,5 +1,7 @@
-"""Sentences about differences between training runs. They cover decisive comparisons, pairs of train sets, falls,
-samples, rankings and second phases.
+"""Sentences about differences between training runs.
+
+The sentences are about decisive comparisons, pairs of train sets, drops in accuracy, samples, rankings and second
+phases.
 """
 
 from collections import Counter
@@ -28,7 +30,7 @@ _CHANGES: Mapping[str, str] = {
 
 
 def of_kind(analysis: Analysis, kind: Comparison, representation: str | None = None) -> list[Difference]:
-    """Return the differences of one kind. If a representation is given, return only its differences."""
+    """Return the differences of one kind, for one representation or, with None, for all representations."""
     return [one for one in analysis.of(DIFFERENCES, representation) if one.comparison == kind]
 
 
@@ -56,8 +58,9 @@ def _sides(differences: Sequence[Difference]) -> str:
 
 
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
-    """Return one sentence per evaluator. It covers the natural test set of the report's summary and all challenge
-    sets.
+    """Return one text per evaluator that compares the filtered set with its control.
+
+    The text covers one natural test set and all challenge sets.
     """
     facts, pair = analysis.facts, ("filtered", analysis.facts.filtering[representation].control)
     natural, sentences = headline_split(list(facts.natural_sets)), []
@@ -83,8 +86,9 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
 
 
 def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
-    """Return a sentence on the drop in accuracy from `full` to `filtered` and on the parts of the drop. If the drop is
-    missing, the sentence states why.
+    """Return a sentence on the drop in accuracy from `full` to `filtered` and on the parts of the drop.
+
+    If the drop in accuracy is unknown, the sentence states why.
     """
     start, *changes, end = fall
     where, unit = f"{start.evaluator} on {start.test_set}", facts.test_set[start.test_set].unit
@@ -106,13 +110,12 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
 
 
 def adversary_sentences(analysis: Analysis) -> Iterator[str]:
-    """Return sentences on the question whether a weak adversary makes rows harder for a strong evaluator, for each
-    adversary and evaluator.
+    """Yield sentences on whether a weak adversary leaves rows that are harder for a strong evaluator.
 
-    This question is examined in section 4.2 of the ICML 2020 paper. An adversary is the ensemble of linear classifiers
-    on a representation. An adversary's strength is the share of pool rows that the ensemble predicted correctly in the
-    filter's first iteration. Returns an empty list if the dataset has only one representation, or if there are no
-    results.
+    There is one sentence per adversary and evaluator. The ICML 2020 paper examines in section 4.2 how weak adversaries
+    affect strong evaluators. An adversary is the ensemble of linear classifiers on a representation. An adversary's
+    strength is the share of pool rows that the ensemble predicted correctly in the filter's first iteration. Yields
+    nothing if the dataset has only one representation, or if there are no results.
     """
     facts = analysis.facts
     for one in facts.filterings if len(facts.filterings) > 1 else ():
@@ -131,8 +134,9 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
-    """Yield one sentence per evaluator. It names the test sets on which training on all train rows is better or worse
-    than training on the sample.
+    """Yield one sentence per evaluator on the cost of training on a sample of the train rows.
+
+    The sentence names the test sets on which training on all train rows is better or worse than training on the sample.
     """
     for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():
         found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
@@ -144,8 +148,9 @@ def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def ranking_line(analysis: Analysis) -> str:
-    """Return a line that states how many comparisons favour each ranking. Comparisons on whole test sets count, for all
-    sizes of train sets.
+    """Return a line that states how many comparisons favour each ranking.
+
+    The line counts comparisons on whole test sets, for all sizes of train sets.
     """
     whole = [one for one in of_kind(analysis, "ranking") if one.whole and one.difference is not None]
     if not whole:
@@ -156,8 +161,10 @@ def ranking_line(analysis: Analysis) -> str:
 
 
 def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
-    """Return sentences on each pair of rankings: first a sentence on how similar the kept rows are, then a sentence per
-    evaluator on whole test sets.
+    """Return sentences on each pair of rankings.
+
+    The first sentence states how similar the two sets of kept rows are. One further sentence per evaluator compares
+    accuracies on whole test sets.
     """
     sentences = []
     for name, pair in analysis.facts.rankings.items():
@@ -175,7 +182,10 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence[Difference]) -> str:
-    """Return a sentence on one evaluator's differences on whole test sets. Significant differences are named first."""
+    """Return a sentence that compares an evaluator trained on rows kept by two rankings.
+
+    The sentence names significant differences first.
+    """
     first, second = pair.rankings
     said, undecided = [], [one_line(one.test_set) for one in compared if better_ranking(facts, one) is None]
     for one in compared:

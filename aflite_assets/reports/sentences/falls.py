@@ -25,7 +25,7 @@ def alike_text(falls: Sequence[ChallengeFall]) -> str:
 
 
 def falls_text(falls: Sequence[ChallengeFall]) -> str:
-    """Describe the drops in accuracy of one evaluator, the one with the largest drop on a challenge set.
+    """Describe the drops in accuracy of the evaluator with the largest drop on a challenge set.
 
     Return an empty string if there are no drops.
     """

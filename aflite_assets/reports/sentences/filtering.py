@@ -14,7 +14,7 @@ _MOST_CLASSES, _MOST_ALIKE, _MOST_SETS = 3, 4, 3
 
 
 def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
-    """Describe the outcome of filtering.
+    """Describe the outcome of one filtering: the kept rows, the reason for stopping, and the representation bias.
 
     `questions`: the number of questions that the train rows answer, or None if rows are not answers.
     """
@@ -30,7 +30,10 @@ def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
 
 
 def runs_sentence(one: FilterOutcome) -> str:
-    """Describe how similar the results of several filter runs are. Return an empty string if there is only one run."""
+    """Describe how similar the results of several filter runs are.
+
+    Return an empty string if the filter ran only once.
+    """
     if one.kept_jaccard is None:
         return ""
     mean, least, chance = (percent(one.kept_jaccard[name]) for name in ("mean", "least", "by_chance"))
@@ -40,7 +43,7 @@ def runs_sentence(one: FilterOutcome) -> str:
 
 
 def still_predicted_sentence(still: StillPredicted) -> str:
-    """Describe how many kept train rows are still predicted correctly, and why they were kept."""
+    """Describe how many kept train rows are still predicted correctly, and why these rows were kept."""
     if not still.rows:
         return "No train row was kept."
     threshold, rows = f"the threshold of {still.threshold:g}", count(still.rows)
@@ -80,7 +83,9 @@ def cue_name(cue: Cue) -> str:
 
 
 def cues_caption(cues: Sequence[Cue]) -> str:
-    """Describe which properties were tested and which cues were found among them."""
+    """Return the caption of the table of cues: the number of tested cues, the strongest cue, and the meaning of the
+    columns.
+    """
     shown = [cue for cue in cues if cue.shown]
     first = f" Most telling: {cue_text(shown[0])}." if shown else ""
     return (
@@ -94,7 +99,9 @@ def cues_caption(cues: Sequence[Cue]) -> str:
 
 
 def class_text(cue: Cue) -> str:
-    """Describe how often rows with a cue have the cue's class, such as "with spam in 100.0 % of its 284 rows"."""
+    """Return a phrase on how often rows with a cue have the cue's class, such as "with spam in 100.0 % of its 284
+    rows".
+    """
     return f"with {_brief(cue.label_name or '')} in {percent(cue.class_share or 0.0)} % of its {count(cue.rows)} rows"
 
 
@@ -120,7 +127,7 @@ def numbered_cue(cue: Cue, label_names: Sequence[str]) -> str:
 
 
 def cue_text(cue: Cue) -> str:
-    """Describe a cue and its share of the removed rows in one or two sentences. The last full stop is left out."""
+    """Describe a cue and its share of the removed rows in one or two sentences, without the last full stop."""
     removed, expected = percent(cue.share_removed), percent(cue.share_expected)
     if cue.label_name is None or cue.class_share is None:
         verb = "is right for" if cue.kind in ("partial input", "column") else "is in"
@@ -130,8 +137,9 @@ def cue_text(cue: Cue) -> str:
 
 
 def planted_sentence(removal: PlantedRemoval) -> str:
-    """Describe precision and recall for planted rows. Both are compared with their values for the same number of random
-    rows.
+    """Describe how well filtering removes planted rows, by precision and recall.
+
+    The text compares precision and recall with the values for the same number of random rows.
     """
     planted = f"{short(removal.attribute)} {listed(list(map(short, removal.values)))}"
     where = f"Of the {count(removal.rows)} train rows that entered filtering with {removal.representation}"

@@ -53,8 +53,8 @@ _LONGEST, _LONGEST_CUE = 40, 160
 def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: bool = False) -> tuple[Tone, Badge]:
     """Return the tone and the badge of a verdict.
 
-    The badge "No shortcut shown" is never shown above a cue that predicts a class. `without_question`: whether correct
-    answers are found without the question.
+    The badge "No shortcut shown" is never shown above a cue that predicts a class. `without_question`: whether a rule
+    or model finds correct answers without the question.
     """
     tone, badge = BADGES[one.verdict.code]
     return ("judge", "Yours to judge") if tone == "none" and (cues or without_question) else (tone, badge)
@@ -63,8 +63,8 @@ def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: b
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
     """Return the scan's cues that the finding is about, in the scan's order.
 
-    If the finding is not about any cue, return the scan's first candidate. If there is no candidate, return the first
-    artefact. Artefacts come last because models cannot see such artefacts in a row.
+    If the finding is not about any cue, the result is the scan's first candidate or, if there is no candidate, the
+    first artefact. Candidates are preferred to artefacts that models cannot see in a row.
     """
     if analysis.scan is None:
         return ()
@@ -82,7 +82,7 @@ def tells_without_question(analysis: Analysis) -> bool:
 
 
 class FindingWords:
-    """The sentences of one finding. Their text is not escaped. `cues`: the result of `cues_of`."""
+    """Builder of the sentences of one finding, which are not escaped. `cues`: the result of `cues_of`."""
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict, cues: tuple[Cue, ...], evaluator: str) -> None:
         self.analysis, self.facts, self.verdict, self.cues = analysis, analysis.facts, one.verdict, cues
@@ -116,15 +116,16 @@ class FindingWords:
         return f"{_capital(said)}{self._beside()}"
 
     def _beside(self) -> str:
-        """Return sentences on the strongest single cue, or "" if there is no cue. The first screen shows rows with this
-        cue.
+        """Return sentences on the strongest single cue, or "" if there is no cue.
+
+        The first screen shows rows with the strongest cue.
         """
         if not self.cues:
             return ""
         return f" {self._by_itself(self.cues[0])} You decide whether it belongs to the task."
 
     def sure(self) -> str:
-        """Return how certain the finding is, or "" if `found` already states this."""
+        """Return a sentence on how certain the finding is, or "" if `found` already states the certainty."""
         one = self.leaning
         if one is not None and self._fall is not None:
             fall = self._fall
@@ -139,8 +140,10 @@ class FindingWords:
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
     def carriers(self) -> str:
-        """Return sentences on the first cue: which shares of its class and of the other rows have the cue, and which
-        other names it has.
+        """Return sentences on how many rows have the first cue, or "" if there is no cue.
+
+        The sentences give the share of rows with the cue inside and outside the cue's class. Other cues in nearly the
+        same rows are named too.
         """
         if not self.cues:
             return ""
@@ -155,8 +158,9 @@ class FindingWords:
         return said
 
     def set_notes(self) -> dict[str, str]:
-        """Return, by test set, a note on how the finding's cue is associated with its class there. Test sets for which
-        this is unknown are left out.
+        """Return one note per test set on how the finding's cue is associated with its class in this test set.
+
+        Test sets without a known association are left out.
         """
         notes: dict[str, str] = {}
         for cue in self.cues:
@@ -198,24 +202,23 @@ class FindingWords:
         return f"Use {self.words.use_rows()}"
 
     def _name(self, one: PropertyLeaning) -> str:
-        """Return the name of the property. A whole column or attribute has its own name, and any other property has the
-        name of the scan's cue.
+        """Return the property's name in the finding.
+
+        A column or attribute is called by its own name. Any other property is called by the name of the first cue.
         """
         reasons = {"declared": ", declared irrelevant", "artefact": ", which is no part of any task", None: ""}
         name = f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”" if self._is_cue(one) else property_name(one)
         return f"{name}{reasons[one.reason]}"
 
     def _is_cue(self, one: PropertyLeaning) -> bool:
-        """Return True if the property has the name of its cue, and not the name of a column or attribute."""
+        """Return True if the finding calls the property by the name of the first cue."""
         return bool(self.cues) and one.kind not in ("attribute", "column")
 
     def _mending(self, one: PropertyLeaning) -> str:
         return mending(one, "it" if self._is_cue(one) else property_name(one))
 
     def _price(self, one: PropertyLeaning) -> str:
-        """Return a clause on the accuracy that models lose because they rely on the property. Accuracies are given if
-        they were measured.
-        """
+        """Return a clause on the accuracy that models lose because they rely on the property."""
         if (fall := self._fall) is not None:
             return (
                 f"it is right on {self._accuracy(fall.natural_set, fall.natural)} % of "
@@ -234,8 +237,9 @@ class FindingWords:
         return constructed_loss_text(one) if one.fallen_on is not None else "it tells its answers"
 
     def _accuracy(self, test_set: str, of_labels: float) -> str:
-        """Return the accuracy that the chart shows, in per cent. If the chart shows none, return the given mean over
-        gold labels.
+        """Return the accuracy that the chart shows for a test set, in per cent.
+
+        If the chart shows no accuracy, return `of_labels`, the mean of the accuracies per gold label.
         """
         found = whole_accuracies(self.analysis, self.representation, self.evaluator).get((test_set, "full"))
         return percent(of_labels if found is None or found.accuracy is None else found.accuracy)
@@ -258,9 +262,9 @@ class FindingWords:
         )
 
     def _first_ask(self) -> str:
-        """Return the advice to find out how the rows with a cue were made, if nearly all of these rows have one class.
+        """Return the advice to find out how the rows with the first cue were made.
 
-        Return "" for other cues.
+        Return "" unless nearly all rows with the cue have one class.
         """
         if not self.cues or not purity_sentence(self.cues[0]):
             return ""
@@ -272,8 +276,8 @@ class FindingWords:
         return _capital(self.words.artefact())
 
     def _learnt(self) -> str:
-        """Return sentences which state that models learn the task, and that no single tested property predicts a
-        class.
+        """Return sentences for a dataset without a known shortcut: no single property predicts a class, and models
+        learn from the whole input.
         """
         scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
@@ -289,8 +293,9 @@ class FindingWords:
         return f"{said} {self.words.explained()}" if self.verdict.evidence.leanings else said
 
     def _until_then(self) -> str:
-        """Return a sentence with the advice to use filtered rows until the data are fixed. It states the gain and the
-        loss compared with all rows.
+        """Return a sentence on using filtered rows until the data are fixed.
+
+        The sentence states gains and losses compared with training on all rows.
         """
         if self.words.effect == "harms":
             return f"Filtering does not do that for you: trained on `filtered`, {self.words.changes('losses')}."

@@ -64,14 +64,15 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstScreen:
-    """The sentences of the first screen. Their text is not escaped.
+    """Content of the first screen of a report, as text that is not escaped.
 
     `badge`: the kind of finding in two or three words. `about`: a sentence on the purpose of the page. `sure`: how
-    certain the finding is. `to_do` and `command`: advice, and the command that it recommends; "" if there is none.
-    `cues`: the scan's cues that the finding is about, the strongest first. `carriers`: sentences on how many rows have
-    these cues. `evaluator`: the evaluator whose accuracies show the finding, or "" if no evaluator was trained.
-    `test_sets`: the test sets that show the finding, starting with the natural test set. `set_notes`: a note per test
-    set on how the cue is associated with its class. `representation`: "" if nothing was filtered.
+    certain the finding is. `to_do`: advice, or "". `command`: the command for the advice, or "". `cues`: the scan's
+    cues that the finding is about, the strongest first. `carriers`: sentences on how many rows have the cues.
+    `evaluator`: the evaluator whose accuracies show the finding, or "" if no evaluator was trained.
+    `test_sets`: the test sets that show the finding, starting with the natural test set. `set_notes`: one note per test
+    set on how the finding's cue is associated with its class. `representation`: the representation of the filtering
+    that the finding is about, or "" if nothing was filtered.
     """
 
     tone: Tone
@@ -92,7 +93,7 @@ class FirstScreen:
 
     @property
     def sign(self) -> str:
-        """Symbol for the tone of the finding."""
+        """Symbol that the page shows for the tone of the finding."""
         return SIGNS[self.tone]
 
 
@@ -143,15 +144,16 @@ def _about(analysis: Analysis) -> str:
 
 
 def _without_question(analysis: Analysis) -> str:
-    """Return a sentence on correct answers that are found without the question. Return "" if there are no questions or
-    no significant results.
+    """Return a sentence on how often the right answer is found without the question.
+
+    Return "" if rows are not answers, or if no rule or model is better than chance.
     """
     blind = None if analysis.scan is None else analysis.scan.blind
     return "" if blind is None or not blind.named else blind_sentence(blind)
 
 
 def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tuple[Cue, ...]) -> str:
-    """Return the command for the advice (or for the first step of the advice), or "" if there is no command."""
+    """Return the command for the first step of the advice, or "" if there is no command."""
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     if tone == "judge" and tells_without_question(analysis):
         return f"aflite scan {name}.yaml"
@@ -168,7 +170,7 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
 
 
 def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
-    """Return the command that writes a cleaned copy, with a comment on what it does, or "" without a cue."""
+    """Return the command that writes a cleaned copy, with a comment on its effect, or "" without a cue to remove."""
     if not mendable or analysis.scan is None:
         return ""
     numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
@@ -178,8 +180,10 @@ def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
-    """Return the evaluator of the finding. If there is none, return an evaluator that is accurate enough to judge, or
-    else the first evaluator.
+    """Return the evaluator whose accuracies the first screen shows.
+
+    If the finding names an evaluator, the result is this evaluator. If the finding names none, the result is an
+    evaluator that is accurate enough to judge shortcuts, or else the first evaluator.
     """
     evidence, judges = one.verdict.evidence, analysis.judging.judges
     named = [evidence.leaning.evaluator] if evidence.leaning else []
@@ -188,7 +192,10 @@ def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
 
 
 def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
-    """Return at most `MOST_SETS` test sets: first the natural test sets, then the other test sets of the finding."""
+    """Return at most `MOST_SETS` test sets: the first natural test set, and the test sets that the finding names.
+
+    If the finding names fewer test sets, other test sets are added.
+    """
     facts, evidence = analysis.facts, one.verdict.evidence
     leaning = evidence.leaning
     asked = [leaning.fallen_on or "", leaning.broken_on or ""] if leaning is not None else []
@@ -200,7 +207,7 @@ def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
 def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, touched: bool) -> Iterator[Limit]:
     """Yield the limits of the finding, the most serious limit first.
 
-    `touched`: whether the finding depends on which rows the filter kept.
+    `touched`: whether the finding would change if the filter kept other rows.
     """
     facts = analysis.facts
     yield from (Limit(one_line(note)) for note in facts.notes)
@@ -268,8 +275,9 @@ def _failed(check: CheckOutcome, *, touched: bool) -> str:
 
 
 def _first_sentences(text: str) -> str:
-    """Return as many sentences as fit into the space, without the last full stop. The first sentence is cut if it does
-    not fit.
+    """Return the first sentences of a text within `_LONGEST_SAID` characters, without the last full stop.
+
+    A first sentence that does not fit is cut.
     """
     fitting = text[: _LONGEST_SAID + 1].rpartition(". ")[0] if len(text) > _LONGEST_SAID else text
     return fitting.rstrip(".") or truncate(text.rstrip("."), _LONGEST_SAID)

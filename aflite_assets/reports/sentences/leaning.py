@@ -1,7 +1,7 @@
 """Sentences on whether models rely on (lean on) a property, shared by all parts of a report.
 
-There are four answers: models lean on the property, models are not shown to lean on it, the question cannot be decided,
-or the property was not tested.
+There are four answers: models rely on the property, models are not shown to rely on the property, the question is
+undecided, or the property was not tested.
 """
 
 import re
@@ -28,10 +28,9 @@ _UNTOLD: dict[WhyUntold, str] = {
 
 
 def untold_text(one: PropertyLeaning) -> str:
-    """Return advice and the reason why it cannot be decided whether models rely on a property. The text has no full
-    stop at its end.
+    """Return the reason why it is undecided whether models rely on a property, followed by advice.
 
-    Returns "" if it can be decided.
+    The returned text has no full stop at its end. Returns "" if it was decided whether models rely on the property.
     """
     if one.why is None:
         return ""
@@ -49,7 +48,7 @@ def _others(carriers: int) -> str:
 
 
 def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
-    """Return True if it was tested whether models rely on this cue, or on the attribute or column of the cue."""
+    """Return True if `one` is a test of the cue, or of the attribute or column that the cue comes from."""
     if one.kind in ("attribute", "column"):
         return one.name in {each.source for each in cue.properties}
     if one.kind in ("word", "topic word", "length"):
@@ -58,7 +57,10 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
 
 
 def _scan_name(one: PropertyLeaning) -> str:
-    """Return the name that the scan uses for a word or for a length. The bounds of a length are ignored."""
+    """Return the name that the scan uses for a word or for a length.
+
+    The name of a length does not include the bounds, such as "13 or more".
+    """
     if one.kind != "length":
         return f"the word '{one.word}' ({one.name})"
     apart = re.fullmatch(r"difference in (\w+), (.+) less (.+)", one.name)
@@ -66,7 +68,7 @@ def _scan_name(one: PropertyLeaning) -> str:
 
 
 def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
-    """Return the sentence on whether models rely on a cue of the scan."""
+    """Return a sentence on whether models rely on a cue of the scan."""
     about = [one for one in leanings if is_about(cue, one)]
     if any(one.leans for one in about):
         return LEANS
@@ -78,8 +80,9 @@ def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
 
 
 def leanings_line(tested: Sequence[PropertyLeaning]) -> str:
-    """Return a line that counts the answers, such as "Of 3 candidates, models lean on 1 and are not shown to lean on 1;
-    of 1 it cannot be told".
+    """Return a line that counts the candidate properties by the result of the test.
+
+    An example is "Of 3 candidates, models lean on 1 and are not shown to lean on 1; for 1 it cannot be told".
     """
     if not tested:
         return "It was not tested for any property whether models lean on it"
@@ -95,9 +98,9 @@ def leanings_line(tested: Sequence[PropertyLeaning]) -> str:
 
 
 def constructed_loss_text(one: PropertyLeaning) -> str:
-    """Return a clause on the accuracy that models lose on the constructed challenge set `one.fallen_on`.
+    """Return a clause on the accuracy that a model loses on the constructed challenge set `one.fallen_on`.
 
-    An example is "“svm” falls by 35.3 points on “clean”, where it is not tied to the class".
+    For example, the clause is "“svm” falls by 35.3 points on “clean”, where it is not tied to the class".
     """
     points, where = signed_points(one.fall or 0.0), f"on “{short(one.fallen_on or '', _LONGEST)}”"
     if one.fall_of == "contradicting rows":

@@ -42,14 +42,14 @@ _FIXED = {
 
 
 def plain_summary(analysis: Analysis) -> tuple[str, ...]:
-    """Return the verdicts with their reasons, then the findings, and then the cautions."""
+    """Return all sentences of the summary: the verdicts with their reasons, the findings, and the cautions."""
     said = ((one.sentence, *(detail.text for detail in one.details)) for one in verdict_texts(analysis))
     return (*chain.from_iterable(said), *findings(analysis), *cautions(analysis))
 
 
 def findings(analysis: Analysis) -> tuple[str, ...]:
-    """Return sentences on each representation (filtering, planted rows and comparisons), and then sentences on the
-    sample and on rankings.
+    """Return sentences on the findings for each representation (filtering, planted rows and comparisons), on the sample
+    and on rankings.
     """
     sentences: list[str] = []
     for one in analysis.facts.filterings:
@@ -99,8 +99,8 @@ def _checks(checks: Sequence[CheckOutcome]) -> str:
 
 
 def cautions(analysis: Analysis) -> tuple[str, ...]:
-    """Return cautions about the numbers, for example about single seeds, about small or missing sets and about
-    unfinished cells.
+    """Return cautions about the numbers, for example about single seeds, about small or missing test sets and about
+    unfinished training runs.
     """
     parts = _selection_cautions, _related_cautions, _training_cautions, _size_cautions
     return tuple(sentence for part in parts for sentence in part(analysis))
@@ -123,8 +123,8 @@ def _selection_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _related_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about held-out shares, and about evaluators with the same model or architecture as a
-    representation.
+    """Yield cautions about train rows held back for early stopping, and about evaluators with the same model or
+    architecture as a representation.
     """
     facts = analysis.facts
     same = same_kind(facts.evaluators, facts.representations, facts.families)
@@ -188,7 +188,7 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _size_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield cautions about small test sets, small parts of test sets, missing sets and unfinished cells."""
+    """Yield cautions about small test sets, small parts of test sets, missing test sets and unfinished trainings."""
     tests, trainings = analysis.facts.test_sets, analysis.of(TRAININGS)
     sizes = [(one.name, one.rows) for one in tests]
     sizes += [(f"{one.name} filtered with {name}", rows) for one in tests for name, rows in one.filtered_rows.items()]

@@ -1,4 +1,4 @@
-"""The verdict in words: one line, reasons for the verdict (such as drops in accuracy or removed rows), and advice."""
+"""The verdict of a filtering in words: one line, reasons (such as drops in accuracy or removed rows), and advice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ _USES: dict[Code, str] = {
 
 @dataclass(frozen=True)
 class Detail:
-    """One sentence below the verdict, and the section of the page with the table behind the sentence."""
+    """One sentence below the verdict, and the section of the page whose table supports the sentence."""
 
     text: str
     section: str
@@ -93,7 +93,7 @@ def undecided_text(analysis: Analysis) -> str:
 
 
 def leaning_text(one: PropertyLeaning) -> str:
-    """Return sentences on a property that models rely on, and on how this was shown, without the last full stop."""
+    """Return sentences on a property that models rely on, with the measured effect, but without the last full stop."""
     reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
     text = f"models lean on {property_name(one)}{reasons[one.reason]}"
     if one.fallen_on is None and one.pull is not None and one.untied is not None:
@@ -107,7 +107,7 @@ def leaning_text(one: PropertyLeaning) -> str:
 
 
 def judgement_text(one: PropertyLeaning) -> str:
-    """Return a sentence on who decides whether the property belongs to the task, and on how to declare this."""
+    """Return a sentence on how the user can decide and declare whether a property belongs to the task."""
     if one.kind in ("attribute", "column"):
         how = f"if not, add `irrelevant: [{short(one.name, LONGEST)}]` to the file"
     else:
@@ -116,9 +116,9 @@ def judgement_text(one: PropertyLeaning) -> str:
 
 
 def mending(one: PropertyLeaning, name: str) -> str:
-    """Return advice on fixing data in which models rely on an artefact. The text has no full stop at its end.
+    """Return advice on fixing data in which models rely on an artefact, without a full stop at the end.
 
-    `name`: the name of the property in the sentence.
+    `name`: the name of the property to write in the advice.
     """
     if one.kind == "column":
         return f"leave out {name}, which models should not see"
@@ -131,7 +131,9 @@ def cue_text(one: SurfaceCue) -> str:
 
 
 class VerdictWords:
-    """The words of one verdict. Each method returns one clause or sentence, or an empty string if it does not apply."""
+    """Builder of the texts of one verdict. Each method returns one text, or nothing if the text does not apply to the
+    verdict.
+    """
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict) -> None:
         self.analysis, self.facts, self.one, self.verdict = analysis, analysis.facts, one, one.verdict
@@ -144,14 +146,14 @@ class VerdictWords:
         self.is_unlearnt = untold and bias is not None and bias.labels_moved  # learnt nothing beyond class shares
 
     def text(self) -> VerdictText:
-        """Return the verdict and its details."""
+        """Return the verdict of one filtering in words, with its details."""
         sentence = f"{self.opening()}: {self.because()}"
         uses = Detail(f"Use: {self.use()}", "paired")
         details = (self.beside(), self.cues(), self.removed(), self.cost(), self.gain(), uses)
         return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
     def opening(self) -> str:
-        """Return the verdict in a few words. "no shortcut shown" is never shown above a cue that predicts a class by
+        """Return the verdict in a few words. The words "no shortcut shown" do not appear if a cue predicts a class by
         itself.
         """
         opening, scan = _OPENINGS[self.verdict.code], self.analysis.scan
@@ -161,7 +163,7 @@ class VerdictWords:
     def because(self, *, with_effect: bool = True) -> str:
         """Return the reasons for the verdict.
 
-        `with_effect`: whether the effect of filtering is stated even if no shortcut was found.
+        `with_effect`: whether to state the effect of filtering even if no shortcut was found.
         """
         verdict, bias = self.verdict, self.verdict.evidence.bias
         effect = "" if self.effect is None or not with_effect else f" {self.helps()}."
@@ -235,8 +237,8 @@ class VerdictWords:
         return listed(list(surest.values()), MOST_NAMED)
 
     def giveaway(self) -> str:
-        """Return the property that a person must judge. It is the scan's first candidate, or a cue that occurs almost
-        only in one class.
+        """Return a sentence on the property that a person must judge. The property is the scan's first candidate, or a
+        cue that occurs almost only in one class.
         """
         cue, names, scan = self.one.giveaway, self.fallen_sets(), self.analysis.scan
         fallen = f"But models fall on {names}. " if names else ""
@@ -248,13 +250,13 @@ class VerdictWords:
         return f"{fallen}Yours to judge: {cue_name(cue)}, {class_text(cue)}."
 
     def fallen_sets(self) -> str:
-        """Return the challenge sets with a drop in accuracy that an easy task does not explain, or an empty string."""
+        """Return the names of challenge sets on which models have a large, significant drop in accuracy."""
         names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
         return listed(list(names), MOST_NAMED)
 
     def explained(self) -> str:
-        """Return a sentence on whether a tested property explains the accuracy. If no property was tested, the sentence
-        is about the scan.
+        """Return a sentence on whether a tested property explains the accuracy of models. If no property was tested,
+        return the result of `single_property`.
         """
         leanings = self.verdict.evidence.leanings
         tested = [one for one in leanings if one.leans is not None]
@@ -267,7 +269,7 @@ class VerdictWords:
         return f"None of the tested properties explains it ({listed(list(map(property_name, tested)), MOST_NAMED)})."
 
     def single_property(self) -> str:
-        """Return the scan's finding. It is used if it was not tested for any property whether models rely on it."""
+        """Return a sentence on the single property that best predicts a class in the scan."""
         scan = self.analysis.scan
         if scan is None or not scan.can_tell:
             return "No property was tested that could explain it."
@@ -276,7 +278,7 @@ class VerdictWords:
         return f"None of {count(scan.properties)} single properties tells a class by itself."
 
     def helps(self) -> str:
-        """Return a clause on whether filtering helps, and by how much. The clause has no full stop."""
+        """Return a clause on whether filtering helps, and by how much, without a full stop."""
         if not self.comparisons:
             return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
         if self.effect is None and self.verdict.evidence.gains:
@@ -299,7 +301,7 @@ class VerdictWords:
         return f"{text}; it is undecided on {listed(names, MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
-        """Return a phrase that names the results that are missing for a decision."""
+        """Return a phrase on how many rows, seeds or other results are missing for a decision."""
         shortfalls = self.verdict.shortfalls
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
@@ -337,7 +339,7 @@ class VerdictWords:
         return Detail(f"{text}{cues}.", "details")
 
     def removal_cues(self, cues: Sequence[Cue]) -> str:
-        """Return a text on the cues of the removed rows that continues a sentence."""
+        """Return a text on the cues of the removed rows, which continues the sentence on the number of removed rows."""
         if not cues:
             return "; none of the tested words, lengths, attributes and inputs goes with removal"
         named = telling(cues)
@@ -351,7 +353,9 @@ class VerdictWords:
         return f". Removed more often than random rows of their classes: {shown}{others}"
 
     def cost(self) -> Detail | None:
-        """Return a comparison of the filtered rows with all train rows on the dataset's own test rows."""
+        """Return a sentence that compares training on filtered rows with training on all rows, on the dataset's own
+        test rows.
+        """
         stated = self.one.on_natural
         if not self.facts.natural_sets or not self.facts.judging_evaluators:
             return None
@@ -360,7 +364,9 @@ class VerdictWords:
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Compare the filtered rows with their control on the challenge set of the first decisive comparison."""
+        """Compare training on filtered rows with training on random rows, on the challenge set of the first decisive
+        comparison.
+        """
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
             return None
@@ -371,10 +377,8 @@ class VerdictWords:
         return Detail(f"{text}{self.at_chance(stated)}", "paired")
 
     def at_chance(self, stated: StatedDifference) -> str:
-        """Return a sentence if a difference is not significant and, in addition, the model trained on all rows is no
-        better than chance.
-
-        The sentence states that the comparison then shows little.
+        """Return a caution that a comparison shows little, because the model trained on all rows is only at chance.
+        Return "" if the difference is significant, or if the model is better than chance.
         """
         margins = {(one.evaluator, one.test_set): one for one in self.analysis.judging.challenge_margins}
         over = margins.get((stated.evaluator, stated.test_set))
@@ -393,7 +397,9 @@ class VerdictWords:
         )
 
     def difference(self, stated: StatedDifference) -> str:
-        """Describe a difference in a text that names the compared train sets, the evaluator and the test set."""
+        """Return a text on a difference in accuracy, which names the compared train sets, the evaluator and the test
+        set.
+        """
         where, said = f"on “{stated.test_set}”", self.points(stated)
         pool = " (these test rows were filtered too)" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:
@@ -401,8 +407,8 @@ class VerdictWords:
         return f"{where}{f'{pool},' if pool else ''} “{stated.evaluator}” has {said}"
 
     def points(self, stated: StatedDifference) -> str:
-        """Return the difference with its interval. If the interval says nothing, return the number of rows or seeds
-        that would be needed.
+        """Return a difference in accuracy with its interval. If there are too few rows or seeds for a verdict, return
+        the needed number instead.
         """
         if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
@@ -410,17 +416,19 @@ class VerdictWords:
         return f"too few {what} (n = {count(few.present)}) for a verdict; about {count(few.needed)} are needed"
 
     def use(self) -> str:
-        """Return advice on the rows to use and, if models rely on a shortcut, on the data to fix first."""
+        """Return advice on which rows to use. If models rely on a shortcut, the advice begins with fixing the data."""
         if self.leaning is None or not self.leaning.shortcut:
             return self.use_rows()
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def all_rows(self) -> str:
-        """Return a name for all rows. The name also fits questions that are only used to test models."""
+        """Return the phrase "all rows for training". For questions, which may be used only to test models, the phrase
+        is "all questions, if you train on them".
+        """
         return "all questions, if you train on them" if self.facts.split_questions else "all rows for training"
 
     def use_rows(self) -> str:
-        """Return advice on the rows to use."""
+        """Return advice on which rows to use, without advice on fixing the data."""
         code = self.verdict.code
         if code in ("nothing_found", "class_balance_only") and self.effect:
             gains = self.changes("gains")
@@ -456,16 +464,16 @@ class VerdictWords:
         )
 
     def leant_on(self) -> str:
-        """Return a name for the property of which filtered test rows show that models rely on it. Only a proven
-        shortcut is called a shortcut.
+        """Return a name for the property on which models rely. A property is called "the shortcut" only if it is proven
+        to be a shortcut.
         """
         if self.verdict.shortcut:
             return "the shortcut"
         return "what was removed" if self.leaning is None else property_name(self.leaning)
 
     def use_if_it_helps(self, first: Comparison, whole: AgainstAllRows) -> str:
-        """Return advice on the rows to use if filtered rows are better than their control. The advice depends on the
-        comparison with all rows.
+        """Return advice on which rows to use, for a filtered set that is better than its control. The advice depends on
+        whether the filtered set is also better than all rows.
         """
         name, side = f"“{first.test_set}”", whole.side
         as_good = " The same number of plain random rows is not shown to be worse there: try it first."

@@ -1,4 +1,4 @@
-"""Sentences on the changes between two results."""
+"""Sentences on the changes between two analysis results of a dataset."""
 
 from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.text import count, listed, one_line, short
@@ -6,7 +6,7 @@ from aflite_assets.wording import counted
 
 
 def comparison_line(compared: VersionComparison) -> str:
-    """Return one sentence that covers changed numbers, rows that only one result kept, and other differences."""
+    """Return one sentence that counts changed accuracies, cues, rows, settings and facts of the data."""
     moved, numbers = len(compared.moved), len(compared.numbers)
     changes = [f"{moved} of {count(numbers)} {'accuracy' if numbers == 1 else 'accuracies'} moved beyond the interval"]
     if compared.cues:
@@ -23,8 +23,10 @@ def comparison_line(compared: VersionComparison) -> str:
 
 
 def row_lines(compared: VersionComparison) -> tuple[str, ...]:
-    """Return one sentence per filtering. It counts rows in both results, rows that only one result kept, and rows that
-    only one result has.
+    """Return one sentence per filtering that compares the rows of two results.
+
+    The sentence counts rows that both results contain, rows that only one result kept, and rows that only one result
+    contains.
     """
     return tuple(
         f"{one.representation}: {counted(one.shared, 'row')} in both results; {one.to_removed:,} were kept before "

@@ -88,8 +88,9 @@ Bounded = CrossedInterval | Difference | FallTerm
 
 
 def side_text(points: float, none: str = "no difference") -> str:
-    """Return a difference in words instead of with a sign, such as "2.0 points above". If the difference rounds to
-    zero, return the argument `none`.
+    """Return a difference in words instead of with a sign, such as "2.0 points above".
+
+    `none`: the text to return if the difference rounds to zero.
     """
     side = "above" if points > 0 else "below"
     return f"{signed_points(abs(points))} points {side}" if round(points, 1) else none
@@ -101,7 +102,11 @@ def paired_text(one: Bounded) -> str:
 
 
 def bounds_text(one: Bounded) -> str:
-    """Return the bounds in points, such as "95 % [0.5, 3.5]", with a remark if there is only one training run."""
+    """Return an interval in points, such as "95 % [0.5, 3.5]".
+
+    If the interval does not include the variation between training runs, the text begins with "95 % of test rows
+    alone".
+    """
     return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {bounds(one.low, one.high)}"
 
 
@@ -114,14 +119,12 @@ def interval_points(one: Bounded) -> str:
 
 
 def answers_text(questions: int | None) -> str:
-    """Return a phrase with the number of questions that the rows answer, such as ", answers of 98 questions", or "" if
-    rows are not answers.
-    """
+    """Return a phrase such as ", answers of 98 questions", or "" if rows are not answers."""
     return "" if questions is None else f", answers of {counted(questions, 'question')}"
 
 
 def train_set_meaning(name: str) -> str:
-    """Describe the rows of a train set."""
+    """Return a phrase that explains which rows a train set contains."""
     earlier = earlier_name(name)
     left = (
         f"the rows left when the filter had come down to the number of train rows that the settings give for {earlier}"
@@ -131,5 +134,5 @@ def train_set_meaning(name: str) -> str:
 
 
 def stop_text(stop_reason: str) -> str:
-    """Return a phrase on the reason why filtering stopped."""
+    """Return a phrase that explains why filtering stopped."""
     return STOP_REASONS.get(stop_reason.lower().split(".")[-1], stop_reason)

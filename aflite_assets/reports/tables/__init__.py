@@ -1,1 +1,1 @@
-"""The report's tables as records. Each module declares some of the tables. The package `page` renders them."""
+"""The report's tables as records. Each module declares some of the tables. The package `page` renders the tables."""

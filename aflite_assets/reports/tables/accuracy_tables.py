@@ -27,10 +27,10 @@ def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgree
 
 
 def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
-    """Return True for the scores before and after filtering.
+    """Return True if the score belongs in the table of accuracies before and after filtering.
 
-    Scores on a train set's own test rows are included only if train sets other than `filtered` also have test rows of
-    their own.
+    Some train sets have their own test rows, chosen in the same way as the train rows. Scores on own test rows are
+    included only if a train set other than `filtered` has own test rows.
     """
     has_own = one.representation in facts.test_set[one.test_set].own_laws
     return _is_natural(facts, one) and (one.tested_on != "own" or has_own)
@@ -57,9 +57,7 @@ def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
 
 
 def _on_whole_challenge_set(facts: DatasetFacts, one: Accuracy) -> bool:
-    """Return True if the score is on a whole challenge set, and the model was not trained on rows of this challenge
-    set.
-    """
+    """Return True if the score is on a whole challenge set on which the model was not trained."""
     asked = one.whole and one.top == 1 and facts.test_set[one.test_set].challenge
     return asked and one.evaluator in facts.plain_evaluators
 
@@ -88,10 +86,11 @@ ACCURACY = TableSpec(
 
 
 def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
-    """Return the columns of the table of one test set. The train set `full` is first, followed by the random, control
-    and filtered sets of each representation.
+    """Return the keys of the columns of one test set's table.
 
-    Scores on parts of challenge sets are left out.
+    The train set `full` is first, followed by the random, control and filtered sets of each representation.
+
+    The table does not contain scores on parts of challenge sets.
     """
     test_set = facts.test_set[name]
     columns: list[_Compared] = [("full", None, "all" if test_set.challenge else "full")]
@@ -104,8 +103,9 @@ def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
 
 
 def _trained_and_tested(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> _Compared:
-    """Return the key of a score's column. For `full`, the score of the first filtering has a key without a
-    representation.
+    """Return the key of the column that shows a score.
+
+    For `full`, the scores of the first filtering have a key without a representation.
     """
     is_first = one.representation in (None, *facts.representations[:1])
     return one.train_set, None if one.train_set == "full" and is_first else one.representation, one.tested_on
@@ -131,15 +131,20 @@ def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
 
 
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
-    """Return True if a record compares `full` on full test rows with `filtered` on filtered test rows, in either
-    order.
+    """Return True if a record compares `full` with `filtered` on one test set.
+
+    On challenge sets, `full` and `filtered` are both tested on all rows. On other test sets, `filtered` is tested on
+    filtered rows.
     """
     pair = ("filtered", "full") if facts.test_set[one.test_set].challenge else ("full", "filtered")
     return one.comparison == "means" and one.whole and one.pair == pair and one.evaluator in facts.plain_evaluators
 
 
 def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
-    """Return the accuracy of `full` minus the accuracy of `filtered`. The record may have the two in either order."""
+    """Return a cell with the accuracy of `full` minus the accuracy of `filtered`.
+
+    The record may compare the two in either order.
+    """
     sign = -1 if one.train_set == "filtered" else 1
     return cells.number(None if one.difference is None else sign * one.difference, signed_points)
 

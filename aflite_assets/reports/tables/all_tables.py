@@ -12,7 +12,10 @@ from aflite_assets.reports.tables.table import Table, TableSpec
 
 
 def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
-    """Return the tables that several specs declare, by name. The names are in the order of the first spec."""
+    """Return a function that makes the tables declared by several specs.
+
+    Tables with the same name follow each other.
+    """
     return lambda analysis: tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
 
 
@@ -55,5 +58,5 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
 
 
 def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
-    """Return the report's tables by name. Names without a table are left out."""
+    """Return all tables of the report by name."""
     return _by_name(make(analysis) for make in SHOWN.values())

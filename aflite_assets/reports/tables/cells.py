@@ -25,12 +25,15 @@ _LONGEST_NAME = 40
 def number(
     given: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False, shaded: bool = False
 ) -> TableCell:
-    """Return a number formatted by `form`, with `small` text below the number; a dash for None."""
+    """Return a cell with the number `given`, formatted by `form`, or with a dash for None.
+
+    `small`: lines of text below the number.
+    """
     return NOTHING if given is None else TableCell(form(given), small, given, strong=strong, shaded=shaded)
 
 
 def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False) -> CellMaker:
-    """Return a function that makes a `number` cell from one field of a record."""
+    """Return a function that makes a cell with a number from one field of a record."""
     return lambda facts, one: number(getattr(one, name), form, strong=strong)
 
 
@@ -39,10 +42,11 @@ points = field("difference", signed_points)
 
 
 def score(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
-    """Return a cell with the accuracy in per cent, its deviation over seeds and its interval. If there is no score, the
-    cell gives the reason.
+    """Return a cell with the accuracy in per cent, its deviation over seeds and its interval.
 
-    `short`: leave out the number of seeds.
+    If there is no score, the cell shows the reason.
+
+    `short`: whether to leave out the number of seeds.
     """
     if one.accuracy is None or one.interval_low is None or one.interval_high is None:
         why = one.status if one.reason is None else f"{one.status}: {one.reason}"
@@ -83,16 +87,19 @@ judged = partial(difference, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
-    """Return a verdict in words, for example "above", "below", "open", "open: under 1 point" or "no verdict: one
-    seed".
+    """Return the verdict on a difference in words.
+
+    Examples are "above", "below", "open", "open: under 1 point" and "no verdict: one seed".
     """
     side = "no verdict" if verdict.side is None else verdict.side
     return side if verdict.why is None else f"{side}: {verdict.why}"
 
 
 def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
-    """Return the number of train rows as text. If it differs between seeds, give minimum and maximum; if it is unknown,
-    give a dash.
+    """Return a cell with the number of train rows.
+
+    If the number of train rows differs between seeds, the cell has the minimum and the maximum. If the number of train
+    rows is unknown, the cell has a dash.
     """
     known = [rows for one in trained for rows in (one.train_rows, one.train_rows_most) if rows is not None]
     if not known:
@@ -105,7 +112,7 @@ test_rows = field("test_rows")
 
 
 def value(given: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
-    """Return a cell for any text, or for the value of a setting, of a statistic or of an iteration."""
+    """Return a cell for any value: a text, a number, a truth value or None."""
     text = truncate(value_text(given), _LONGEST_VALUE)
     if isinstance(given, int | float) and not isinstance(given, bool) and given == given:
         return TableCell(text, value=float(given), strong=strong, shaded=shaded)
@@ -113,7 +120,10 @@ def value(given: object, *, strong: bool = False, shaded: bool = False) -> Table
 
 
 def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:
-    """Return the heading of a column, with the number of test rows. Dataset text is cut to one short line."""
+    """Return the heading of a column, with the number of test rows.
+
+    A long text from the dataset is cut to one short line.
+    """
     return Heading(short(text), (*notes, f"n = {count(test_rows)}"))
 
 
@@ -130,7 +140,9 @@ def part_name(one: Accuracy | Difference) -> tuple[str | None, str | None, str |
 
 
 def set_column(_facts: DatasetFacts, one: Accuracy | Difference, *, whole_split: str = "all") -> Column:
-    """Return the column of a test set. The column of a part of a test set is placed below the set's name.
+    """Return the column for a score on a test set or on a part of a test set.
+
+    The group heading of the column is the name of the test set.
 
     `whole_split`: the heading for all rows of a split.
     """
@@ -144,9 +156,7 @@ def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
 
 
 def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
-    """Return True if the score is of a plain evaluator and is on a whole split, on a challenge set, or on a category of
-    a challenge set.
-    """
+    """Return True if a plain evaluator's score is on a whole test set or on a category of a challenge set."""
     plain = one.evaluator in facts.plain_evaluators and one.tested_on in ("full", "all")
     return plain and (
         one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)

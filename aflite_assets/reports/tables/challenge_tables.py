@@ -21,7 +21,10 @@ _is_transfer = having(comparison="transfer")
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
-    """Return a challenge set's notes. If the set's labels differ from the dataset's labels, a note lists both."""
+    """Return the notes on a challenge set.
+
+    If the labels of the challenge set and of the dataset differ, a note lists how labels are mapped.
+    """
     few = few_questions(test_set.rows) if test_set.unit == "question" else ""
     notes = (*test_set.notes, f"{few[0].upper()}{few[1:]}.") if few else test_set.notes
     sources: dict[str | None, list[str]] = {}
@@ -46,8 +49,9 @@ def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
 
 
 def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
-    """Return the category columns that have separate tables. If the test set has fewer than two category columns,
-    return nothing.
+    """Return the category columns that have separate tables.
+
+    The result is empty if there is only one category column, which needs no separate table.
     """
     names = [part.name[0] for part in facts.test_set[one.test_set].parts]
     columns = [name for name in dict.fromkeys(names) if name is not None]
@@ -55,8 +59,9 @@ def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
 
 
 def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
-    """Yield the tables that contain a score. This is one table, unless gold labels and category columns have separate
-    tables.
+    """Yield the placeholder values of each table that contains a score.
+
+    A score is in several tables if the test set has separate tables for its category columns.
     """
     columns = _columns_apart(facts, one)
     for column in (None, *columns) if one.whole else (one.column if columns else None,):
@@ -64,7 +69,10 @@ def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    """Return the column of a part. If the part begins a new category, the column has a line on its left."""
+    """Return the column for a part of a test set.
+
+    If the part of the test set begins a new category, its column has a line on the left.
+    """
     if one.whole:
         return Column(cells.rows_heading("overall", one.test_rows), line=True)
     name, names = cells.part_name(one), [part.name for part in facts.test_set[one.test_set].parts]
@@ -75,7 +83,7 @@ def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
 
 
 def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
-    """Return the notes of the test set, which are shown only above the set's first table."""
+    """Return the notes on the test set for its first table, and no notes for its other tables."""
     is_further = {one.column for one in records} & {*_columns_apart(facts, records[0])}
     return () if is_further else set_notes(facts.test_set[records[0].test_set], facts.label_names)
 
@@ -121,8 +129,9 @@ def _controls(facts: DatasetFacts, one: _Any, filtered: str) -> tuple[str, ...]:
 
 
 def _by_size(facts: DatasetFacts, one: _Any) -> list[str]:
-    """Return the sort key of a train set. The order is `full`, its sample, and then filtered sets by size, each after
-    its controls.
+    """Return the names of the train sets, sorted for the table.
+
+    The order is `full`, `sampled`, and then filtered sets by size, each after its controls.
     """
     sizes = facts.filtering[str(one.representation)].train_sets
     smallest = sorted(filter(is_filtered_set, sizes), key=lambda name: (not sizes[name], sizes[name]))
@@ -164,8 +173,9 @@ FINE_ACTION = TableSpec(
 
 
 def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
-    """Return the evaluators that were fine-tuned on a score's test set. The word "zero-shot" stands for evaluators
-    before fine-tuning.
+    """Return fine-tuned evaluators for a score on a test set, each with "fine-tuned" or "zero-shot".
+
+    A score from before fine-tuning on the test set is called "zero-shot".
     """
     tuned = [(name, each.start) for name, each in facts.fine_tuned.items() if one.test_set in each.sets]
     trained = [(name, tested) for name, start in tuned for tested in (name, start) if tested == one.evaluator]

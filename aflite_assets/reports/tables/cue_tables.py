@@ -63,8 +63,9 @@ def shown_cues(scan: ScanFacts) -> tuple[Cue, ...]:
 
 
 def browsed_cues(analysis: Analysis) -> tuple[Cue, ...]:
-    """Return those of the shown cues for which the rows are known. If the page has a row browser, it can filter rows by
-    these cues.
+    """Return the shown cues whose rows the scan stored.
+
+    The page's row browser can filter rows by cues with known rows.
     """
     if analysis.scan is None or not analysis.facts.filterings:
         return ()

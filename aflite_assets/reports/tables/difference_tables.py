@@ -1,4 +1,4 @@
-"""The tables of differences between training runs, of falls in accuracy, and of properties that models rely on."""
+"""The tables of differences between training runs, of drops in accuracy, and of properties that models rely on."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,8 +31,9 @@ def _fall_column(facts: DatasetFacts, one: FallTerm) -> str | Column:
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
-    """Return a cell with the accuracy at the start or at the end, or with the change in one step between them. A drop
-    is negative.
+    """Return a cell for one term of a drop in accuracy: the first or last accuracy, or the change in one step.
+
+    A drop in accuracy is shown as a negative number.
     """
     if one.change in _ENDS:
         return cells.number(one.accuracy, percent, strong=True)
@@ -126,7 +127,7 @@ def ranking_text(facts: DatasetFacts, one: Difference) -> str:
 
 
 def _sides(facts: DatasetFacts) -> dict[str, tuple[str, str]]:
-    """Return, for each filtering that is in a pair, the name of the pair and the filtering's ranking."""
+    """Map each filtering of a ranking comparison to the name of its pair of filterings, and to its ranking."""
     pairs = facts.rankings.items()
     against = {pair.against: (name, pair.rankings[1]) for name, pair in pairs}
     return against | {name: (name, pair.rankings[0]) for name, pair in pairs}
@@ -144,7 +145,7 @@ def _ranking_heading(facts: DatasetFacts, one: Accuracy) -> Heading:
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
-    """Return the name of the pair of filterings that a record compares, and the two rankings."""
+    """Return the placeholder values of a ranking table: the name of a pair of filterings, and the two rankings."""
     name, _ = _sides(facts)[str(one.representation)]
     first, second = facts.rankings[name].rankings
     return [{"representation": name, "first": first, "second": second}]

@@ -1,5 +1,5 @@
-"""The tables of rows that weak models forget, and of models trained on these rows, as in Tables 1 to 11 of the EACL
-2021 paper.
+"""The tables of forgettable rows and of models trained on forgettable rows, as in Tables 1 to 11 of the EACL 2021
+paper.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from aflite_assets.text import count, percent
 
 
 def _share_of_rows(name: str) -> cells.CellMaker:
-    """Return a cell with a count of train rows and the share of all train rows that this is."""
+    """Return a function that makes a cell with a number of train rows and its share of all train rows."""
     return lambda facts, one: cells.number(vars(one)[name], count, f"{percent(vars(one)[name] / max(one.rows, 1))} %")
 
 
@@ -116,7 +116,7 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
     """Yield the starting evaluators whose tables contain a record.
 
-    The record belongs to a starting evaluator or to one of its second phases.
+    A table contains the records of a starting evaluator and of its second phases.
     """
     if one.evaluator in {phase.start for phase in facts.phases.values()}:
         yield {"start": one.evaluator}
@@ -129,7 +129,10 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
 
 
 def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
-    """Describe the later training stages in words, by their rows and, if known, by their epochs and learning rates."""
+    """Describe in words the training stages that follow the first stage.
+
+    The text names the rows of each stage and, if known, its epochs and learning rate.
+    """
     if (phase := facts.phases.get(one.evaluator)) is None:
         return "nothing more"
     sizes = [one.taken for name, one in facts.weak_models.items() if name in (phase.weak_model, phase.sized_by)]
@@ -197,7 +200,10 @@ BY_OVERLAP = TableSpec(
 
 
 def _alone_order(facts: DatasetFacts, one: Accuracy) -> tuple[bool, str, bool]:
-    """Return a sort key that puts random rows after the rows that they are compared with, and `full` last."""
+    """Return the sort key of a train set.
+
+    The key sorts random rows after the rows that they are compared with, and `full` at the end.
+    """
     name = one.train_set
     return name == "full", name.removeprefix("random_"), name.startswith("random_")
 

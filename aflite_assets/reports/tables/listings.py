@@ -22,7 +22,10 @@ from aflite_assets.text import DASH, one_line, percent, short, value_text
 def _values(
     source: TidyTable[Any], where: Callable[[DatasetFacts, Any], bool] = always, /, **heads: str
 ) -> tuple[Cells[Any], ...]:
-    """Return one column with a heading for each named field of the records."""
+    """Return declarations of columns, one for each named field of the records.
+
+    `heads`: maps each field name to the heading of its column.
+    """
 
     def field(name: str) -> cells.CellMaker:
         return lambda facts, one: cells.value(getattr(one, name))
@@ -88,7 +91,10 @@ columns.
 
 
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
-    """Return a table of statistics. Rows are named by file and line, if `source` knows the file and the line."""
+    """Return a table of statistics about rows.
+
+    The table names rows by file and line, if `source` knows the file and the line.
+    """
     table, caption = evidence.table, evidence.caption
     is_of_cues = set(table.column_names) >= _CUE_COLUMNS
     shown = table.select([name for name in table.column_names if not (is_of_cues and name in _LEFT_OUT)])
@@ -117,7 +123,7 @@ def _row_name(place: Mapping[str, Any]) -> str:
 
 
 def settings_table(title: str, values: Mapping[str, object], name: str = "settings") -> Table:
-    """Return a table of names and their values."""
+    """Return a table with the name and the value of each setting."""
     rows = [[cells.value(each), cells.value(value_text(value))] for each, value in values.items()]
     return listing(name, title, ["name", "value"], rows)
 
@@ -138,7 +144,7 @@ def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") ->
 
 
 def listing(name: str, title: str, heads: Sequence[str], rows: Sequence[list[TableCell]], caption: str = "") -> Table:
-    """Arrange rows of cells below their headings. The first cell of a row is the row's own heading."""
+    """Return a table of the given rows of cells. The first cell of each row is the row's heading."""
     columns = tuple(Column(Heading(head)) for head in heads[1:])
     lines = tuple(Row((first.text,), tuple(others)) for first, *others in rows)
     return Table(name, title, title, tuple(heads[:1]), columns, lines, caption, style="free")

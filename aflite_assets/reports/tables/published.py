@@ -1,5 +1,7 @@
-"""Tables from the papers. The setting `report.published` of a dataset selects tables. The file `papers.yaml` contains
-the numbers.
+"""Tables as printed in the papers on which this project is based.
+
+The setting `report.published` of a dataset selects the papers' tables to show. The file `papers.yaml` contains the
+numbers of these tables.
 """
 
 from collections.abc import Iterator
@@ -24,11 +26,12 @@ NO_GAIN = "no improvement"
 
 
 class Printed(NamedTuple):
-    """A value as printed in a paper. It is in per cent or in points, or it is a number of rows, an index in [0, 1] or a
-    sum of distances.
+    """A value as printed in a paper.
 
-    `text`: the whole printed text, including a deviation, or `NO_GAIN`. `deviation`: the deviation over seeds, in
-    points. A number is None if the paper does not give it.
+    The value is a percentage, a difference in points, a number of rows, an index in [0, 1] or a sum of distances.
+
+    `text`: the whole printed text, including a deviation, or `NO_GAIN`. `deviation`: the standard deviation over seeds
+    as printed, in points. `value` or `deviation` is None if the paper does not give the number.
     """
 
     text: str
@@ -53,8 +56,8 @@ def _printed(line: str) -> list[Printed]:
 class PublishedTable(BaseModel, frozen=True, extra="forbid"):
     """One table of a paper. `rows` maps row names to one value per column.
 
-    `note`: a remark to read before comparing. `kind`: the kind of this report's table that has the same content;
-    "fine_tuned" means the transfer table.
+    `note`: a remark to read before comparing the paper's numbers with this project's numbers. `kind`: the kind of table
+    in this project's report that has the same content. The kind "fine_tuned" corresponds to the table `transfer`.
     """
 
     kind: Kind
@@ -67,19 +70,22 @@ class PublishedTable(BaseModel, frozen=True, extra="forbid"):
 
 @cache
 def every_table() -> dict[str, tuple[PublishedTable, ...]]:
-    """Return the tables by dataset, grouped by paper."""
+    """Return the tables of all papers by dataset, in the order of the papers."""
     text = (files("aflite_assets.reports.tables") / "papers.yaml").read_text(encoding="utf-8")
     content = yaml.load(text, yaml.BaseLoader)  # keeps numbers as texts, as printed
     return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)
 
 
 def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
-    """Return the papers' tables of one dataset, or an empty list for None."""
+    """Return the tables that papers print for one dataset, or an empty tuple for None."""
     return () if name is None else every_table()[name]
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
-    """Yield one record per printed value: source, caption, note, row, column, text, value, deviation over seeds."""
+    """Yield one record per printed value.
+
+    A record contains source, caption, note, row, column, text, value and deviation over seeds.
+    """
     for table in published_tables(published):
         where = {"source": table.source, "caption": table.caption, "note": table.note}
         for name, cells in table.rows.items():
@@ -95,9 +101,7 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
 
 
 def paper_table(table: PublishedTable) -> Table:
-    """Return a table with the values as printed in the paper, including deviations over seeds, and with the source and
-    the caption.
-    """
+    """Return a report table with the values as printed in a paper, including deviations over seeds."""
     return Table(
         "published",
         f"{table.source}: {table.caption}",

@@ -1,5 +1,7 @@
-"""The record of one table of the report, and declarations of tables that are made from tidy tables. The package `page`
-renders the tables.
+"""The record of one table of the report, and classes that declare how tidy tables of an analysis become tables of the
+report.
+
+The package `page` renders the tables.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -20,8 +22,9 @@ Values = Mapping[str, object]
 class TableCell:
     """One cell of a table, as text.
 
-    `text` is read first, then `small`. `value`: the number by which the cell is sorted, or None. `kind`: the kind of
-    content, or the reason for a missing result. `strong` and `shaded` highlight the cell on the page.
+    `text`: the main text. `small`: lines of smaller text below the main text. `value`: the number by which the cell is
+    sorted, or None. `kind`: the kind of content, or "missing" for the reason why there is no result. `strong` and
+    `shaded` highlight the cell on the page.
     """
 
     text: str
@@ -33,7 +36,7 @@ class TableCell:
 
     @property
     def plain(self) -> str:
-        """The whole cell on one line."""
+        """The text of the whole cell on one line."""
         return ", ".join((self.text, *self.small))
 
 
@@ -51,10 +54,10 @@ class Heading:
 
 @dataclass(frozen=True)
 class Column:
-    """One column. `heading`: its heading. `group`: a heading that it shares with its neighbours. `line`: whether it has
-    a line on its left.
+    """One column of a table.
 
-    `key` distinguishes columns with headings that were cut to the same text.
+    `group`: a heading that the column shares with neighbouring columns. `line`: whether the column has a line on its
+    left. `key`: a value that distinguishes columns whose headings were cut to the same text.
     """
 
     heading: Heading
@@ -75,8 +78,8 @@ class Column:
 class Row:
     """One row of a table: one text per row heading, then one cell per column.
 
-    `apart`: whether the row is in a separate block below the results. `rows_at`: HTML id of the element on the page
-    that shows the dataset's rows behind this row, or "".
+    `apart`: whether the row is in a separate block below the results. `rows_at`: HTML id of the page element that shows
+    dataset rows for this table row, or "".
     """
 
     headings: tuple[str, ...]
@@ -89,11 +92,11 @@ class Row:
 class Table:
     """One table of the report.
 
-    `name`: the table's kind and representation. `of`: a text that distinguishes tables with the same name. `title` and
-    `caption` (how to read the cells) are shown on the page. `notes`, which are needed to understand the numbers, are
-    shown everywhere. `headings`: the headings of the columns with row headings. Rows that follow each other may share
-    all row headings except the last. `style`: whether the page wraps the lines of headings or of cells. `source`: the
-    tidy table with all unrounded numbers, or "" if there is no such table.
+    `name`: the table's kind and representation. `of`: a text that distinguishes tables with the same name. `caption`:
+    how to read the cells, shown only on the page. `notes`: remarks that are needed to understand the numbers, shown
+    wherever the table is shown. `headings`: the column headings above the row headings. Consecutive rows may share all
+    row headings except the last. `style`: "free" if the page may wrap the text in cells, "narrow" if it wraps only
+    headings. `source`: the tidy table with all unrounded numbers, or "" if there is no such table.
     """
 
     name: str
@@ -114,8 +117,9 @@ class Table:
 
     @property
     def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
-        """Blocks of consecutive rows that have the same row headings except for the last. Each block consists of the
-        shared row headings and the rows.
+        """Blocks of consecutive rows that share all row headings except the last.
+
+        Each block consists of the shared row headings and the rows.
         """
         by_group = groupby(self.rows, lambda row: (row.headings[:-1], row.apart))
         return [(shared, list(rows)) for (shared, _), rows in by_group]
@@ -141,26 +145,25 @@ texts.
 
 
 def always(_facts: DatasetFacts, _one: object) -> bool:
-    """Return True. This is the condition of a table that is never left out."""
+    """Return True, as the condition of tables that are always shown."""
     return True
 
 
 def having(**fields: object) -> Callable[[DatasetFacts, object], bool]:
-    """Return a condition that is True for records with these field values."""
+    """Return a function that tests whether a record has the given field values."""
     return lambda facts, one: all(getattr(one, name) == value for name, value in fields.items())
 
 
 @dataclass(frozen=True)
 class Cells(Generic[_Record]):
-    """A declaration of some cells of a table. It selects the records that the cells show, and sets their rows, their
-    columns and their text.
+    """A declaration of the cells that a table makes from one tidy table.
 
-    Every function takes the dataset's facts and a record. `column`: the column, its heading, or several columns. It is
-    a function, or a text that is filled in like the spec's `title`. Records with an equal column share the column.
-    `value`: a function that returns the cell of the first record at a position or, if `merged`, of all records there.
-    `order`: the sort key of columns. Columns without a sort key come first, in the order of the records. `apart`: the
-    row headings of a separate row below the others, filled in like the spec's `title`; empty if the row is not
-    separate.
+    All fields that are functions take the dataset's facts and a record. `column`: the column of a record, or a function
+    that returns one or several columns. A column's heading may have placeholders, as the `title` of a `TableSpec`.
+    `value`: a function that returns a cell. The argument of `value` is the first record of the cell or, with `merged`,
+    all records of the cell. `order`: a function that returns the sort key of a column. Columns without a sort key come
+    first, in the order of their first records. `apart`: row headings of a separate row below the other rows, or empty
+    without a separate row.
     """
 
     source: TidyTable[_Record]
@@ -174,15 +177,18 @@ class Cells(Generic[_Record]):
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A declaration of one or several tables that are made from tidy tables. Each combination of `name` and `of` among
-    the records gives one table.
+    """A declaration of one or several tables that are made from tidy tables.
 
-    `headings`: for each column of row headings, the column's heading and the text in a row. The texts are functions, or
-    are filled in with the fields of a record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title`
-    and `notes` are filled in with its first record. `each` returns further values to fill in, one set of values for
-    each table that contains a record. `where`: a condition that selects the table's records. `row_order`: the sort key
-    of rows; by default, rows are in the order of the records. `row_key` distinguishes rows with texts that were cut.
-    `notes` and `when` (whether the table is shown) may be functions of the facts and the table's records.
+    The records of each combination of `name` and `of` become one table.
+
+    `headings`: maps the heading of each column of row headings to the text for a row. The text is a function, or has
+    placeholders for fields of a record, as in "{evaluator}, zero-shot". `name` and `of` may have the same placeholders.
+    Placeholders in `title` and `notes` are filled in from the table's first record. `each`: a function that returns
+    further placeholder values, one mapping for each table that contains the record. `where`: a function that selects
+    the records of the tables. `row_order`: a function that returns the sort key of a row. Without `row_order`, rows are
+    in the order of the records. `row_key`: a function that returns a value to distinguish rows whose texts were cut to
+    the same text. `notes` may also be a function of the facts and the table's records. `when`: a function of the facts
+    and the records that returns whether the table is shown.
     """
 
     name: str
@@ -245,7 +251,7 @@ class TableSpec:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A record with its row and column, and the `values` that are filled into texts."""
+    """A record with its row and column, and the `values` of placeholders in texts."""
 
     block: Cells[Any]
     one: Any
@@ -255,7 +261,10 @@ class _Placed:
 
 
 def _as_column(head: _Head, values: Values | None = None) -> Column:
-    """Return a column with this heading. If values are given, they are filled into the heading."""
+    """Return a column with the heading `head`.
+
+    `values`: values for placeholders in the heading, or None for a heading without placeholders.
+    """
     heading = Heading(head) if isinstance(head, str) else head
     column = Column(heading) if isinstance(heading, Heading) else heading
     if values is None:
@@ -277,8 +286,9 @@ def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:
 
 
 def _ordered(facts: DatasetFacts, found: Iterable[tuple[_Key, _Order, object]]) -> list[_Key]:
-    """Return each column or row once: first the items without a sort key, in their given order, then the sorted
-    items.
+    """Return the distinct columns (or rows) in the order in which the table shows them.
+
+    Columns or rows without a sort key come first, in their given order.
     """
     firsts: dict[_Key, Any] = {}
     for key, order, one in found:

@@ -1,4 +1,6 @@
-"""The tables that compare two results: changed accuracies, rows that only one result kept, and other differences."""
+"""The tables that compare two analysis results: changed accuracies, cues, rows that only one result kept, and other
+differences.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,7 +25,7 @@ _CUES = "Balanced accuracy of the property by itself, where chance is 50 %."
 
 
 def version_tables(compared: VersionComparison, *, most_rows: int = MOST_ROWS) -> tuple[Table, ...]:
-    """Return the tables of one comparison. Tables without rows are left out."""
+    """Return the tables of a comparison of two results, without empty tables."""
     return tuple(one for one in _tables(compared, most_rows) if one.rows)
 
 

@@ -16,10 +16,10 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 class IterationRow:
     """One published iteration of filtering.
 
-    `rows_in`: number of rows that entered the iteration; `removed`: number of rows that it removed. `train_*`,
-    `scored_*`: the same numbers for train rows, and for rows that are scored but never trained on. `cutoff`: lowest
-    score of a removed row, or None if no row was removed, as in the last iteration. `representation_bias`: mean
-    predictability of the rows that entered the iteration, in [0, 1].
+    `rows_in`: number of rows that entered the iteration; `removed`: number of rows that it removed. `train_*`: numbers
+    of train rows; `scored_*`: numbers of rows that are scored but never trained on. `cutoff`: lowest score of a removed
+    row, or None if no row was removed, as in the last iteration. `representation_bias`: mean predictability of the rows
+    that entered the iteration, in [0, 1].
     """
 
     representation: str
@@ -133,9 +133,10 @@ def count_scores(
 ) -> Iterator[ScoreBin]:
     """Yield the binned scores of the train rows, iteration by iteration, so that only one table is held in memory.
 
-    `tables`: per iteration, its number and a table of the rows that entered the iteration. The table has the columns
-    `row_id` and `predictability` (last known value), and lacks rows without a predictability. `rows`: the rows of the
-    filtering, with the columns `row_id`, `split` and `removed_in_iteration` (null for kept rows).
+    `tables`: for each iteration, the iteration number and a table of the rows that entered the iteration. The table has
+    the columns `row_id` and `predictability` (the last known value). Rows without a predictability are not in the
+    table. `rows`: the rows of the filtering, with the columns `row_id`, `split` and `removed_in_iteration` (null for
+    kept rows).
     """
     train, edges = rows.filter(pc.equal(rows["split"], "train")), bin_edges(bins).tolist()
     removed_in = pc.fill_null(train["removed_in_iteration"], -1)
@@ -200,8 +201,9 @@ class FilterOutcome:
     """Numbers of train rows before and after filtering, the reason why the filter stopped, and the representation bias.
 
     `train_rows`: number of rows that entered the filter; `kept_rows`: number of rows that were kept. `runs`,
-    `kept_jaccard`: as in `FilteredSet`. `bias`: the representation bias of the first and of the last pass.
-    `largest_class`: as in `FilterRow`, for the last pass. `bias` and `largest_class` are None if there are no `passes`.
+    `kept_jaccard`: Jaccard index of the train rows that two runs of the filter kept (`FilteredSet`). `bias`: the
+    representation bias of the first and of the last pass. `largest_class`: share of the largest class among the rows
+    that entered the last pass. `bias` and `largest_class` are None if there are no `passes`.
     """
 
     representation: str

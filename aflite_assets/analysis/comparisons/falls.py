@@ -1,5 +1,5 @@
-"""Falls in accuracy. The fall from training on `full` to training on `filtered` is split into a sum of terms. The fall
-from natural rows to challenge rows is a single number.
+"""Falls in accuracy. The fall in accuracy from training on `full` to training on `filtered` is split into a sum of
+terms. The fall in accuracy from natural rows to challenge rows is a single number.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +30,9 @@ class FallTerm:
     interval.
 
     `difference`: the fall in accuracy caused by the change, in points (negative for a rise); `low`, `high`: its
-    interval. All three are None if a result is missing. The intervals of one fall hold jointly at 95 % (Bonferroni).
-    `after`: the train set after the change. The changes add up to the accuracy at the start minus the accuracy at the
-    end.
+    interval. `difference`, `low` and `high` are None if a result is missing. The intervals of one fall hold jointly at
+    95 % (Bonferroni). `after`: the train set after the change. The changes add up to the accuracy at the start minus
+    the accuracy at the end.
     """
 
     representation: str
@@ -66,10 +66,10 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     """Return one fall per evaluator, on the first filtered test set among "test", "validation" and the other natural
     sets.
 
-    A fall begins with the model trained on `full`, which is tested first on all rows and then only on the filtered rows
-    (change: choice of test rows). The next models are trained on `random` (change: fewer train rows), `random_matched`
-    (change: class sizes) and `filtered` (change: which train rows), and are tested on the filtered rows. Return an
-    empty list if no natural test set was filtered.
+    A fall begins with the model trained on `full`. This model is tested first on all rows and then only on the filtered
+    rows (change: choice of test rows). The next models are trained on `random` (change: fewer train rows),
+    `random_matched` (change: class sizes) and `filtered` (change: which train rows). All models trained on these sets
+    are tested on the filtered rows. Return an empty list if no natural test set was filtered.
     """
     return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
 

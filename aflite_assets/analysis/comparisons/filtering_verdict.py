@@ -57,10 +57,10 @@ class AgainstAllRows:
     """Comparison of training on `filtered` with training on `full`, for the evaluator of the first decisive comparison.
 
     Each field is judged separately, without adjustment for the other fields. `side`: the verdict on the test set of the
-    first decisive comparison. `best`: the challenge set, with the difference in points, on which `filtered` beats
-    `full` most significantly; only sets on which `filtered` also beats its control are considered. `worse`: the other
-    challenge sets on which `full` is better, each with the difference in points. `random_as_good`: test sets on which
-    `filtered` is not shown to beat `random`; only the test set of the first decisive comparison and `best` are tested.
+    first decisive comparison. `best`: among the challenge sets on which `filtered` beats both `full` and its control,
+    the set with the highest lower bound of the gain over `full`. `worse`: challenge sets on which `full` is better,
+    except the set of the first decisive comparison. Each set has the difference in points. `random_as_good`: among the
+    set of the first decisive comparison and `best`, the sets on which `filtered` is not shown to beat `random`.
     """
 
     side: Side | None

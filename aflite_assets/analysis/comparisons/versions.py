@@ -58,7 +58,7 @@ class MovedCue:
 
     @property
     def state(self) -> Literal["gone", "new", "weaker", "stronger"]:
-        """One word for the change of the cue."""
+        """The change of the cue in one word."""
         if self.old is None or self.new is None:
             return "new" if self.old is None else "gone"
         return "weaker" if self.new < self.old else "stronger"

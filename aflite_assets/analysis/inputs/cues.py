@@ -29,8 +29,8 @@ class Cue:
     `kind`: attribute, partial input (one text of a pair predicts the label), word, text length, or feature column.
     `label_name`: the class that the cue is most associated with. `class_share`: the share of class `label_name` among
     the rows with the cue. `class_shares`: the shares of all classes among the rows with the cue, in the dataset's
-    order. `share_removed`, `share_expected`: the share of rows that carry the cue and have a class associated with the
-    cue, among the removed rows and among the random rows. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's
+    order. `share_removed`, `share_expected`: among the removed and among the random rows, the share of rows that carry
+    the cue and have a class associated with the cue. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's
     method over all cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the
     words whose `same_rows_as` is this cue. `elsewhere`: the share of rows with the cue in each challenge set.
     """
@@ -93,8 +93,8 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
     """Return the cues that a report names, in the given order.
 
     If several words occur in the same rows, only one word is returned. Cues of text length nearly agree with each
-    other, so only one of them is returned. This cue is the rank of an answer by length within its question or, without
-    such a rank, the first cue of length.
+    other, so only one of them is returned. The returned length cue is the rank of an answer by length within its
+    question, or the first length cue if there is no cue of rank.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
     cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]
@@ -107,8 +107,8 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 
 @dataclass(frozen=True)
 class PlantedRemoval:
-    """Number of train rows that entered the filter, and number of removed rows. Both are counted among all rows and
-    among planted rows.
+    """Number of train rows that entered the filter, and number of removed rows. Entered and removed rows are counted
+    among all rows and among planted rows.
 
     A row is planted if its value of `attribute` is one of `values`.
     """

@@ -29,7 +29,7 @@ def is_filtered_set(name: str) -> bool:
 def is_forgettable_set(name: str) -> bool:
     """Return True for sets of rows that a weak model forgets, and for random sets of the same size.
 
-    Sets of both kinds belong to no filtering.
+    Sets of forgettable rows, and random sets of the same size, belong to no filtering.
     """
     return name.startswith(("forgettable_", "random_forgettable_"))
 
@@ -43,7 +43,7 @@ def leaning_set(name: str, candidate: int) -> str:
 
 
 def is_leaning_set(name: str) -> bool:
-    """Return True for train sets that test whether models rely on a property. Such train sets belong to no
+    """Return True for train sets that test whether models rely on a property. Train sets for these tests belong to no
     filtering.
     """
     return name.startswith(("tied_property_", "independent_property_"))

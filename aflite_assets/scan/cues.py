@@ -42,8 +42,8 @@ class Elsewhere:
 class CueProperty:
     """One of the properties that make up a cue.
 
-    `kind` and `name`: kind and name of the property. They do not depend on the range or negation that the cue uses.
-    `source`: the column or text that the property is computed from, or "" if there is no single column.
+    `kind` and `name`: kind and name of the property. Kind and name do not depend on the range or negation that the cue
+    uses. `source`: the column or text that the property is computed from, or "" if there is no single column.
     """
 
     kind: str
@@ -105,8 +105,8 @@ class Cue:
 class ClassSize:
     """Size of a class among the scanned rows.
 
-    `detectable`: balanced accuracy of the weakest cue that the scan can find. This assumes that 2 % of the other rows
-    have the cue. The value is None if the class has too few rows to be tested.
+    `detectable`: balanced accuracy of the weakest cue that the scan can find. The value of `detectable` assumes that 2
+    % of the rows of other classes have the cue. `detectable` is None if the class has too few rows to be tested.
     """
 
     name: str

@@ -91,8 +91,8 @@ class RowTables:
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
-    """Write `ROWS_FILE`, one representation after the other. Also write `PVI_FILE` and the data maps if the data
-    exist.
+    """Write `ROWS_FILE`, one representation after the other. Write `PVI_FILE` and the data maps too if there are data
+    for these files.
     """
     first = data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
@@ -153,9 +153,9 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
     """Return columns on how each training run of a weak model learnt the rows. Rows outside the training run have
     nulls.
 
-    Each training run has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`:
-    how often the row was forgotten, predicted correctly and presented. If row sets were drawn from the training run,
-    the column `forgettable_sets.<...>` names the sets that contain the row.
+    Each training run has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`.
+    They count how often the weak model forgot the row, predicted it correctly and was trained on it. If row sets were
+    drawn from the training run, the column `forgettable_sets.<...>` names the sets that contain the row.
     """
     columns: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}

@@ -139,7 +139,9 @@ def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
 
 
 def points(before: Score | None, after: Score | None) -> float | None:
-    """Return `before` minus `after` in points (hundredths of accuracy), or None if either is missing."""
+    """Return the accuracy `before` minus the accuracy `after` in points (hundredths), or None if one of them is
+    missing.
+    """
     if before is None or after is None or before.accuracy is None or after.accuracy is None:
         return None
     return 100 * (before.accuracy - after.accuracy)

@@ -91,8 +91,8 @@ class Judging:
 
     `judges`: evaluators that see whole inputs and learnt something. Evaluators of another model family than the
     filters' models come first. `margins`: margins over the largest class on the natural test set of the report's
-    summary; `challenge_margins`: the same margins on challenge sets. `one_answer`: evaluators that predict one class
-    for nearly all rows. `made_of`: per evaluator, the representations of the same model family.
+    summary. `challenge_margins`: margins over the largest class on challenge sets. `one_answer`: evaluators that
+    predict one class for nearly all rows. `made_of`: per evaluator, the representations of the same model family.
     """
 
     judges: tuple[str, ...]
@@ -114,8 +114,8 @@ def margins_over_largest(cells: Sequence[Cell], test_set: TestSet) -> dict[str, 
     """Return, per evaluator, the margin over the largest class of a test set, from its training runs on `full`.
 
     Evaluators without a finished training run on `full` are left out. Return an empty dict if there are fewer than 20
-    rows or 10 groups. Also return an empty dict if rows are answers that are not scored by question, because the
-    largest class is then no useful baseline.
+    rows or 10 groups. Return an empty dict for answers that are not scored by question, because the largest class is no
+    useful baseline for answers.
     """
     if len(test_set.row_ids) < FEWEST_ROWS or _has_answers(test_set):
         return {}

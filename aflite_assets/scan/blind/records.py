@@ -41,7 +41,7 @@ class BlindRule:
 
     `subset`: the name of the data subset, or `ALL_SUBSETS`. `name`: a readable name. `kind` and `reason`: the kind of
     the property, and why the property is an artefact; None for a candidate. `found`: mean share of right answers among
-    the picked answers, in [0, 1]; if a right and a wrong answer tie, this counts half. `low`, `high`: the exact 95 %
+    the picked answers, in [0, 1]; a tie between a right and a wrong answer counts half. `low`, `high`: the exact 95 %
     interval of `found`. `chance`: the share of answers that are right, averaged over the questions. `decided`: share of
     the questions in which the rule does not pick all answers. `p_value`: the p-value against chance, adjusted for all
     subsets and rules (Holm). `auc`: for a model, the probability that a right answer has a higher score than a wrong

@@ -255,8 +255,8 @@ def _is_of_image(one: CueProperty, rows: ScanRows) -> bool:
 
 
 def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
-    """Return the columns to drop. These are the columns of the cues, and columns with a property that nearly the same
-    rows have and that has the same remedy.
+    """Return the columns to drop: the columns of the cues, and columns with a property of nearly the same rows and the
+    same remedy.
     """
     dropped: dict[str, None] = {}
     for cue in cues:
@@ -273,8 +273,8 @@ def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
 
 
 def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
-    """Return the source's column for a property. If there is no such column, return "" or, if `must` is True, raise an
-    error.
+    """Return the source's column for a property. If the property has no column of its own, raise an error if `must` is
+    True, and return "" if `must` is False.
     """
     name = origin.names.get(one.source or ID)
     if name is None:

@@ -99,7 +99,9 @@ def _changed(table: pa.Table, change: TableChange) -> pa.Table:
 
 
 def _edited(value: Any, edit: Callable[[str], str]) -> Any:
-    """Change a text, or each text in a list, and return the result. Other values are returned unchanged."""
+    """Change a text, or each text in a list, and return the result. Values that are neither texts nor lists are
+    returned unchanged.
+    """
     if isinstance(value, list):
         return [_edited(one, edit) for one in value]
     return edit(value) if isinstance(value, str) else value

@@ -151,8 +151,8 @@ class ScanFacts:
 
     @property
     def own_artefacts(self) -> tuple[Cue, ...]:
-        """The artefacts that no stronger cue explains. Overlap with a question is left out, because it may be the
-        task.
+        """The artefacts that no stronger cue explains. Cues of overlap with a question are left out, because overlap
+        may be part of the task.
         """
         overlap = {cue.number for cue in self.candidates if self.blind is not None and OVERLAP in cue.kinds}
         return tuple(cue for cue in self.artefacts if cue.explained_by is None or cue.explained_by in overlap)
@@ -174,7 +174,7 @@ class ScanFacts:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict of the scan. For the verdict, all artefacts together count as an artefact of their own."""
+        """Return the verdict of the scan. The linear model on all artefacts counts as one more artefact."""
         if not self.can_tell:
             return "cannot tell"
         blind_artefact = self.blind is not None and self.blind.has_artefact

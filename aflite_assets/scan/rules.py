@@ -79,7 +79,7 @@ class ClassCounts:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are only two classes. If so, the tests of the two classes are the same test."""
+        """Whether there are only two classes. With two classes, the tests of both classes are the same test."""
         return len(np.unique(self.labels)) == 2
 
 
@@ -198,8 +198,8 @@ def best_values(
     """Return, for each tested class, the values that predict the class, and the sum over these values of the share of
     the class minus the share of the rest.
 
-    Each class has at least two values, the most predictive value first. A class has no values at all if nearly all rows
-    would have one of them.
+    Each class has at least two values, the most predictive value first. A class has no values if nearly all rows would
+    have one of its values.
     """
     codes = column.codes[rows]
     known = codes != MISSING_BIN
@@ -275,7 +275,7 @@ def is_artefact(rule: Rule, properties: Properties) -> bool:
 
 
 def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCounts) -> Rule:
-    """Return the rule as it is reported. Its range or its values are chosen again on all of these rows."""
+    """Return the rule for the report, with a range or values that are chosen again on all given rows."""
     if len(rule.parts) > 1 or rule.parts[0].form == "flag":
         return rule
     (part,) = rule.parts
@@ -313,7 +313,7 @@ def _part_name(part: Part, properties: Properties) -> str:
 
 
 def _longer_text(compares: tuple[str, ...], part: Part, number: Number) -> str:
-    """Describe which of two texts is longer, and by how much. Return "" for a range that has both signs."""
+    """Describe which of two texts is longer, and by how much. Return "" if either text may be the longer one."""
     first, second = compares
     if part.high == number.bins - 1 and number.lows[part.low] >= 1:
         return f"{first} is longer than {second} by at least {counted(int(number.lows[part.low]), 'word')}"

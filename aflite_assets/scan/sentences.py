@@ -1,4 +1,4 @@
-"""Sentences that describe the results of a scan. Their text is not escaped."""
+"""Sentences that describe the results of a scan. The text of the sentences is not escaped."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,9 @@ _OF_ANSWERS = "in balanced accuracy of single answers, where chance is 50 %"
 
 
 def headline(result: ScanFacts) -> str:
-    """Return the result of the scan in one sentence. If rows are answers to questions, another sentence comes first."""
+    """Return the result of the scan in one sentence. For answers to questions, sentences on rules that pick answers
+    come first.
+    """
     blind = "" if result.blind is None else blind_sentence(result.blind)
     if blind and not result.tests_classes:
         return blind
@@ -107,8 +109,8 @@ def cue_headline(result: ScanFacts) -> str:
 
 
 def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequence[Cue]) -> str:
-    """Return a sentence for answers that counts overlap with the question separately. Return "" if the sentence for
-    other rows fits too.
+    """Return a sentence for answers that counts overlap with the question separately. Return "" if answers need no
+    sentence of their own.
     """
     overlap = [cue for cue in candidates if OVERLAP in cue.kinds]
     alone = [cue for cue in candidates if OVERLAP not in cue.kinds]
@@ -190,7 +192,8 @@ def cue_sentence(cue: Cue, remark: str) -> str:
 def remarks(result: ScanFacts) -> dict[int, str]:
     """Return the remark on each cue, by cue number.
 
-    A remark consists of `purity_sentence` and the question on the cue's column. If there is neither, the remark is "".
+    A remark consists of `purity_sentence` and the question on the cue's column. The remark is "" if the cue has neither
+    a purity sentence nor a question.
     """
     questions = column_questions(result)
     parts = {cue.number: (purity_sentence(cue), questions.get(cue.number, "")) for cue in result.cues}
@@ -202,8 +205,8 @@ _KNOWN_COLUMNS = frozenset({"identifier", CONVERSION})
 
 
 def column_questions(result: ScanFacts) -> dict[int, str]:
-    """Return one question per column: were its values known before the label? The questions are by the number of the
-    column's first cue.
+    """Return one question per column: were its values known before the label? Each key is the number of the column's
+    first cue.
 
     Candidates come first, then artefacts. Declared columns, identifiers and unit conversions have no question.
     """

@@ -50,7 +50,7 @@ def surface_accuracy(
 ) -> SurfaceAccuracy | None:
     """Train a ridge classifier with balanced classes on one half of each cut, and test it on the other half.
 
-    The classifier reads all artefacts, and the artefact `rules` that were chosen on the half on which it is trained.
+    The classifier reads all artefacts, and the artefact `rules` that were chosen on the half used for training.
     `fewest`: minimum number of rows with a property. Returns None if no artefact varies among the rows.
     """
     rows = np.sort(np.concatenate([cuts[0].chosen_on, cuts[0].tested_on]))

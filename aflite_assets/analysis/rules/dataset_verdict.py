@@ -188,26 +188,28 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     """Apply the rules for verdicts in order, and return the first verdict whose condition holds. In the rules, the
     starting excess is the representation bias at the start of filtering minus the bias by chance.
 
-    `shortcut_found` (rule 1): models rely on a property that is no part of the task. A property is no part of the task
-    if the dataset's file declares so, or if the property is an artefact by nature. A loss of accuracy on a challenge
-    set in which the property is hardly associated with the label also shows that the property is no part of the task.
-    All decisive comparisons together show whether
-        filtering helps, harms or does both.
-    `leans_on` (rule 2): models rely on a property that may or may not be part of the task. `artefact_tells` (rule 3): a
-    property that is no part of the task predicts the label of held-out rows by itself (`scan`). Models were not shown
-    to rely on the property. `cannot_tell` (rule 4): permutations hardly move the labels of the groups
-    (`ChanceScores.labels_moved`). Rule 4 also applies if the interval of the starting excess begins below 2 points and
-    is wider than 5 points. `nothing_found` (rule 5): the interval of the starting excess ends below 2 points.
+    `shortcut_found` (rule 1): models rely on a property that is no part of the task. A property is no part of the
+        task if the dataset's file declares so, or if the property is an artefact by nature. A loss of accuracy on a
+        challenge set in which property and label are hardly associated also shows that the property is no part of
+        the task. All decisive comparisons together show whether filtering helps, harms or does both.
+    `leans_on` (rule 2): models rely on a property that may or may not be part of the task.
+    `artefact_tells` (rule 3): a property that is no part of the task predicts the label of held-out rows by itself
+        (`scan`). No test shows that models rely on the property.
+    `cannot_tell` (rule 4): permutations hardly move the labels of the groups (`ChanceScores.labels_moved`). Rule 4
+        also applies if the interval of the starting excess begins below 2 points and is wider than 5 points.
+    `nothing_found` (rule 5): the interval of the starting excess ends below 2 points.
     `class_balance_only` (rule 6): in the mean over classes, the interval of the starting excess ends below 2 points.
-        In rule 6, the bias shows only how often each class is predicted. Rules 5 and 6 do not apply if the probabilities of
-        the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). For example, if the
-        classes have shares of 95 % and 5 %, hardly any prediction changes, even if the classifiers learn much.
+        In rule 6, the bias shows only how often each class is predicted. Rules 5 and 6 do not apply if the
+        probabilities of the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). For
+        example, if the classes have shares of 95 % and 5 %, hardly any prediction changes, even if the classifiers
+        learn much.
     `cannot_tell` (rule 7): the classifiers did not learn significantly more than the class shares.
     `helps_no_shortcut_named` (rule 8): a decisive comparison shows a proven gain (`proven_gains`), and no decisive
         comparison shows a loss.
     `cannot_tell` (rule 9): no decisive comparison had enough rows, groups or seeds.
     `easy` (rule 10): the best evaluator is well above chance in the mean over gold labels and keeps its accuracy on
-        challenge sets. In rule 10, no candidate property predicts the label nearly as well as the evaluator, and models rely on no property, not even on a topic word.
+        challenge sets. No candidate property predicts the label nearly as well as the evaluator, and models rely on
+        no property, not even on a topic word.
     `learnable_no_shortcut_shown` (rule 11): none of the other conditions holds.
     """
     return DatasetVerdict(*_rule(evidence), evidence)

@@ -61,7 +61,8 @@ def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models
         with_models: whether small models are tested too, which takes most of the time.
 
     Returns:
-        The scores of rules and models, or None if the rows are not answers to at least `FEWEST_QUESTIONS` independent questions.
+        The scores of rules and models, or None unless the rows answer at least `FEWEST_QUESTIONS` independent
+        questions.
     """
     answers = blind_answers(rows, extracted.units)
     if answers is None or len(np.unique(answers.question_units)) < FEWEST_QUESTIONS:

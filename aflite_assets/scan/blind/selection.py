@@ -51,7 +51,8 @@ def chosen_questions(
     Args:
         examples: answers to questions; questions without a right and a wrong answer are left out.
         balanced_by: measures to balance. The pattern of a question is the set of measures for which its right answers
-            have the larger value. The function keeps as many questions of a pattern as of the opposite pattern, and all questions without a difference in any measure.
+            have the larger value. The function keeps as many questions of a pattern as of the opposite pattern, and all
+            questions in which no measure differs.
         against: measures that must be smaller for every right answer than for every wrong answer.
         seed: seed for the random choice of questions.
 

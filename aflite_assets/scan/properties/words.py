@@ -1,6 +1,6 @@
 """Properties that are words, pairs of words, beginnings or ends of texts.
 
-The module `texts` has the typography and the lengths.
+The module `texts` computes the properties of typography and length.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ _RARE, _KNOWN = 3, 3
 def broken_word_flag(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
     """Return one property: whether a text contains a broken word, such as "chil dren" from a hyphenated line end.
 
-    Two adjacent words are a broken word if their concatenation also occurs in these texts, and one of the two is rare
+    Two adjacent words are a broken word if their concatenation also occurs in the texts and one of the words is rare
     elsewhere.
     """
     name, absent = f"{BROKEN_WORD} ({source})", f"no {BROKEN_WORD} ({source})"

@@ -121,8 +121,8 @@ def bin_edges(bins: int = BINS) -> np.ndarray:
 def binned(scores: np.ndarray, bins: int = BINS) -> np.ndarray:
     """Count the scores (float32, finite, in [0, 1]) in each bin; the counts are int64.
 
-    Scores and edges are compared in float32, because the filter compares its threshold in float32. The score 0.7
-    therefore lies in the bin that begins at 0.7.
+    Scores and edges are compared in float32, because the filter compares its threshold in float32. Because of the
+    float32 comparison, the score 0.7 lies in the bin that begins at 0.7.
     """
     places = np.searchsorted(bin_edges(bins).astype(np.float32), scores.astype(np.float32), side="right") - 1
     return np.bincount(np.minimum(places, bins - 1), minlength=bins)
@@ -152,7 +152,7 @@ def count_scores(
 @dataclass(frozen=True)
 class PredictabilityBin:
     """Numbers of kept and removed train rows with a last known predictability from `low` up to `high`. The last bin
-    includes 1.
+    includes the predictability 1.
     """
 
     representation: str

@@ -4,11 +4,11 @@ random samples. The functions use only arrays.
 The design is that of multi-reader, multi-case studies in diagnostic imaging: training runs correspond to readers, and
 groups of test rows correspond to cases.
 
-Sources: Obuchowski and Rockette (1995), Communications in Statistics - Simulation and Computation 24:285, and Gallas
-(2006), Academic Radiology 13:353 (the components); Hillis (2007), Statistics in Medicine 26:596 (degrees of freedom);
-Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29:238 (two-way clustering: add both
-variances and subtract the part counted twice); Welch (1947), Biometrika 34:28; Satterthwaite (1946), Biometrics
-Bulletin 2:110.
+The variance components are from Obuchowski and Rockette (1995), Communications in Statistics - Simulation and
+Computation 24:285, and Gallas (2006), Academic Radiology 13:353. The degrees of freedom follow Hillis (2007),
+Statistics in Medicine 26:596. Two-way clustering adds both variances and subtracts the part counted twice: Cameron,
+Gelbach and Miller (2011), Journal of Business and Economic Statistics 29:238. Older sources are Welch (1947),
+Biometrika 34:28, and Satterthwaite (1946), Biometrics Bulletin 2:110.
 """
 
 import math
@@ -55,9 +55,9 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
 
     The interval is (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), for a share p of n rows and a normal
     quantile z (Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22). If rows
-    belong together in groups, `rows` is the effective number of rows (`effective_rows`) and z is a quantile of t. Dean
-    and Pagano (2015), Journal of Survey Statistics and Methodology 3:484, and Franco and others (2019), in volume 7:334
-    of the journal, recommend this adjustment for clustered samples. `accuracy` lies in [0, 1].
+    belong together in groups, `rows` is the effective number of rows (`effective_rows`) and z is a quantile of t. An
+    effective number of rows is recommended for clustered samples by Dean and Pagano (2015) and by Franco and others
+    (2019), Journal of Survey Statistics and Methodology 3:484 and 7:334. `accuracy` lies in [0, 1].
     """
     if not 0.0 <= accuracy <= 1.0 or rows < 1:
         raise InvalidInputError(
@@ -126,9 +126,9 @@ class Spread:
 def side(right: np.ndarray, sizes: np.ndarray) -> Side:
     """Compute one side of a comparison from numbers of rows.
 
-    The number of correct rows has the shape (..., trainings, groups); the number of rows is given per group. The method
-    is the delete-a-group jackknife, which allows groups of different sizes. Let group g have n_g rows, of which r_g are
-    predicted correctly. If g is left out, an accuracy a on n rows falls by (r_g - a n_g) / (n - n_g).
+    `right`: numbers of correct rows, of shape (..., trainings, groups). `sizes`: number of rows of each group. The
+    method is the delete-a-group jackknife, which allows groups of different sizes. Let group g have n_g rows, of which
+    r_g are predicted correctly. If g is left out, an accuracy a on n rows falls by (r_g - a n_g) / (n - n_g).
     """
     rows = sizes.sum()
     accuracies = right.sum(axis=-1) / rows
@@ -288,10 +288,10 @@ def chosen_interval(
 def contrast_interval(
     first: Sequence[Trainings], second: Sequence[Trainings], groups: Sequence[np.ndarray | None] = (None, None)
 ) -> CrossedInterval:
-    """Return the difference `first` - `second` in accuracy on one test set minus the same difference on another test
-    set, in points.
+    """Return a difference of differences in points: the gain of `first` over `second` on one test set minus the gain on
+    another test set.
 
-    `first`, `second` and `groups` each have two members, one per test set; the training runs are the same for both test
+    `first`, `second` and `groups` each have two members, one per test set. The training runs are the same for both test
     sets. `crossed_spread` computes the interval from each training run's accuracy on the first set minus its accuracy
     on the second set. The degrees of freedom are those of the test set with fewer groups. Raises InvalidInputError if a
     side has no training run, a set has fewer than two groups, or lengths differ.

@@ -14,8 +14,8 @@ _EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")
 def earlier_name(train_set: str) -> str | None:
     """Return `<name>` for a train set `filtered_<name>` or for its control `random_<name>`.
 
-    The train set `filtered_<name>` holds the rows that were left at an earlier size. Return None for the sets in
-    `TRAIN_SETS`, such as `random_matched`, and for all other names.
+    The train set `filtered_<name>` holds the rows that were left when the filter reached an earlier size. Return None
+    for the sets in `TRAIN_SETS`, such as `random_matched`, and for all other names.
     """
     found = _EARLIER.fullmatch(train_set)
     return None if found is None or found[2] == "matched" else found[2]

@@ -188,7 +188,7 @@ def _turned(pixels: np.ndarray, corner: str) -> np.ndarray:
 
 
 def _patch_side(images: pa.ChunkedArray, corner: str) -> int:
-    """Return the side of the square to cover. It covers the patch in most of these images, with a margin."""
+    """Return the side of the square to cover. The square covers the patch in most images, with a margin."""
     sides = [_largest_flat(_turned(pixels, corner)) for pixels in _decoded(images)]
     return int(np.quantile(sides, 0.75, method="lower")) + _MARGIN if sides else _MARGIN
 

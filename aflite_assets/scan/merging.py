@@ -1,4 +1,4 @@
-"""Merging of redundant cues: synonyms, which nearly the same rows have, and cues that a stronger cue explains."""
+"""Merging of redundant cues: synonyms (cues that nearly the same rows have), and cues that a stronger cue explains."""
 
 import re
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list
 
 
 def _led_by_fewer_rows(lead: Found, same: list[Found]) -> tuple[Found, list[Found]]:
-    """If the cue's opposite range is among its synonyms and has fewer rows, name the cue by this range."""
+    """If the cue's opposite range is among its synonyms and has fewer rows, name the cue by the opposite range."""
     opposite = next((one for one in same if _is_opposite(lead, one)), None)
     if opposite is None or opposite.carriers.sum() >= lead.carriers.sum():
         return lead, same
@@ -135,7 +135,7 @@ Cues = list[tuple[Found, list[Found]]]
 
 
 def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, list[int | None]]:
-    """Return the cues in the order of the report and, for each cue, the position of the cue that explains it, or None.
+    """Return the cues in the order of the report, and for each cue the position of the cue that explains it, or None.
 
     Artefacts come first, then candidates, then cues that a stronger cue explains. In each of these groups, stronger
     cues come first. If two cues are about equally strong, a cue of words comes before a cue of letters.

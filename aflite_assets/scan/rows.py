@@ -38,8 +38,8 @@ class TableColumn:
 
 @dataclass(frozen=True, eq=False)
 class ScanRows:
-    """Labelled rows of several sets. The scan reads the first set, and the other sets show whether a cue also holds
-    there.
+    """Labelled rows of several sets. The scan reads the first set, and the other sets show whether a cue also holds in
+    other data.
 
     `labels`: int64 of shape (rows,). The label is `NO_CLASS` for a class that is not in `label_names`. `sets`: for each
     row, the index of its set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: the
@@ -169,9 +169,7 @@ def _labels(one: Examples, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
-    """Return codes of groups or questions. Rows of different sets get different codes, because only codes of the
-    scanned set are used.
-    """
+    """Return codes of groups or questions. Rows of different sets get different codes."""
     codes, start = [], 0
     for one in parts:
         own = one.table[column].to_numpy() if column in one.table.column_names else one.row_ids

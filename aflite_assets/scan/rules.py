@@ -195,8 +195,8 @@ def _value_rules(
 def best_values(
     column: Categories, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[tuple[int, tuple[int, ...], float]]:
-    """Return, for each tested class, the values that predict the class, and the sum over these values of the share of
-    the class minus the share of the rest.
+    """Return, for each tested class, the values that predict the class, and the strength of these values. The strength
+    is the sum, over the values, of the share of the class minus the share of the rest.
 
     Each class has at least two values, the most predictive value first. A class has no values if nearly all rows would
     have one of its values.

@@ -96,8 +96,8 @@ def frequent_flags(properties: Properties, rows: np.ndarray, wanted: np.ndarray,
 def binned_numbers(codes: np.ndarray) -> np.ndarray:
     """Return a float32 column for each bin of a number. The bins contain similar numbers of rows.
 
-    `codes`: the small bin of each row, negative for a missing value. Small bins are combined to larger bins. A row with
-    a missing value is 0 in all columns.
+    `codes`: the small bin of each row, negative for a missing value. Small bins are combined into larger bins. A row
+    with a missing value is 0 in all columns.
     """
     known = codes[codes >= 0]
     if not len(known):

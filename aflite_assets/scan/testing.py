@@ -72,8 +72,8 @@ def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: b
     """Yield permutations without end. A permutation gives, for each row, the row from which it takes its label, int64.
 
     Units that consist of a single row exchange labels with each other. A unit of several rows takes the labels of a
-    unit of similar size, in random order. If the other unit is larger, some of its labels are left out; if it is
-    smaller, its labels are repeated. If `by_size` is False, the other unit may have any size.
+    unit of similar size, in random order. Some labels of a larger unit are left out, and labels of a smaller unit are
+    repeated. If `by_size` is False, units exchange labels with units of any size.
     """
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     alone = sizes[codes] == 1

@@ -194,9 +194,9 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     set.
 
     Natural test sets are compared on all rows and on the filtered rows. Challenge sets are compared as a whole and for
-    each of `compared_parts`. Two kinds of comparison use only whole test sets and get no verdict: `filtered` against
-    `random`, whose class shares differ, and `weighted` against the unweighted rows or the control. The verdicts of all
-    representations are computed together (`verdicts.judge`).
+    each of `compared_parts`. `filtered` and `random` are compared only on whole test sets and without a verdict,
+    because their class shares differ. `weighted` is compared with the unweighted rows and with the control, on whole
+    test sets and without a verdict. `verdicts.judge` adjusts the p-values of all representations together.
     """
     found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
@@ -270,8 +270,8 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare each second training phase with the model before the phase. A phase is also compared with its control,
-    the phase on random rows, if there is a control.
+    """Compare each second training phase with the model before the phase. A phase with a control is also compared with
+    the control, which is a phase on random rows.
 
     If `as_many_as` names another weak model, the phase is also compared with the phase on that weak model's forgettable
     rows. Only comparisons with the control get a verdict, because a second phase on any rows changes a model. One

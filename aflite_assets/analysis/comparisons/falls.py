@@ -29,10 +29,10 @@ class FallTerm:
     """One term of a fall in accuracy: the accuracy at the start or at the end (in [0, 1]), or one change with its
     interval.
 
-    `difference`: the fall in accuracy caused by the change, in points (negative for a rise); `low`, `high`: its
-    interval. `difference`, `low` and `high` are None if a result is missing. The intervals of one fall hold jointly at
-    95 % (Bonferroni). `after`: the train set after the change. The changes add up to the accuracy at the start minus
-    the accuracy at the end.
+    `difference`: the fall in accuracy caused by the change, in points, negative for a rise. `low`, `high`: the bounds
+    of the fall's interval. `difference`, `low` and `high` are None if a result is missing. The intervals of one fall
+    hold jointly at 95 % (Bonferroni). `after`: the train set of the model after the change. The changes add up to the
+    accuracy at the start minus the accuracy at the end.
     """
 
     representation: str
@@ -55,8 +55,8 @@ rows.
 
 
 def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
-    """Yield the terms of every fall: start, changes and end. Natural test sets come before challenge sets within a
-    filtering.
+    """Yield the terms of every fall: start, changes and end. For each filtering, falls on natural test sets come before
+    falls on challenge sets.
     """
     found = ((*falls(data, name), *challenge_steps(data, name)) for name in data.representations)
     return chain.from_iterable(chain.from_iterable(found))
@@ -77,8 +77,8 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
 def challenge_steps(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     """Return one fall per evaluator on all rows of the first challenge set.
 
-    The steps are the same as in `falls`, but without the choice of test rows. Return an empty list if there is no
-    challenge set. A model that relies on a shortcut fails on challenge sets.
+    The changes are those of `falls`, except the choice of test rows. Return an empty list if there is no challenge set.
+    A model that relies on a shortcut fails on challenge sets.
     """
     return _falls_on(data, representation, next((one for one in data.test_sets if one.challenge), None))
 

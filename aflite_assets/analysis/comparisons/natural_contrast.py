@@ -90,10 +90,10 @@ def stratum_weights(
     """Return float64 weights of challenge rows and of natural rows, each with mean 1.
 
     A stratum consists of the rows of one class in one of `BINS` bins of difficulty. The bin edges are quantiles over
-    the challenge rows of the class. Each stratum has the same total weight in both kinds of rows, and each class of the
-    challenge set has the same weight. Rows of strata with fewer than `FEWEST_IN_STRATUM` natural rows get weight 0.
-    Labels are int64; -1 marks natural rows of a class that the challenge set does not have. Return None if the strata
-    with weight 0 hold more than 1 - `LEAST_OVERLAP` of the challenge set's weight.
+    the challenge rows of the class. Each stratum has the same total weight among challenge rows and among natural rows.
+    All classes of the challenge set have equal weight. Rows of strata with fewer than `FEWEST_IN_STRATUM` natural rows
+    get weight 0. Labels are int64; -1 marks natural rows of a class that the challenge set does not have. Return None
+    if the strata with weight 0 hold more than 1 - `LEAST_OVERLAP` of the challenge set's weight.
     """
     here, there = np.zeros(len(here_labels)), np.zeros(len(there_labels))
     classes = np.unique(here_labels)

@@ -68,9 +68,9 @@ class MovedCue:
 class MovedNumber:
     """One accuracy (in [0, 1], averaged over seeds) in both results, and the new value minus the old value in points.
 
-    `rows`: number of compared test rows; if `paired`, only rows that are in both results count. `low`, `high`: the 95 %
-    interval. `side` is "above" or "below" if the change is significant after adjustment for all compared numbers (Holm
-    1979).
+    `rows`: number of compared test rows. If `paired` is True, only rows that both results have are compared. `low`,
+    `high`: the 95 % interval. `side` is "above" or "below" if the change is significant after adjustment for all
+    compared numbers (Holm 1979).
     """
 
     evaluator: str
@@ -260,7 +260,7 @@ def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, floa
 def _tested(folder: Path) -> dict[_Place, _Tested]:
     """Return the finished training runs by evaluator, train set and test set.
 
-    A training run is left out for a test set if it lacks rows of the test set.
+    A training run without predictions for some rows of a test set is left out for this test set.
     """
     tests = pq.read_table(folder / TEST_ROWS_FILE, columns=["test_row", "test_set", "row_id", "source_id", "group"])
     names = np.array(tests["test_set"].to_pylist(), object)

@@ -151,8 +151,8 @@ PLANTED = TidyTable(
 class MeanSimilarity:
     """Mean cosine similarity over all pairs of rows of one class and one `side` (kept, removed or random).
 
-    `rows`: number of rows of the class on this side. `used_rows`: number of rows in the sample that the mean is
-    computed on.
+    `rows`: number of rows with this class and side. `used_rows`: number of rows in the sample that the mean is computed
+    on.
     """
 
     representation: str
@@ -169,7 +169,7 @@ SIMILARITIES = TidyTable("similarities", MeanSimilarity)
 
 @dataclass(frozen=True, eq=False)
 class SimilarityBlock(MeanSimilarity):
-    """A mean similarity, with the pairwise similarities of a few rows to show.
+    """A mean similarity, and the pairwise similarities of a few example rows.
 
     `similarities` is float32 in [-1, 1], in the order of `row_ids`.
     """

@@ -1,9 +1,9 @@
 """Learning curves, and the sizes at which they stop rising.
 
-There are curves of encoders over the number of warm-up rows, and curves of one model over the size of a growing sample.
-Section 2 of Le Bras et al., ICML 2020, chooses the warm-up rows "based on the learning curve in low-data regime" but
-does not explain how. This module defines its own rule for the elbow of a learning curve. The growing sample is from
-Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1.
+A warm-up curve shows the accuracy of an encoder by the number of warm-up rows. A sample curve shows the accuracy of one
+model by the size of a growing sample. Section 2 of Le Bras et al., ICML 2020, chooses the warm-up rows "based on the
+learning curve in low-data regime" but does not explain how. This module defines its own rule for the elbow of a
+learning curve. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -96,7 +96,7 @@ bad training run does not end the growth.
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:
     """Return the largest elbow of the curves.
 
-    All representations share one warm-up split, which must be large enough for each of them.
+    All representations share one warm-up split, which must be large enough for every representation.
     """
     return max(curve.elbow for curve in curves)
 

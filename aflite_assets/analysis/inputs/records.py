@@ -140,11 +140,11 @@ class FilteredSet:
 
     `iterations` has the columns `iteration` (int64), `rows_in` (rows that entered the iteration), `train_rows_in`,
     `scored_rows_in`, `removed`, `train_removed`, `scored_removed`, `cutoff` (nullable), `representation_bias` (in [0,
-    1]) and `rows_never_held_out`. `rows` holds every row that entered the filter and every row of the scored splits,
-    with the columns `row_id`, `split`, `label`, `kept`, `removed_in_iteration` (nullable), `predictability` and
-    `label_probability` (in [0, 1], nullable). `runs`: number of runs of the filter, each with its own random draws.
-    `kept_jaccard`: Jaccard index, in [0, 1], of the train rows that two runs kept: mean and minimum over pairs of runs,
-    and the value expected by chance. `chance`: scores with permuted labels; `first_scores`: `row_id` and
+    1]) and `rows_never_held_out`. `rows` holds every row that entered the filter and every row of the scored splits.
+    The columns of `rows` are `row_id`, `split`, `label`, `kept`, `removed_in_iteration` (nullable), `predictability`
+    and `label_probability` (in [0, 1], nullable). `runs`: number of runs of the filter, each with its own random draws.
+    `kept_jaccard`: Jaccard index of the train rows that two runs kept: mean and minimum over pairs of runs, and the
+    value expected by chance, in [0, 1]. `chance`: scores with permuted labels; `first_scores`: `row_id` and
     `predictability` in the first iteration.
     """
 

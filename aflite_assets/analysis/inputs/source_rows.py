@@ -65,8 +65,8 @@ class SourceRows:
         return self.columns.get(column, column)
 
     def feature_title(self, number: int) -> str:
-        """Return the name of a feature column in figures: the source's name, or "feature 3" (counted from 0) without a
-        name.
+        """Return a feature column's name for figures: the source's name, or a name such as "feature 3" (counted from 0)
+        if the source has none.
         """
         return f"feature {number}" if self.features is None else one_line(self.features[number])
 

@@ -126,9 +126,9 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     """Return the rows of one filtering as a table for people to read.
 
     The first columns are `representation`, `row_id`, the columns of `SourceRows.places`, the inputs (`_inputs`), and
-    `label` and `annotator_labels` as names. The next columns are `status` ("kept", "removed", or "not filtered" for a
-    split that the filter did not use), `kept`, `removed_in_iteration` (null if kept), `predictability` and
-    `label_probability` (null if never held out). The last columns are `ROW_FACTS`, with classes by name, and the
+    `label` and `annotator_labels` as names. The next columns are `status`, `kept`, `removed_in_iteration` (null if
+    kept), `predictability` and `label_probability` (null if never held out). `status` is "kept", "removed", or "not
+    filtered" for a split that the filter did not use. The last columns are `ROW_FACTS`, with classes by name, and the
     columns on how weak models learnt the row (`_learning`). Raises DataError if a row is not among the examples.
     """
     rows, row_ids = filtered.rows, filtered.rows["row_id"].to_numpy()

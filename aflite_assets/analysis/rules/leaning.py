@@ -86,10 +86,10 @@ def pull_weights(labels: np.ndarray, pointed: np.ndarray, *, to_own: bool = Fals
     carriers used.
 
     The sum of the weights of the predicted classes is the mean of P(c predicted | k, points to c) - P(c predicted | k,
-    points elsewhere) over pairs of a gold class k and a class c that values point to. A pair with n1 and n0 rows of the
-    two kinds has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer Institute
-    22:719). Only pairs with different k and c are used. If `to_own` is set, only pairs with k = c are used instead.
-    `pointed`: the class that each row's value points to, or `NOWHERE`.
+    points elsewhere) over pairs of a gold class k and a class c that values point to. A pair with n1 carriers and n0
+    other rows of class k has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer
+    Institute 22:719). Only pairs with different k and c are used. If `to_own` is set, only pairs with k = c are used
+    instead. `pointed`: the class that each row's value points to, or `NOWHERE`.
     """
     classes = int(max(labels.max(), pointed.max())) + 1
     weights, counted, total = np.zeros((len(labels), classes)), 0, 0.0
@@ -198,10 +198,10 @@ def constructed_loss(
 ) -> ConstructedLoss | None:
     """Return the loss of models on a challenge set that was made without a property.
 
-    If rows of the set have values that point to a class, the loss is computed by `broken_tie`. Otherwise the loss is
-    `fall`: the fall in accuracy on the set, in points, with its p-value. A loss under `LEAST_NAMED` has the p-value 1.
-    Return None if the association is not significantly weaker in the set, because such a set shows nothing about the
-    property.
+    `broken_tie` computes the loss if the set has rows that agree with the property and rows that contradict it. If the
+    set lacks such rows, the loss is `fall`, the fall in accuracy on the set (in points) with its p-value. A loss under
+    `LEAST_NAMED` has the p-value 1. Return None if the association is not significantly weaker in the set, because such
+    a set shows nothing about the property.
     """
     broken_p = tie_strengths(natural, challenge)[2]
     if broken_p > 1 - CONFIDENCE:
@@ -278,7 +278,7 @@ class PropertyLeaning:
     property. `fall`: the evaluator's loss of accuracy on the set `fallen_on`, in points. `fall_of`: the rows of this
     set on which accuracy is lost. `p_value`: p-value of the hypothesis that models do not rely on the property;
     `adjusted_p`: the same p-value, adjusted for all candidates (Holm). The fields from `broken_on` to `broken_p`
-    describe the most significant `BrokenTie`, or are None if none is significant; `broken_p` is adjusted for all tested
+    describe the most significant `BrokenTie`, or are None if none is significant. `broken_p` is adjusted for all tested
     challenge sets.
     """
 

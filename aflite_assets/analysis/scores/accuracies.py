@@ -23,10 +23,10 @@ class Place(NamedTuple):
     """The place of a score in the tables: the trained model and the tested rows; docs/analysis.md describes the
     columns.
 
-    `representation` is None for second phases, for the evaluators from which they start, and for sets of forgettable
-    rows. For second phases, the column `OVERLAP` splits the rows with gold label `label` ("others" for the other
-    classes) into the categories "all", "high" and "low". `top`: 1, or `accuracy.TOP` for the top-k accuracy on whole
-    sets with many classes.
+    `representation` is None for second phases, for evaluators from which second phases start, and for sets of
+    forgettable rows. For second phases, the column `OVERLAP` has the categories "all", "high" and "low". Here `label`
+    is the class associated with a high overlap, or "others" for all remaining classes. `top`: 1, or `accuracy.TOP` for
+    the top-k accuracy on whole sets with many classes.
     """
 
     representation: str | None

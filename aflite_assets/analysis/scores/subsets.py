@@ -118,8 +118,7 @@ def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
     labels.
 
     If a set has several category columns (as NLI Diagnostics has), a column that is empty for some rows gives one part:
-    the rows with any value, as in the paper. The set's own table shows the single values of a column that is empty for
-    some rows.
+    the rows with any value. The set's own table shows the single values of a column that is empty for some rows.
     """
     parts = subsets_of(test_set)
     if test_set.categories:

@@ -153,7 +153,7 @@ def _storage(opened: "Image.Image") -> dict[tuple[str, str], str]:
 
 
 def standard_table(quality: int) -> list[int]:
-    """Return the luminance table that libjpeg uses at this quality (1 to 100), sorted in ascending order."""
+    """Return the luminance table that libjpeg uses at the given quality (1 to 100), sorted in ascending order."""
     scale = 5_000 // quality if quality < 50 else 200 - 2 * quality
     table = np.clip((_LUMINANCE * scale + 50) // 100, 1, 255)
     return sorted(int(value) for value in table)
@@ -226,7 +226,7 @@ def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
     """Return "bright" or "dark" if the corner has one colour and nearby pixels have another; otherwise None.
 
-    The shade is relative to nearby pixels, because a white mark and a black mark are different marks.
+    A patch is bright or dark relative to nearby pixels.
     """
     for side in sides:
         far = side + max(side // 2, 1)

@@ -16,10 +16,10 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 class IterationRow:
     """One published iteration of filtering.
 
-    `rows_in`: number of rows that entered the iteration; `removed`: number of rows that it removed. `train_*`: numbers
-    of train rows; `scored_*`: numbers of rows that are scored but never trained on. `cutoff`: lowest score of a removed
-    row, or None if no row was removed, as in the last iteration. `representation_bias`: mean predictability of the rows
-    that entered the iteration, in [0, 1].
+    `rows_in`: number of rows that entered the iteration; `removed`: number of rows that the iteration removed.
+    `train_*`: numbers of train rows; `scored_*`: numbers of rows that are scored but never trained on. `cutoff`: lowest
+    score of a removed row, or None if no row was removed, as in the last iteration. `representation_bias`: mean
+    predictability of the rows that entered the iteration, in [0, 1].
     """
 
     representation: str
@@ -79,7 +79,7 @@ def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ClassShare:
-    """Share, in [0, 1], of a class among the rows that entered an iteration. The class is given by its number."""
+    """Share, in [0, 1], of a class among the rows that entered an iteration. A class number identifies the class."""
 
     representation: str
     iteration: int
@@ -176,7 +176,7 @@ def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[P
 class ClassRemoval:
     """Numbers of train rows of one class that entered the filter and that were removed.
 
-    The record also has the class's share of all train rows before and after filtering.
+    The record also holds the share of the class among all train rows before and after filtering.
     """
 
     label: int

@@ -135,9 +135,7 @@ def _upright(opened: "Image.Image") -> "Image.Image":
 
 @dataclass(frozen=True)
 class _Stored:
-    """How an image is stored: its format, its JPEG quality (or None), and its width and height in pixels after
-    rotation.
-    """
+    """Storage of an image: format, JPEG quality (or None), and width and height in pixels after rotation."""
 
     form: str
     quality: int | None

@@ -60,8 +60,8 @@ class Origin:
 class Changes:
     """Planned changes of a source.
 
-    `texts` and `dropped` use the source's column names. `rows`: positions of the kept rows of each split, int64, in
-    their new order; None for all rows. `is_shuffled`: whether the rows are shuffled. `phrases`: one sentence per
+    `texts` and `dropped` use the source's column names. `rows`: for each split, the positions of the kept rows in the
+    new order, int64; None for all rows. `is_shuffled`: whether the rows are shuffled. `phrases`: one sentence per
     change. `weights`: the weights of the rows of each split, float64, or None.
     """
 
@@ -83,7 +83,7 @@ def plan_changes(
     by: Way | None,
     seed: int,
 ) -> Changes:
-    """Return the changes that remove these cues.
+    """Return the changes of the source that remove the given cues.
 
     Args:
         result: the scan of `rows`.
@@ -177,10 +177,10 @@ def _remedies(cues: Sequence[Cue], by: Remedy | None) -> dict[int, Remedy]:
 
 
 def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues and the artefacts that they explain. Explained artefacts are left out if their default remedy is
-    not rewriting.
+    """Return the given cues, and the artefacts that these cues explain. Explained artefacts are left out if their
+    default remedy is not rewriting.
 
-    If explained artefacts were not fixed too, they would become new cues of the copy.
+    Explained artefacts are fixed too, because they would otherwise become new cues of the copy.
     """
     numbers = {cue.number for cue in cues}
     followers = [cue for cue in result.artefacts if cue.explained_by in numbers and cue.number not in numbers]

@@ -21,7 +21,7 @@ _DIGITS = 6
 
 
 def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return row weights with which both rows with the cue and rows without it have the class shares of all rows.
+    """Return row weights with which rows with the cue, and rows without the cue, have the class shares of all rows.
 
     Args:
         carriers: bool of shape (rows, cues), True if the row has the cue. Every combination of cues is balanced.

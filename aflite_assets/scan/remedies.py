@@ -79,7 +79,7 @@ def is_editable(cue: Cue) -> bool:
 
 
 def remedies_in(result: ScanFacts, cue: Cue) -> tuple[Remedy, ...]:
-    """Return the remedies for a cue of this result; for answers to questions, only rewriting is possible."""
+    """Return the remedies for a cue of the scan's result. For answers to questions, the only remedy is rewriting."""
     if result.blind is None:
         return remedies_of(cue)
     return ("normalise",) if is_editable(cue) else ()

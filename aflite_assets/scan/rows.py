@@ -44,11 +44,11 @@ class ScanRows:
     `labels`: int64 of shape (rows,). The label is `NO_CLASS` for a class that is not in `label_names`. `sets`: for each
     row, the index of its set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: the
     position of each row in its file, float64 from 0. `row_ids`: int64, the id of each row within its set; None if the
-    id is the position. `ids` and `files`: the source id and the file of each row, or None. `answers`: whether the rows
-    are answers to questions. `questions`: the number of each row's question, int64, if a group may contain several
-    questions; None if each group is one question. `answers_listed`: whether answers are in the order of the source.
-    `subset`: the column with the data subset of each question, or None. `ordered_by_reader`: whether the reader, and
-    not the source, determined the order of rows.
+    id is the position. `ids` and `files`: the id in the source, and the file, of each row, or None. `answers`: whether
+    the rows are answers to questions. `questions`: the number of each row's question, int64, if a group may contain
+    several questions; None if each group is one question. `answers_listed`: whether answers are in the order of the
+    source. `subset`: the column with the data subset of each question, or None. `ordered_by_reader`: whether the
+    reader, and not the source, determined the order of rows.
     """
 
     labels: np.ndarray
@@ -73,7 +73,7 @@ class ScanRows:
         return len(self.labels)
 
     def taken(self, positions: np.ndarray) -> "ScanRows":
-        """Return the rows at these positions (int64), in the given order."""
+        """Return the rows at the given positions (int64), in the given order."""
         picked = positions.tolist()
         return replace(
             self,

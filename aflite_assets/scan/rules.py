@@ -79,7 +79,9 @@ class ClassCounts:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are only two classes. With two classes, the tests of both classes are the same test."""
+        """Whether there are only two classes. With two classes, a test of one class is also a test of the other
+        class.
+        """
         return len(np.unique(self.labels)) == 2
 
 
@@ -148,8 +150,8 @@ NEARLY_ALL = 0.95
 def best_ranges(
     number: Number, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[tuple[int, int, int, float]]:
-    """Return, for each tested class, the range of bins (first, last) whose share of the class exceeds the share of the
-    rest most.
+    """Return, for each tested class, the range of bins (first, last) with the largest difference between the share of
+    the class and the share of the rest.
 
     Kadane's algorithm finds the run of bins with the largest sum of differences. Rows in which the number is missing
     are outside of every range. A class has no range if the range would contain nearly all rows.
@@ -220,8 +222,8 @@ def best_values(
 
 
 def _pairs(rules: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray) -> list[Rule]:
-    """Return those pairs of a class's strongest rules that are at least `PAIR_GAIN` stronger than each rule of the pair
-    alone.
+    """Return pairs of strong rules for one class, if the pair is stronger by at least `PAIR_GAIN` than each of its two
+    rules.
     """
     found = []
     for label in sorted({rule.label for rule in rules}):

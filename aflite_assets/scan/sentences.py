@@ -109,8 +109,8 @@ def cue_headline(result: ScanFacts) -> str:
 
 
 def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequence[Cue]) -> str:
-    """Return a sentence for answers that counts overlap with the question separately. Return "" if answers need no
-    sentence of their own.
+    """Return a sentence for answers that counts overlap with the question separately. Return "" if the sentence for
+    rows of any kind also fits the answers.
     """
     overlap = [cue for cue in candidates if OVERLAP in cue.kinds]
     alone = [cue for cue in candidates if OVERLAP not in cue.kinds]
@@ -289,7 +289,7 @@ def surface_sentence(result: ScanFacts) -> str:
 
 
 def reach_sentence(result: ScanFacts) -> str:
-    """Return a sentence on the weakest cue that can be found in these rows, or "" if no cue can be found."""
+    """Return a sentence on the weakest cue that a scan of these rows can find, or "" if no cue can be found."""
     reach = [one for one in result.classes if one.detectable is not None]
     if not reach:
         return ""
@@ -302,7 +302,9 @@ def reach_sentence(result: ScanFacts) -> str:
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:
-    """Return a sentence on the cue's strength in each other set. Sets that are too small to tell are left out."""
+    """Return a sentence on the cue's strength in each set except the scanned set. Sets that are too small to measure
+    the cue's strength are left out.
+    """
     told = {
         "holds": "it holds on",
         "reversed": "it is reversed on",

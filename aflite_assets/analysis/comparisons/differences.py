@@ -87,7 +87,7 @@ class Difference(Part):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """Names of the two train sets."""
+        """Names of the two compared train sets."""
         return self.train_set, self.against
 
 
@@ -300,7 +300,7 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
     """Compare training runs with the same seed in pairs, because runs with the same seed share the first phase.
 
-    Return None if there are no pairs or no rows.
+    Return None if no seed was used on both sides, or if the part has no rows.
     """
     first, second = (
         {cell.seed: right[part.mask].astype(np.float64) for cell in side for right in finished_rows([cell], test_set)}
@@ -330,7 +330,9 @@ def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare `full` with `sampled` on whole test sets, for every evaluator trained on both train sets."""
+    """Compare `full` with `sampled` on whole test sets, for every evaluator that was trained on `full` and on
+    `sampled`.
+    """
     if data.sample_curve is None:
         return
     names, representation = ("full", "sampled"), data.representations[0]
@@ -344,7 +346,7 @@ def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _means(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield the difference for each compared pair whose two means are in the table of scores."""
+    """Yield the difference of means for each compared pair of scores, if the table of scores has both means."""
     scores = score_table(data)
     for first, second in _compared_places(data):
         if first in scores and second in scores:
@@ -359,7 +361,7 @@ def _means(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
-    """Yield the pairs of table entries that are compared by their means.
+    """Yield the pairs of scores whose means are compared without an interval.
 
     On natural sets, the first entry of a pair is tested on all rows. If the natural set was filtered, the second entry
     is tested on the filtered rows. Pairs on challenge sets come last.

@@ -66,10 +66,10 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     """Return one fall per evaluator, on the first filtered test set among "test", "validation" and the other natural
     sets.
 
-    A fall begins with the model trained on `full`. This model is tested first on all rows and then only on the filtered
-    rows (change: choice of test rows). The next models are trained on `random` (change: fewer train rows),
-    `random_matched` (change: class sizes) and `filtered` (change: which train rows). All models trained on these sets
-    are tested on the filtered rows. Return an empty list if no natural test set was filtered.
+    A fall begins with the model trained on `full`. The model trained on `full` is tested first on all rows and then
+    only on the filtered rows (change: choice of test rows). The next models are trained on `random` (change: fewer
+    train rows), `random_matched` (change: class sizes) and `filtered` (change: which train rows). All models except the
+    first are tested only on the filtered rows. Return an empty list if no natural test set was filtered.
     """
     return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
 
@@ -161,7 +161,7 @@ def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
     """Return the falls of the evaluators that can judge filtering, grouped by evaluator, with the largest fall first.
 
     Test sets of questions are left out because questions have no gold labels. Test sets that are too small for a
-    verdict are left out too.
+    verdict are left out.
     """
     natural = headline_set(data.test_sets)
     if natural is None or not _is_enough(natural):
@@ -204,7 +204,7 @@ Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]
 def fall_interval(natural: Asked, challenge: Asked) -> CrossedInterval:
     """Return the accuracy on natural rows minus the accuracy on challenge rows, in points.
 
-    Both accuracies are averaged over gold labels.
+    The accuracies on natural and on challenge rows are averaged over gold labels.
     """
     sides = [_weighed(*each[:2]) for each in (natural, challenge)]
     nothing = [[np.zeros(len(rows)) for rows in side] for side in sides]

@@ -1,8 +1,9 @@
 """Gains on a challenge set minus the gain on natural rows of the same class and difficulty. The contrasts have
 intervals but no verdicts.
 
-If the rows of a challenge set were chosen because one model got them wrong, every other model is better on these rows.
-A gain on a challenge set is evidence about shortcuts only if it exceeds the gain on equally hard natural rows.
+If the rows of a challenge set were chosen because one model got them wrong, every other model has a higher accuracy on
+this challenge set. A gain on a challenge set is evidence about shortcuts only if it exceeds the gain on equally hard
+natural rows.
 """
 
 from collections.abc import Sequence

@@ -31,8 +31,9 @@ class Cue:
     the rows with the cue. `class_shares`: the shares of all classes among the rows with the cue, in the dataset's
     order. `share_removed`, `share_expected`: among the removed and among the random rows, the share of rows that carry
     the cue and have a class associated with the cue. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's
-    method over all cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the
-    words whose `same_rows_as` is this cue. `elsewhere`: the share of rows with the cue in each challenge set.
+    method over all cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: less
+    informative words that occur in nearly the same rows as this cue. `elsewhere`: the share of rows with the cue in
+    each challenge set.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -75,7 +76,7 @@ CUES = TidyTable("cues", FilteringCue, derived=("shown", "share_kept"))
 
 
 def read_cues(table: pa.Table) -> tuple[Cue, ...]:
-    """Return the published cues in their order, with p-values adjusted for the number of tested cues."""
+    """Read the published cues in the published order, with p-values adjusted for the number of tested cues."""
     rows = table.to_pylist()
     adjusted = holm([row["p_value"] for row in rows])
     alike: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
@@ -93,7 +94,7 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
     """Return the cues that a report names, in the given order.
 
     If several words occur in the same rows, only one word is returned. Cues of text length nearly agree with each
-    other, so only one of them is returned. The returned length cue is the rank of an answer by length within its
+    other, so only one length cue is returned. The returned length cue is the rank of an answer by length within its
     question, or the first length cue if there is no cue of rank.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}

@@ -19,9 +19,9 @@ class WeakModelFacts:
     balancing). `events`: the number of rows for each number of forgetting events, and the number of rows that were
     never learnt. `by_class`: the numbers of rows, forgettable rows and taken rows of each class. `largest_class`: share
     of the largest class. `train_accuracy`: accuracy at the time when rows are presented. `accuracy`: accuracy on each
-    split that the model was not trained on. All shares and accuracies are in [0, 1]. `margins` has an entry for each
-    large enough split. An entry holds the share of the largest class in the split, and the interval of the accuracy
-    minus this share, in points. `margins` is empty if the weak model is an evaluator's own training run.
+    split that the model was not trained on. All shares and accuracies are in [0, 1]. `margins` has one entry per split
+    that is large enough. An entry of `margins` holds the share of the largest class in the split, and the interval of
+    the accuracy minus this share, in points. `margins` is empty if the weak model is an evaluator's own training run.
     """
 
     rows: int
@@ -43,10 +43,11 @@ class WeakModelFacts:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of two training runs on which rows they forget: counts, and the Jaccard index of the two sets of rows.
+    """Agreement of two training runs on the rows that they forget: counts, and the Jaccard index of the two sets of
+    forgotten rows.
 
-    `jaccard_by_chance`: the mean Jaccard index of random sets of the same sizes. `jaccard` and `jaccard_by_chance` are
-    None if no row is forgettable.
+    `jaccard_by_chance`: the mean Jaccard index of two random sets with the sizes of the two sets of forgotten rows.
+    `jaccard` and `jaccard_by_chance` are None if no row is forgettable.
     """
 
     first: str

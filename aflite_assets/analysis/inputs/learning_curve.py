@@ -1,4 +1,4 @@
-"""Learning curves, and the sizes at which they stop rising.
+"""Learning curves, and the sizes at which the curves stop rising.
 
 A warm-up curve shows the accuracy of an encoder by the number of warm-up rows. A sample curve shows the accuracy of one
 model by the size of a growing sample. Section 2 of Le Bras et al., ICML 2020, chooses the warm-up rows "based on the
@@ -51,7 +51,7 @@ class LearningCurve:
 class SampleCurve:
     """A learning curve of one model for a growing sample: `right` has one number per size and training run.
 
-    `stop`: the rule that ends the growth. The sizes are in the order in which they were tried.
+    `stop`: the rule that ends the growth. `rows` lists the sizes in the order of the growth.
     """
 
     rows: tuple[int, ...]

@@ -154,7 +154,8 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
         d = (sum u)^2 / sum (u^2 / (s-1))
         max(c T + B - N, c T, B)^2 / ((c T)^2 / d + B^2 / group_degrees)
 
-    If a side has only one training run, T cannot be estimated: V is then B, with `group_degrees`.
+    If a side has only one training run, T cannot be estimated: V is B in this case, with `group_degrees` degrees of
+    freedom.
     """
     groups, both_sides = first.shifts.shape[-1], (first, second)
     scale = (groups - 1) / groups
@@ -184,7 +185,7 @@ def _raise(degrees: np.ndarray | int) -> np.ndarray:
 
 
 def _added(trainings: np.ndarray, groups: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Return the sum of both variances minus their common part, but at least the larger variance."""
+    """Return the sum of two variances minus the common part, but at least the larger variance."""
     return np.asarray(np.maximum(trainings + groups - both, np.maximum(trainings, groups)))
 
 
@@ -208,9 +209,9 @@ def crossed_interval(
 
     The numbers are in points. The interval is computed with t quantiles from `crossed_spread` and clipped to [-100,
     100] points. If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points
-    to either side for G effective groups. The number 3.7 / G bounds the share of groups on which such models may still
-    differ (no event in G trials, two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If all rows are one
-    group, the interval is [-100, 100].
+    to either side for G effective groups. The number 3.7 / G bounds the share of groups on which models without an
+    observed difference may differ (Clopper and Pearson 1934, Biometrika 26:404: no event in G trials, two-sided 95 %).
+    If all rows are one group, the interval is [-100, 100].
 
     If `second` is None, `first` is compared with the same number of models that are always wrong. `groups`: codes, one
     per row; None if every row is its own group. Raises InvalidInputError if a side has no training run, if there is no
@@ -260,9 +261,9 @@ def chosen_interval(
     row).
 
     The result is in points; `groups` has one code per row, or is None if every row is its own group. If a group is left
-    out, both accuracies change, because the chosen rows are among all rows. The interval is computed by
-    `crossed_spread` with a constant second side, on the groups with a chosen row. Raises InvalidInputError if there is
-    no training run or no chosen row, or if lengths differ.
+    out, the accuracies on all rows and on the chosen rows change, because the chosen rows are among all rows. The
+    interval is computed by `crossed_spread` with a constant second side, on the groups with a chosen row. Raises
+    InvalidInputError if there is no training run or no chosen row, or if lengths differ.
     """
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
@@ -404,7 +405,7 @@ def separate_interval(
     """Return the mean accuracy of `first` minus the mean accuracy of `second`, with an interval, for sides with
     different test rows.
 
-    The numbers are in points. The variance is the sum of the variances of both accuracies (`crossed_spread`). The
+    The numbers are in points. The variance is the sum of the variances of the two accuracies (`crossed_spread`). The
     degrees of freedom are Satterthwaite's. `groups`: codes, one per row of each side; None if every row is its own
     group. Raises InvalidInputError if a side has no training run or fewer than two groups.
     """

@@ -45,7 +45,7 @@ def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
 class TidyTable(Generic[Record_co]):
     """A tidy table: its name, which is also the name of its file in `tables/`, and the dataclass of its rows.
 
-    Fields of the dataclass are str, int, float, bool, a Literal of texts, or tuples of one of these types. Any field
+    The type of a field is str, int, float, bool, a Literal of texts, or a tuple of values of one such type. Any field
     may be None, which becomes null in the table. A tuple of pairs becomes a map column. `derived` names properties of
     the dataclass that become columns after its fields; derived columns are recomputed when the table is read.
     """

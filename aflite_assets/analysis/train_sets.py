@@ -65,8 +65,8 @@ def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
     """Return the pairs of train sets that are compared.
 
     `filtered` and each filtered set of an earlier size are paired with `full` and with their controls. `filtered` is
-    also paired with `random`. `weighted` is paired with the set that has the same rows without weights. Only pairs with
-    both sides in `names` are returned.
+    also paired with `random`. `weighted` is paired with the set that has the same rows without weights. A pair is
+    returned only if `names` contains both train sets of the pair.
     """
     pairs = []
     for name in names:

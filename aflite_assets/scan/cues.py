@@ -62,10 +62,10 @@ class Cue:
     share of rows that have the class. `base_rate`: share of all rows that have the class. `balanced`, `low`, `high`:
     balanced accuracy of the cue alone on held-out rows, with a 95 % interval. `p_value`: the p-value of the cue,
     adjusted for all artefacts if the cue is an artefact, else for all candidates. `tested_rows` and `tested_precision`:
-    number of held-out rows with the cue, and the share of these rows that have the class. `synonyms`: names of cues
-    with nearly the same rows. `explained_by`: number of a stronger cue that explains this cue, or None. `properties`:
-    the properties that make up the cue. `same_properties`: properties of cues with nearly the same rows, including
-    negations.
+    number of held-out rows with the cue, and the share of held-out rows with the cue that have the class. `synonyms`:
+    names of cues with nearly the same rows. `explained_by`: number of a stronger cue that explains this cue, or None.
+    `properties`: the properties that make up the cue. `same_properties`: properties of cues with nearly the same rows,
+    including negations.
     """
 
     number: int

@@ -137,8 +137,9 @@ Cues = list[tuple[Found, list[Found]]]
 def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, list[int | None]]:
     """Return the cues in the order of the report, and for each cue the position of the cue that explains it, or None.
 
-    Artefacts come first, then candidates, then cues that a stronger cue explains. In each of these groups, stronger
-    cues come first. If two cues are about equally strong, a cue of words comes before a cue of letters.
+    Artefacts come first, then candidates, then cues that a stronger cue explains. Within artefacts, candidates and
+    explained cues, stronger cues come first. If two cues are about equally strong, a cue of words comes before a cue of
+    letters.
     """
     by_strength = sorted(cues, key=lambda cue: (-round(cue[0].balanced, 2), not cue[0].is_artefact))
     by = _explainers([lead for lead, _ in by_strength], labels, units)

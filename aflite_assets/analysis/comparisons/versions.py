@@ -131,8 +131,8 @@ class Changed:
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """Comparison of two results: their names, every number that both results have, rows by filtering, and all other
-    differences.
+    """Comparison of two results: the names of the results, every number that both results have, the rows of each
+    filtering, and differences in settings, data and software.
 
     `single`: the number of accuracies that only one of the results has.
     """

@@ -67,8 +67,8 @@ class Cell(Training):
 
 @dataclass(frozen=True)
 class FineTuned:
-    """An evaluator trained like the evaluator `start`, and then fine-tuned on rows of each challenge set in `sets`, in
-    order.
+    """An evaluator trained like the evaluator `start`, and then fine-tuned on rows of each challenge set in the order
+    of `sets`.
     """
 
     start: str
@@ -171,7 +171,7 @@ class FilteredSet:
 
     @property
     def filtered_splits(self) -> tuple[str, ...]:
-        """The splits other than train that were pooled or scored."""
+        """Names of the splits, except train, that the filter pooled or scored."""
         splits = self.rows["split"].unique().to_pylist()
         return tuple(split for split in splits if split != "train" and self.policy(split) != "kept")
 
@@ -238,8 +238,7 @@ class RankingOverlap:
     `train_set`: `filtered` or `filtered_<name>`. Both filterings were applied to the same `rows` train rows. The first
     filtering kept `first_rows` rows, and the second filtering kept `second_rows` rows; both kept the `shared` rows.
     `jaccard`, in [0, 1]: Jaccard index of the two sets of kept rows. `jaccard_by_chance`: the mean Jaccard index of two
-    random sets with `first_rows` and `second_rows` rows. `jaccard` and `jaccard_by_chance` are None if neither
-    filtering kept a row.
+    random sets with `first_rows` and `second_rows` rows. `jaccard` and `jaccard_by_chance` are None if no row was kept.
     """
 
     representation: str
@@ -356,12 +355,16 @@ class Forgettables:
         return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
 
     def control_of(self, evaluator: str) -> str | None:
-        """Return the evaluator with a second phase on the same number of random rows, or None if there is none."""
+        """Return the evaluator with a second phase on as many random rows, which is the control of the given evaluator,
+        or None.
+        """
         phase = self.phases[evaluator]
         return None if phase.set_name == "random" else self._phase_on(phase, "random")
 
     def rival_of(self, evaluator: str) -> str | None:
-        """Return the evaluator whose second phase determined the size of this evaluator's phase, or None."""
+        """Return the evaluator whose second phase determined the number of rows of the given evaluator's phase, or
+        None.
+        """
         phase = self.phases[evaluator]
         return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
 
@@ -389,7 +392,7 @@ class DatasetRecord:
     `split_rows`: number of loaded rows per split; `warmup_rows`: number of train rows used to train the encoders;
     `notes`: remarks at the top of the report. `settings_done`: how settings changed the source's rows. `published`: the
     name of the papers' figures in `published_tables`. `provenance`: versions and seeds as text. `missing_sets`: for
-    each missing challenge set, why it could not be obtained. `smallest_effect`: the smallest difference, in points,
+    each challenge set that could not be obtained, the reason. `smallest_effect`: the smallest difference, in points,
     that is reported as a difference.
 
     `families` and `architectures` map `evaluators.<name>` and `representations.<name>` to a text. Models of the same
@@ -489,12 +492,12 @@ class BenchmarkData(DatasetRecord):
         return in_order(["full", "random", "filtered", *own])
 
     def cell_groups(self, representation: str) -> Iterator[tuple[str, str, list[Cell]]]:
-        """Yield each evaluator and train set with its training runs, ordered by evaluator and train set."""
+        """Yield the training runs grouped by evaluator and train set."""
         for evaluator, train_set in product(self.evaluators, self.train_sets_of(representation)):
             yield evaluator, train_set, self.cells_of(evaluator, train_set, representation)
 
     def control(self, representation: str) -> str:
-        """Return the train set that `filtered` is compared with: `random_matched` if a model was trained on it, else
-        `random`.
+        """Return the train set that `filtered` is compared with: `random_matched` if a model was trained on
+        `random_matched`, else `random`.
         """
         return control_of("filtered", {cell.train_set for cell in self.cells if cell.representation == representation})

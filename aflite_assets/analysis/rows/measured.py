@@ -119,7 +119,7 @@ def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
 
 
 def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[str, str | None, _TestedOn]]:
-    """Yield each train set with its filtering and test rows.
+    """Yield each train set with the filtering it belongs to and the test rows to describe.
 
     The test rows are all rows if the filtering did not change the test set.
     """

@@ -154,8 +154,9 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
     nulls.
 
     Each training run has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`.
-    They count how often the weak model forgot the row, predicted it correctly and was trained on it. If row sets were
-    drawn from the training run, the column `forgettable_sets.<...>` names the sets that contain the row.
+    These columns count how often the weak model forgot the row, predicted the row correctly and was trained on the row.
+    If row sets were drawn from the training run, the column `forgettable_sets.<...>` names the sets that contain the
+    row.
     """
     columns: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}

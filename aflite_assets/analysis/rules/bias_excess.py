@@ -77,12 +77,12 @@ def bias_excess(
     `label_probability`: the mean held-out probability of each row's label, float in [0, 1], in the order of
     `predictability`.
 
-    Let m be the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K the same mean
-    in each of the K passes. The difference is m minus the mean of b, with variance max(V, W) + W / K. V is the variance
-    between groups of rows, G/(G-1) sum_g (sum of a group's influences)^2. In V, the influence of row i is (d_i - mean
-    d) / n. In this formula, d_i is the score of row i minus the mean score of its class in the passes over permuted
-    labels. For the mean over classes, the influence is (p_i - m_c) / (C n_c), where p_i is the row's score or the
-    probability of its label. W is the variance of b, scaled down if the passes had only a sample of the rows. The
+    Let m be the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K this mean in
+    each of the K passes over permuted labels. The difference is m minus the mean of b, with variance max(V, W) + W / K.
+    V is the variance between groups of rows, G/(G-1) sum_g (sum of a group's influences)^2. In V, the influence of row
+    i is (d_i - mean d) / n. Here d_i is the score of row i minus the mean score of the row's class in the passes over
+    permuted labels. For the mean over classes, the influence is (p_i - m_c) / (C n_c), where p_i is the row's score or
+    the probability of its label. W is the variance of b, scaled down if the passes had only a sample of the rows. The
     formula has the larger of V and W, because classifiers trained on the same rows make correlated errors. The degrees
     of freedom of t are the number of equal-sized groups minus one.
     """

@@ -129,7 +129,8 @@ class VerdictEvidence:
 
     @property
     def leaning(self) -> PropertyLeaning | None:
-        """The property that models rely on most significantly. A shortcut comes before other properties.
+        """The property that models rely on most significantly. Shortcuts come before properties that may be part of the
+        task.
 
         A topic word that is not a shortcut is left out, because the word may well be part of the task.
         """

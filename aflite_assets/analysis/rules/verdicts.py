@@ -3,8 +3,8 @@ much data is missing.
 
 One family of comparisons decides whether filtering helps; the dataset's file fixes this family before the run. The
 decisive family consists of all challenge sets, all representations, and all evaluators that learnt something and belong
-to another model family than the filter. All other comparisons on whole test sets are a second family, and comparisons
-on parts of test sets are a third. P-values are adjusted within each family (`p_values.holm`).
+to another model family than the filter. Comparisons on whole test sets that are not decisive form a second family.
+Comparisons on parts of test sets form a third family. P-values are adjusted within each family (`p_values.holm`).
 """
 
 import math
@@ -61,10 +61,10 @@ Bar = Literal[
 class Claim:
     """One difference between training runs, before a verdict is given.
 
-    `bar`: the reason why the difference cannot get a verdict, regardless of its interval; None if there is no such
-    reason. `label_mean`: the difference averaged over gold labels (`intervals.label_mean_interval`); None if there are
-    no labels. `contrast`: the gain on the challenge set minus the gain on natural rows; None if the two sets cannot be
-    compared. `needs_contrast`: whether a gain also needs a significant contrast above zero.
+    `bar`: the reason why the difference cannot get a verdict, regardless of its interval; None if the difference can
+    get a verdict. `label_mean`: the difference averaged over gold labels (`intervals.label_mean_interval`); None if
+    there are no labels. `contrast`: the gain on the challenge set minus the gain on natural rows; None if the two sets
+    cannot be compared. `needs_contrast`: whether a gain also needs a significant contrast above zero.
     """
 
     interval: CrossedInterval | None
@@ -188,9 +188,9 @@ def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: n
     With the needed number, the interval of `crossed_interval` is `WIDEST_SAID` points wide. Return None if the interval
     excludes zero or is not wider than `WIDEST_SAID` points. Rows (or groups, if rows belong together) are too few if
     the interval would be too wide even without variance between training runs. The needed number of rows assumes that
-    the interval's width falls with the square root of this number. If the number of rows suffices, seeds are too few.
-    The needed number of seeds is the smallest number at which the formula of `crossed_spread` gives the target width,
-    with unchanged variances. See `crossed_interval` for the arguments and errors.
+    the interval's width falls with the square root of the number of rows. If there are enough rows, the number of seeds
+    is too small. The needed number of seeds is the smallest number at which the formula of `crossed_spread` gives the
+    target width, with unchanged variances. See `crossed_interval` for the arguments and errors.
     """
     interval = crossed_interval(first, second, groups)
     if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:

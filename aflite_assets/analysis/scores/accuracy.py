@@ -92,7 +92,7 @@ def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
 def ranked_sets(data: BenchmarkData) -> frozenset[str]:
     """Return the names of the test sets that get a top-5 accuracy.
 
-    Such a test set has enough classes, and at least one training run has probabilities for it.
+    A test set gets a top-5 accuracy if it has enough classes and at least one training run has probabilities.
     """
     enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
     return frozenset(

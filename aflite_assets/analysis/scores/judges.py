@@ -103,8 +103,8 @@ class Judging:
 
 
 def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
-    """Return `margins_over_largest` on the natural test set of the report's summary, or an empty dict without such a
-    set.
+    """Return `margins_over_largest` on the natural test set of the report's summary, or an empty dict if there is no
+    natural test set.
     """
     natural = headline_set(test_sets)
     return {} if natural is None else margins_over_largest(cells, natural)
@@ -154,9 +154,9 @@ def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[
     """Return the evaluators and train sets with a training run that predicts almost only one class on a natural test
     set.
 
-    A training run that is significantly better than always predicting this class is left out. Test sets with fewer than
-    20 rows are skipped. Test sets in which nearly all rows have one class are skipped too, because a good model may
-    then predict this class almost as often.
+    A training run that is significantly better than always predicting the largest class of the test set is left out.
+    Test sets with fewer than 20 rows are skipped. Test sets in which nearly all rows have one class are skipped,
+    because a good model may predict this class for nearly all rows.
     """
     natural = [one for one in test_sets if not one.challenge and len(one.row_ids) >= FEWEST_ROWS]
     varied = [one for one in natural if np.bincount(one.labels).max() / len(one.labels) < ONE_ANSWER]

@@ -78,7 +78,7 @@ class BlindRule:
 
     @property
     def is_model(self) -> bool:
-        """Whether this is a small model and not a named rule."""
+        """Whether the record describes a small model and not a named rule."""
         return self.kind in MODELS
 
     @property
@@ -93,7 +93,7 @@ class BlindScores:
     tested.
 
     `questions`: the number of questions with a right and a wrong answer. `chance`: the share of answers that are right,
-    averaged over these questions. `terms`: the words with the largest weights in the best reported word model, the
+    averaged over the tested questions. `terms`: the words with the largest weights in the best reported word model, the
     largest weight first. `examples`: random questions that the rule in `shown` answers correctly. `terms` and
     `examples` are empty if no rule is reported.
     """

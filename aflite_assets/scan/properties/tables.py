@@ -149,7 +149,7 @@ def is_stand_in(different: np.ndarray, place: int) -> bool:
 
 
 def without_stand_ins(values: np.ndarray) -> np.ndarray:
-    """Return the numbers. Values such as -999 that mean a missing value are replaced by NaN."""
+    """Return the numbers, with NaN for values such as -999 that mean a missing value."""
     different = np.unique(values[np.isfinite(values)])
     if len(different) < 3:
         return values

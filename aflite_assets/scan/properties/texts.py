@@ -159,7 +159,7 @@ def _different(tokens: Tokens) -> np.ndarray:
 def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[Number]:
     """Return properties that compare the two texts of a pair: their common words and their relative length.
 
-    Both inputs must share one vocabulary. Returns an empty list if a column has no words.
+    The words of the two texts must share one vocabulary. Returns an empty list if a column has no words.
     """
     if not len(first.words) or not len(second.words):
         return []

@@ -143,7 +143,9 @@ def _shared(
 
 
 def _matrix(rows: np.ndarray, columns: np.ndarray, texts: int, fewest: int) -> tuple[np.ndarray, object]:
-    """Return the columns in which at least `fewest` rows are True, and the sparse matrix of these columns."""
+    """Return the numbers of the columns in which at least `fewest` rows are True, and the sparse matrix reduced to
+    these columns.
+    """
     from scipy.sparse import csc_array
 
     counts = np.bincount(columns) if len(columns) else np.zeros(0, dtype=np.int64)

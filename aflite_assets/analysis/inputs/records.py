@@ -235,8 +235,8 @@ class DataMap:
 class RankingOverlap:
     """Overlap of the train rows kept by two filterings (`representation` and `against`) that rank rows differently.
 
-    `train_set`: `filtered` or `filtered_<name>`. Both filterings were applied to the same `rows` train rows. The first
-    filtering kept `first_rows` rows, and the second filtering kept `second_rows` rows; both kept the `shared` rows.
+    `train_set`: `filtered` or `filtered_<name>`. Both filterings were applied to the same `rows` train rows.
+    `first_rows`, `second_rows`, `shared`: numbers of rows kept by the first, by the second and by both filterings.
     `jaccard`, in [0, 1]: Jaccard index of the two sets of kept rows. `jaccard_by_chance`: the mean Jaccard index of two
     random sets with `first_rows` and `second_rows` rows. `jaccard` and `jaccard_by_chance` are None if no row was kept.
     """
@@ -355,16 +355,12 @@ class Forgettables:
         return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
 
     def control_of(self, evaluator: str) -> str | None:
-        """Return the evaluator with a second phase on as many random rows, which is the control of the given evaluator,
-        or None.
-        """
+        """Return the control, an evaluator with a second phase on as many random rows, or None."""
         phase = self.phases[evaluator]
         return None if phase.set_name == "random" else self._phase_on(phase, "random")
 
     def rival_of(self, evaluator: str) -> str | None:
-        """Return the evaluator whose second phase determined the number of rows of the given evaluator's phase, or
-        None.
-        """
+        """Return the evaluator whose second phase determined the size of the given evaluator's phase, or None."""
         phase = self.phases[evaluator]
         return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
 
@@ -497,7 +493,7 @@ class BenchmarkData(DatasetRecord):
             yield evaluator, train_set, self.cells_of(evaluator, train_set, representation)
 
     def control(self, representation: str) -> str:
-        """Return the train set that `filtered` is compared with: `random_matched` if a model was trained on
-        `random_matched`, else `random`.
+        """Return the control of `filtered`: `random_matched` if a model was trained on `random_matched`, else
+        `random`.
         """
         return control_of("filtered", {cell.train_set for cell in self.cells if cell.representation == representation})

@@ -102,8 +102,8 @@ class Analysis:
         return records if representation is None else tuple(r for r in records if r.representation == representation)
 
     def falls(self, representation: str, *, challenge: bool = False) -> tuple[Fall, ...]:
-        """Return the falls in accuracy of one filtering, one per evaluator and test set, either on natural sets or on
-        challenge sets.
+        """Return the falls in accuracy of one filtering, one per evaluator and natural test set. If `challenge` is
+        True, return the falls on challenge sets instead.
         """
         by_set = groupby(self.of(FALLS, representation), attrgetter("test_set", "evaluator"))
         found = (tuple(terms) for _, terms in by_set)

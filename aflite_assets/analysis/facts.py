@@ -37,9 +37,9 @@ class TestSetFacts:
     """Facts about one `TestSet`. `rows` and `groups` are counts; the classes of `class_map` are given by name.
 
     `filtered_rows`: number of rows that the filter kept, by representation. `ranked`: whether top-5 accuracies are
-    known. `own_laws`: representations with at least one train set, other than `filtered`, that has its own filtered
-    test rows. `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without rows, or if
-    `chance` is known.
+    known. `own_laws`: representations for which the test rows were also filtered by the rule of a train set other than
+    `filtered`. `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without rows, or
+    if `chance` is known.
     """
 
     __test__ = False  # no test class
@@ -75,9 +75,9 @@ class FilteringFacts(FilterOutcome):
     with.
 
     `train_questions`: the number of questions that the train rows answer, or None. `train_sets`: the train sets that
-    the tables show, each with the distinct numbers of rows that evaluators were trained on. `cutoffs`: the cut-off
-    score of each iteration, or None. `rows_left_alone`: number of rows in splits that were not filtered.
-    `suspected_labels`: number of rows with a label that may be wrong.
+    the tables show, each with the distinct numbers of rows that evaluators were trained on. `cutoffs`: for each
+    iteration, the lowest score of a removed row, or None if no row was removed. `rows_left_alone`: number of rows in
+    splits that were not filtered. `suspected_labels`: number of rows with a label that may be wrong.
     """
 
     settings: Mapping[str, object]
@@ -235,7 +235,9 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
 
 
 def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
-    """Name each training run after its weak model. The seed is added if the weak model has several seeds."""
+    """Return facts about each training run, named after the weak model. The name includes the seed if the weak model
+    has several seeds.
+    """
     times, found = Counter(one.weak_model for one in learnt), []
     for one in learnt:
         name = one.weak_model if times[one.weak_model] == 1 else f"{one.weak_model}, seed {one.seed}"

@@ -16,8 +16,8 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 class IterationRow:
     """One published iteration of filtering.
 
-    `rows_in`: number of rows that entered the iteration; `removed`: number of rows that it removed. `train_*`,
-    `scored_*`: the same numbers for train rows, and for rows that are scored but never trained on. `cutoff`: lowest
+    `rows_in`: number of rows that entered the iteration; `removed`: number of rows that the iteration removed.
+    `train_*`: numbers of train rows; `scored_*`: numbers of rows that are scored but never trained on. `cutoff`: lowest
     score of a removed row, or None if no row was removed, as in the last iteration. `representation_bias`: mean
     predictability of the rows that entered the iteration, in [0, 1].
     """
@@ -79,7 +79,7 @@ def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ClassShare:
-    """Share, in [0, 1], of a class among the rows that entered an iteration. The class is given by its number."""
+    """Share, in [0, 1], of a class among the rows that entered an iteration. A class number identifies the class."""
 
     representation: str
     iteration: int
@@ -121,8 +121,8 @@ def bin_edges(bins: int = BINS) -> np.ndarray:
 def binned(scores: np.ndarray, bins: int = BINS) -> np.ndarray:
     """Count the scores (float32, finite, in [0, 1]) in each bin; the counts are int64.
 
-    Scores and edges are compared in float32, because the filter compares its threshold in float32. The score 0.7
-    therefore lies in the bin that begins at 0.7.
+    Scores and edges are compared in float32, because the filter compares its threshold in float32. Because of the
+    float32 comparison, the score 0.7 lies in the bin that begins at 0.7.
     """
     places = np.searchsorted(bin_edges(bins).astype(np.float32), scores.astype(np.float32), side="right") - 1
     return np.bincount(np.minimum(places, bins - 1), minlength=bins)
@@ -133,9 +133,10 @@ def count_scores(
 ) -> Iterator[ScoreBin]:
     """Yield the binned scores of the train rows, iteration by iteration, so that only one table is held in memory.
 
-    `tables`: per iteration, its number and a table of the rows that entered the iteration. The table has the columns
-    `row_id` and `predictability` (last known value), and lacks rows without a predictability. `rows`: the rows of the
-    filtering, with the columns `row_id`, `split` and `removed_in_iteration` (null for kept rows).
+    `tables`: for each iteration, the iteration number and a table of the rows that entered the iteration. The table has
+    the columns `row_id` and `predictability` (the last known value). Rows without a predictability are not in the
+    table. `rows`: the rows of the filtering, with the columns `row_id`, `split` and `removed_in_iteration` (null for
+    kept rows).
     """
     train, edges = rows.filter(pc.equal(rows["split"], "train")), bin_edges(bins).tolist()
     removed_in = pc.fill_null(train["removed_in_iteration"], -1)
@@ -151,7 +152,7 @@ def count_scores(
 @dataclass(frozen=True)
 class PredictabilityBin:
     """Numbers of kept and removed train rows with a last known predictability from `low` up to `high`. The last bin
-    includes 1.
+    includes the predictability 1.
     """
 
     representation: str
@@ -175,7 +176,7 @@ def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[P
 class ClassRemoval:
     """Numbers of train rows of one class that entered the filter and that were removed.
 
-    The record also has the class's share of all train rows before and after filtering.
+    The record also holds the share of the class among all train rows before and after filtering.
     """
 
     label: int
@@ -200,8 +201,9 @@ class FilterOutcome:
     """Numbers of train rows before and after filtering, the reason why the filter stopped, and the representation bias.
 
     `train_rows`: number of rows that entered the filter; `kept_rows`: number of rows that were kept. `runs`,
-    `kept_jaccard`: as in `FilteredSet`. `bias`: the representation bias of the first and of the last pass.
-    `largest_class`: as in `FilterRow`, for the last pass. `bias` and `largest_class` are None if there are no `passes`.
+    `kept_jaccard`: Jaccard index of the train rows that two runs of the filter kept (`FilteredSet`). `bias`: the
+    representation bias of the first and of the last pass. `largest_class`: share of the largest class among the rows
+    that entered the last pass. `bias` and `largest_class` are None if there are no `passes`.
     """
 
     representation: str

@@ -156,7 +156,7 @@ def minorities(data: BenchmarkData) -> Iterator[Minority]:
 def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
     """Return Wilson's interval of a share, or the t interval of a mean overlap.
 
-    Both bounds are None for a single row.
+    Both bounds of the interval are None for a single row.
     """
     rows, mean = line["rows"], line["mean"]
     if rows < 2 or math.isnan(mean):

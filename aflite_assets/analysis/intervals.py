@@ -1,14 +1,14 @@
 """Confidence intervals of accuracies and of their differences. Training runs and groups of test rows are treated as
 random samples. The functions use only arrays.
 
-The design is that of multi-reader, multi-case studies in diagnostic imaging. Training runs correspond to readers, and
-groups of test rows to cases: every model predicts every row, and both the models and the groups are samples.
+The design is that of multi-reader, multi-case studies in diagnostic imaging: training runs correspond to readers, and
+groups of test rows correspond to cases.
 
-Sources: Obuchowski and Rockette (1995), Communications in Statistics - Simulation and Computation 24:285, and Gallas
-(2006), Academic Radiology 13:353 (the components); Hillis (2007), Statistics in Medicine 26:596 (degrees of freedom);
-Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29:238 (two-way clustering: add both
-variances and subtract the part counted twice); Welch (1947), Biometrika 34:28; Satterthwaite (1946), Biometrics
-Bulletin 2:110.
+The variance components are from Obuchowski and Rockette (1995), Communications in Statistics - Simulation and
+Computation 24:285, and Gallas (2006), Academic Radiology 13:353. The degrees of freedom follow Hillis (2007),
+Statistics in Medicine 26:596. Two-way clustering adds both variances and subtracts the part counted twice: Cameron,
+Gelbach and Miller (2011), Journal of Business and Economic Statistics 29:238. Older sources are Welch (1947),
+Biometrika 34:28, and Satterthwaite (1946), Biometrics Bulletin 2:110.
 """
 
 import math
@@ -55,9 +55,9 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
 
     The interval is (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), for a share p of n rows and a normal
     quantile z (Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22). If rows
-    belong together in groups, `rows` is the effective number of rows (`effective_rows`) and z is a quantile of t. Dean
-    and Pagano (2015), Journal of Survey Statistics and Methodology 3:484, and Franco et al. (2019), the same journal
-    7:334, recommend this adjustment for clustered samples. `accuracy` lies in [0, 1].
+    belong together in groups, `rows` is the effective number of rows (`effective_rows`) and z is a quantile of t. An
+    effective number of rows is recommended for clustered samples by Dean and Pagano (2015) and by Franco and others
+    (2019), Journal of Survey Statistics and Methodology 3:484 and 7:334. `accuracy` lies in [0, 1].
     """
     if not 0.0 <= accuracy <= 1.0 or rows < 1:
         raise InvalidInputError(
@@ -105,8 +105,8 @@ class Side:
     """One side of a comparison. `accuracies`, in [0, 1], has the shape (..., trainings), with any number of leading
     axes.
 
-    `shifts` has the shape (..., trainings, groups). An entry is the amount by which the accuracy falls if the group is
-    left out.
+    `shifts` has the shape (..., trainings, groups). An entry of `shifts` is the fall in accuracy if the group is left
+    out.
     """
 
     accuracies: np.ndarray
@@ -115,8 +115,8 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Variance of a difference of two mean accuracies, and its degrees of freedom. Both have the leading axes of the
-    sides.
+    """Variance of a difference of two mean accuracies, and its degrees of freedom. The arrays `variance` and
+    `degrees_of_freedom` have the leading axes of the two sides.
     """
 
     variance: np.ndarray
@@ -126,9 +126,9 @@ class Spread:
 def side(right: np.ndarray, sizes: np.ndarray) -> Side:
     """Compute one side of a comparison from numbers of rows.
 
-    The number of correct rows has the shape (..., trainings, groups); the number of rows is given per group. The method
-    is the delete-a-group jackknife, which allows groups of different sizes. Let group g have n_g rows, of which r_g are
-    predicted correctly. If g is left out, an accuracy a on n rows falls by (r_g - a n_g) / (n - n_g).
+    `right`: numbers of correct rows, of shape (..., trainings, groups). `sizes`: number of rows of each group. The
+    method is the delete-a-group jackknife, which allows groups of different sizes. Let group g have n_g rows, of which
+    r_g are predicted correctly. If g is left out, an accuracy a on n rows falls by (r_g - a n_g) / (n - n_g).
     """
     rows = sizes.sum()
     accuracies = right.sum(axis=-1) / rows
@@ -146,15 +146,16 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
         N = sum over sides of (G-1)/G sum_jg (shift_jg - mean shift_g)^2 / (s (s-1))  training run by group
         V = max(T + B - N, T, B)
 
-    N is part of both T and B, so it is subtracted once. The training runs of the two sides are independent (Welch), so
-    a side without variance contributes zero. The degrees of freedom are Satterthwaite's, computed with upper bounds of
+    N is part of both T and B, so N is subtracted once. The training runs of the two sides are independent (Welch), so a
+    side without variance contributes zero. The degrees of freedom are Satterthwaite's, computed with upper bounds of
     the variances between training runs. Let c(d) = d / (lower quartile of chi square with d degrees of freedom), and u
-    = c(s-1) T_side for each side. In c T, c is taken at the degrees of freedom d of T:
+    = c(s-1) T_side for each side. In c T, the factor is c(d), where d is the degrees of freedom of T:
 
         d = (sum u)^2 / sum (u^2 / (s-1))
         max(c T + B - N, c T, B)^2 / ((c T)^2 / d + B^2 / group_degrees)
 
-    If a side has only one training run, T cannot be estimated: V is then B, with `group_degrees`.
+    If a side has only one training run, T cannot be estimated: V is B in this case, with `group_degrees` degrees of
+    freedom.
     """
     groups, both_sides = first.shifts.shape[-1], (first, second)
     scale = (groups - 1) / groups
@@ -184,18 +185,18 @@ def _raise(degrees: np.ndarray | int) -> np.ndarray:
 
 
 def _added(trainings: np.ndarray, groups: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Return the sum of both variances minus their common part, but at least the larger variance."""
+    """Return the sum of two variances minus the common part, but at least the larger variance."""
     return np.asarray(np.maximum(trainings + groups - both, np.maximum(trainings, groups)))
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, without: float) -> np.ndarray:
-    """Return the ratio of two numbers, or `without` if the ratio is undefined because nothing varies."""
+    """Return the ratio of two numbers, or `without` if the denominator is zero because no variance was observed."""
     nothing = np.asarray(below) <= 0
     return np.where(nothing, without, above / np.where(nothing, 1.0, below))
 
 
 def upper_quantile(degrees_of_freedom: float, confidence: float = CONFIDENCE) -> float:
-    """Return the quantile of t for a two-sided interval of this confidence."""
+    """Return the quantile of Student's t for a two-sided interval with the given confidence."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees_of_freedom, (1 + confidence) / 2))
@@ -208,9 +209,9 @@ def crossed_interval(
 
     The numbers are in points. The interval is computed with t quantiles from `crossed_spread` and clipped to [-100,
     100] points. If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points
-    to either side for G effective groups. The number 3.7 / G bounds the share of groups on which such models may still
-    differ (no event in G trials, two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). If all rows are one
-    group, the interval is [-100, 100].
+    to either side for G effective groups. The number 3.7 / G bounds the share of groups on which models without an
+    observed difference may differ (Clopper and Pearson 1934, Biometrika 26:404: no event in G trials, two-sided 95 %).
+    If all rows are one group, the interval is [-100, 100].
 
     If `second` is None, `first` is compared with the same number of models that are always wrong. `groups`: codes, one
     per row; None if every row is its own group. Raises InvalidInputError if a side has no training run, if there is no
@@ -259,9 +260,10 @@ def chosen_interval(
     """Return the mean accuracy of some models on all test rows minus their mean accuracy on the `chosen` rows (bool per
     row).
 
-    Units and `groups` are as in `crossed_interval`. If a group is left out, both accuracies change, because the chosen
-    rows are among all rows. The interval is computed by `crossed_spread` with a constant second side, on the groups
-    with a chosen row. Raises InvalidInputError if there is no training run or no chosen row, or if lengths differ.
+    The result is in points; `groups` has one code per row, or is None if every row is its own group. If a group is left
+    out, the accuracies on all rows and on the chosen rows change, because the chosen rows are among all rows. The
+    interval is computed by `crossed_spread` with a constant second side, on the groups with a chosen row. Raises
+    InvalidInputError if there is no training run or no chosen row, or if lengths differ.
     """
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
@@ -287,13 +289,13 @@ def chosen_interval(
 def contrast_interval(
     first: Sequence[Trainings], second: Sequence[Trainings], groups: Sequence[np.ndarray | None] = (None, None)
 ) -> CrossedInterval:
-    """Return the difference `first` - `second` in accuracy on one test set minus the same difference on another test
-    set, in points.
+    """Return a difference of differences in points: the gain of `first` over `second` on one test set minus the gain on
+    another test set.
 
-    `first`, `second` and `groups` each have two members, one per test set; the training runs are the same for both test
-    sets. The interval is computed by `crossed_spread` from each training run's accuracy on the first set minus its
-    accuracy on the second, with the groups of both sets. The interval has the degrees of freedom of the set with fewer
-    groups. Raises InvalidInputError if a side has no training run, a set has fewer than two groups, or lengths differ.
+    `first`, `second` and `groups` each have two members, one per test set. The training runs are the same for both test
+    sets. `crossed_spread` computes the interval from each training run's accuracy on the first set minus its accuracy
+    on the second set. The degrees of freedom are those of the test set with fewer groups. Raises InvalidInputError if a
+    side has no training run, a set has fewer than two groups, or lengths differ.
     """
     lengths = [_lengths(*one, *other, codes) for one, other, codes in zip(first, second, groups, strict=True)]
     counts = [len(trained) for trained in (*first, *second)]
@@ -376,10 +378,10 @@ def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]
 
     `right`: for each row, the share of training runs, in [0, 1], that predicted the row correctly. `groups`: one code
     per row. The effective number is the number of rows divided by the design effect, which is at least 1. The design
-    effect is the variance of the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g correct of n_g
-    rows, divided by the binomial variance a (1-a) / n. At accuracies of 0 and 1, both variances are zero. The design
-    effect is then Kish's 1 + (b-1) rho, with rho = 1 and the size b of the largest group. The degrees of freedom are G
-    - 1, with G from `effective_groups`. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
+    effect is the variance of the accuracy between groups divided by the binomial variance a (1-a) / n. The variance
+    between groups is G/(G-1) sum_g (r_g - a n_g)^2 / n^2, where r_g of the n_g rows of group g are correct. For an
+    accuracy of 0 or 1, the design effect is the size of the largest group (Kish's 1 + (b-1) rho with rho = 1). There
+    are `effective_groups` minus one degrees of freedom. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
     """
     codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)
@@ -400,10 +402,10 @@ def separate_interval(
     *,
     confidence: float = CONFIDENCE,
 ) -> CrossedInterval:
-    """Return the mean accuracy of `first` minus the mean accuracy of `second`, with an interval, if the two sides have
+    """Return the mean accuracy of `first` minus the mean accuracy of `second`, with an interval, for sides with
     different test rows.
 
-    The numbers are in points. The variance is the sum of the variances of both accuracies (`crossed_spread`). The
+    The numbers are in points. The variance is the sum of the variances of the two accuracies (`crossed_spread`). The
     degrees of freedom are Satterthwaite's. `groups`: codes, one per row of each side; None if every row is its own
     group. Raises InvalidInputError if a side has no training run or fewer than two groups.
     """

@@ -1,7 +1,7 @@
 """Conversion of records to plain JSON, and to tidy Arrow tables and back. A tidy table has one row per record.
 
-A table's columns are the fields of its record, in their order and with their types. The tables in Parquet files
-therefore always match the records in the code.
+A table's columns are the fields of its record, in their order and with their types. The tables in Parquet files always
+match the records in the code.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,8 @@ _TYPES: Mapping[object, pa.DataType] = {str: pa.string(), int: pa.int64(), float
 
 
 def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
-    """Build a record from `values`. The other fields are taken from attributes of `sources` with the same names.
+    """Build a record from `values`. Fields that `values` lacks are taken from attributes of `sources` with the same
+    names.
 
     If several sources have an attribute, the last source is used.
     """
@@ -44,9 +45,9 @@ def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
 class TidyTable(Generic[Record_co]):
     """A tidy table: its name, which is also the name of its file in `tables/`, and the dataclass of its rows.
 
-    Fields of the dataclass are str, int, float, bool, a Literal of texts, or tuples of one of these types. Any field
+    The type of a field is str, int, float, bool, a Literal of texts, or a tuple of values of one such type. Any field
     may be None, which becomes null in the table. A tuple of pairs becomes a map column. `derived` names properties of
-    the dataclass that become columns after its fields; they are recomputed when the table is read.
+    the dataclass that become columns after its fields; derived columns are recomputed when the table is read.
     """
 
     name: str

@@ -14,8 +14,8 @@ _EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")
 def earlier_name(train_set: str) -> str | None:
     """Return `<name>` for a train set `filtered_<name>` or for its control `random_<name>`.
 
-    The train set `filtered_<name>` holds the rows that were left at an earlier size. Return None for the sets in
-    `TRAIN_SETS`, such as `random_matched`, and for all other names.
+    The train set `filtered_<name>` holds the rows that were left when the filter reached an earlier size. Return None
+    for the sets in `TRAIN_SETS`, such as `random_matched`, and for all other names.
     """
     found = _EARLIER.fullmatch(train_set)
     return None if found is None or found[2] == "matched" else found[2]
@@ -29,7 +29,7 @@ def is_filtered_set(name: str) -> bool:
 def is_forgettable_set(name: str) -> bool:
     """Return True for sets of rows that a weak model forgets, and for random sets of the same size.
 
-    Sets of both kinds belong to no filtering.
+    Sets of forgettable rows, and random sets of the same size, belong to no filtering.
     """
     return name.startswith(("forgettable_", "random_forgettable_"))
 
@@ -43,7 +43,7 @@ def leaning_set(name: str, candidate: int) -> str:
 
 
 def is_leaning_set(name: str) -> bool:
-    """Return True for train sets that test whether models rely on a property. Such train sets belong to no
+    """Return True for train sets that test whether models rely on a property. Train sets for these tests belong to no
     filtering.
     """
     return name.startswith(("tied_property_", "independent_property_"))
@@ -65,8 +65,8 @@ def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
     """Return the pairs of train sets that are compared.
 
     `filtered` and each filtered set of an earlier size are paired with `full` and with their controls. `filtered` is
-    also paired with `random`. `weighted` is paired with the set that has the same rows without weights. Only pairs with
-    both sides in `names` are returned.
+    also paired with `random`. `weighted` is paired with the set that has the same rows without weights. A pair is
+    returned only if `names` contains both train sets of the pair.
     """
     pairs = []
     for name in names:

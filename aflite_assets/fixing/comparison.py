@@ -15,7 +15,8 @@ Change = Literal["gone", "weaker", "still there", "new"]
 
 @dataclass(frozen=True)
 class ComparedCue:
-    """A cue of the original and the same cue of the copy; one of the two may be None.
+    """A cue of the original and the same cue of the copy. `before` or `after` is None if only one of the two scans
+    found the cue.
 
     `is_chosen`: whether the user chose to fix the cue.
     """

@@ -140,7 +140,7 @@ def _table_change(changes: Changes, split: str) -> TableChange:
 
 
 def _free_name(path: Path, split: str, taken: set[str]) -> str:
-    """Return the name of the file; if another file has the same name, add the split and a number."""
+    """Return the name of the file for the copy. If another file has the same name, the split and a number are added."""
     name, number = path.name, 1
     while name in taken:
         number += 1

@@ -105,7 +105,7 @@ def copy_metadata_folder(
 def _new_names(
     paths: Sequence[str], parents: Mapping[str, str], changes: ImageChanges, rng: np.random.Generator
 ) -> dict[str, str]:
-    """Return a distinct new path for each image.
+    """Return a new path for each image; no two images share a path.
 
     `parents`: for each image, the folder of its new path if the image is renamed.
     """

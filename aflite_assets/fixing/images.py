@@ -135,9 +135,7 @@ def _upright(opened: "Image.Image") -> "Image.Image":
 
 @dataclass(frozen=True)
 class _Stored:
-    """How an image is stored: its format, its JPEG quality (or None), and its width and height in pixels after
-    rotation.
-    """
+    """Storage of an image: format, JPEG quality (or None), and width and height in pixels after rotation."""
 
     form: str
     quality: int | None
@@ -188,7 +186,7 @@ def _turned(pixels: np.ndarray, corner: str) -> np.ndarray:
 
 
 def _patch_side(images: pa.ChunkedArray, corner: str) -> int:
-    """Return the side of the square to cover. It covers the patch in most of these images, with a margin."""
+    """Return the side of the square to cover. The square covers the patch in most images, with a margin."""
     sides = [_largest_flat(_turned(pixels, corner)) for pixels in _decoded(images)]
     return int(np.quantile(sides, 0.75, method="lower")) + _MARGIN if sides else _MARGIN
 

@@ -60,8 +60,8 @@ class Origin:
 class Changes:
     """Planned changes of a source.
 
-    `texts` and `dropped` use the source's column names. `rows`: positions of the kept rows of each split, int64, in
-    their new order; None for all rows. `is_shuffled`: whether the rows are shuffled. `phrases`: one sentence per
+    `texts` and `dropped` use the source's column names. `rows`: for each split, the positions of the kept rows in the
+    new order, int64; None for all rows. `is_shuffled`: whether the rows are shuffled. `phrases`: one sentence per
     change. `weights`: the weights of the rows of each split, float64, or None.
     """
 
@@ -83,7 +83,7 @@ def plan_changes(
     by: Way | None,
     seed: int,
 ) -> Changes:
-    """Return the changes that remove these cues.
+    """Return the changes of the source that remove the given cues.
 
     Args:
         result: the scan of `rows`.
@@ -177,10 +177,10 @@ def _remedies(cues: Sequence[Cue], by: Remedy | None) -> dict[int, Remedy]:
 
 
 def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues and the artefacts that they explain. Explained artefacts are left out if their default remedy is
-    not rewriting.
+    """Return the given cues, and the artefacts that these cues explain. Explained artefacts are left out if their
+    default remedy is not rewriting.
 
-    If explained artefacts were not fixed too, they would become new cues of the copy.
+    Explained artefacts are fixed too, because they would otherwise become new cues of the copy.
     """
     numbers = {cue.number for cue in cues}
     followers = [cue for cue in result.artefacts if cue.explained_by in numbers and cue.number not in numbers]
@@ -255,8 +255,8 @@ def _is_of_image(one: CueProperty, rows: ScanRows) -> bool:
 
 
 def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
-    """Return the columns to drop. These are the columns of the cues, and columns with a property that nearly the same
-    rows have and that has the same remedy.
+    """Return the columns to drop: the columns of the cues, and columns with a property of nearly the same rows and the
+    same remedy.
     """
     dropped: dict[str, None] = {}
     for cue in cues:
@@ -273,8 +273,8 @@ def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
 
 
 def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
-    """Return the source's column for a property. If there is no such column, return "" or, if `must` is True, raise an
-    error.
+    """Return the source's column for a property. If the property has no column of its own, raise an error if `must` is
+    True, and return "" if `must` is False.
     """
     name = origin.names.get(one.source or ID)
     if name is None:

@@ -20,10 +20,10 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     Returns:
         Positions of the kept rows, int64, ascending. Every class keeps rows.
 
-    A cell c is a combination of cues. Cell c has a factor a_c and n_ck rows of class k. The subset keeps x_k a_c of
-    these rows, and x_k is the minimum of n_ck / a_c over all cells. The number of kept rows is a convex function of
-    each a_c between the points n_ck / x_k, so the maximum is at one of these points. For one cue, the result is the
-    exact optimum; for several cues, the result is found by coordinate ascent.
+    A cell c is a combination of cues. Cell c has a factor a_c and n_ck rows of class k. The subset keeps x_k a_c rows
+    of class k in cell c, and x_k is the minimum of n_ck / a_c over all cells. The number of kept rows is a convex
+    function of each a_c between the points n_ck / x_k, so the maximum is at one of these points. For one cue, the
+    subset is the exact optimum; for several cues, coordinate ascent finds the subset.
 
     Raises:
         DataError: some class is missing both among the rows with the cue and among the rows without it.

@@ -68,7 +68,9 @@ def _refuse_secrets(value: object, path: Path) -> None:
 
 
 def _without(content: dict[str, object], dropped: Sequence[str]) -> dict[str, object]:
-    """Return the content without the dropped columns. They are also dropped from the features of challenge sets."""
+    """Return the content without the dropped columns. Dropped columns are also removed from the features of challenge
+    sets.
+    """
     columns = content.get("columns")
     features = columns.get("features") if isinstance(columns, dict) else None
     places = {place for place, name in enumerate(features) if name in dropped} if isinstance(features, list) else set()
@@ -120,7 +122,8 @@ def first_content(
     has_images: bool = False,
     has_unlabelled: bool = False,
 ) -> dict[str, object]:
-    """Return the content of a new dataset file for a source that has none. It uses only models that need no download.
+    """Return the content of a new dataset file for a source that has none. The new dataset uses only models that need
+    no download.
 
     `label`, `texts`, `features`, `columns` and `group`: columns of the source. The inputs are the first two texts, or
     the features if there are no texts.
@@ -168,7 +171,7 @@ def question_content(
         source: a source of format `preference` or `multiple_choice` with one file.
         place: the folder of the dataset file; paths inside this folder become relative.
         by_words: whether the filter also reads the words of the answers.
-        answers_alone: whether the filter does not read which words an answer has in common with its question.
+        answers_alone: whether the filter ignores the words that an answer has in common with its question.
         balanced_by: measures of the answers to balance a test set by.
         guessed: accuracy of always predicting the same answer.
     """

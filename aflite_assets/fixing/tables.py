@@ -27,8 +27,8 @@ class TableChange:
     """Changes of a table; every column that is not named here stays unchanged.
 
     `texts`: for each column to change, the change of its texts, including texts in lists. `dropped`: columns to leave
-    out. `rows`: positions of the kept rows, int64, in the new order; None for all rows. `weights`: the new column
-    `WEIGHT_COLUMN`, float64 with one value per row of all files, or None.
+    out. `rows`: positions of the kept rows, int64, in the new order; None for all rows. `weights`: values of the new
+    column `WEIGHT_COLUMN`, float64, one per row of all files; None to add no column.
     """
 
     texts: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
@@ -99,7 +99,9 @@ def _changed(table: pa.Table, change: TableChange) -> pa.Table:
 
 
 def _edited(value: Any, edit: Callable[[str], str]) -> Any:
-    """Change a text, or each text in a list, and return the result. Other values are returned unchanged."""
+    """Change a text, or each text in a list, and return the result. Values that are neither texts nor lists are
+    returned unchanged.
+    """
     if isinstance(value, list):
         return [_edited(one, edit) for one in value]
     return edit(value) if isinstance(value, str) else value

@@ -1,7 +1,8 @@
 """Normalisation of texts: quotes, dashes, ellipses, blanks, markup, encoding damage, case and final punctuation.
 
 `STEP_OF` maps properties of the scan to steps. A step has two strengths. The weak form replaces all characters of a
-family, such as dashes, by one of them. If the family still predicts the label, the strong form deletes it.
+family, such as dashes, by one character. If the family still predicts the label, the strong form deletes its
+characters.
 """
 
 import html
@@ -91,8 +92,8 @@ class Step:
     """One normalisation step.
 
     `unify` writes all characters of a family in one way. `has` detects characters of the family that are left, and
-    `remove` deletes them. `unified` and `removed` are the phrases for reports. A step without `remove` has only the
-    weak form.
+    `remove` deletes such characters. `unified` and `removed` describe the weak and the strong form in reports. A step
+    without `remove` has only the weak form.
     """
 
     unified: str

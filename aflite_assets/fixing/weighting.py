@@ -21,7 +21,7 @@ _DIGITS = 6
 
 
 def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return row weights with which both rows with the cue and rows without it have the class shares of all rows.
+    """Return row weights with which rows with the cue, and rows without the cue, have the class shares of all rows.
 
     Args:
         carriers: bool of shape (rows, cues), True if the row has the cue. Every combination of cues is balanced.
@@ -32,7 +32,8 @@ def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         If a combination of cues has no rows of a class, all rows of the combination get weight 0.
 
     The method is reweighing (Kamiran and Calders 2012). The weight is the number of rows of the combination times the
-    number of rows of the class, divided by the number of all rows times the number of rows with both.
+    number of rows of the class, divided by the number of all rows times the number of rows of the class with the
+    combination.
 
     Raises:
         DataError: there are no rows, or no combination has rows of all classes.
@@ -80,7 +81,7 @@ def weighted_result(result: ScanResult, rows: ScanRows, weights: np.ndarray) -> 
 
 
 def _weighted_cue(cue: Cue, carried: np.ndarray, is_class: np.ndarray, weights: np.ndarray, units: np.ndarray) -> Cue:
-    """Return the cue with its weighted balanced accuracy, or the negated cue if it is stronger."""
+    """Return the cue with its weighted balanced accuracy, or the negated cue if the negated cue is stronger."""
     found = [_balanced(one, is_class, weights, units) for one in (carried, ~carried)]
     balanced, low, high = max(found)
     return replace(cue, balanced=balanced, low=low, high=high)

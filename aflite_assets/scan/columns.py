@@ -19,8 +19,8 @@ class CueLine:
     """One line in a list of cues: the first cue of a column for a class, and the other cues of the column.
 
     If there are only two classes, cues of both classes share a line. Artefacts and candidates have separate lines, but
-    a candidate that a stronger cue explains may share the artefacts' line. `beside`: the first cue of the column's
-    other line, or None. A cue of a text or an image has a separate line.
+    a candidate that a stronger cue explains may share the artefacts' line. `beside`: the first cue of another line of
+    the same column, or None. A cue of a text or an image has a separate line.
     """
 
     lead: Cue

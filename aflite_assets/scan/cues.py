@@ -42,8 +42,8 @@ class Elsewhere:
 class CueProperty:
     """One of the properties that make up a cue.
 
-    `kind` and `name`: kind and name of the property. They do not depend on the range or negation that the cue uses.
-    `source`: the column or text that the property is computed from, or "" if there is no single column.
+    `kind` and `name`: kind and name of the property. Kind and name do not depend on the range or negation that the cue
+    uses. `source`: the column or text that the property is computed from, or "" if there is no single column.
     """
 
     kind: str
@@ -62,10 +62,10 @@ class Cue:
     share of rows that have the class. `base_rate`: share of all rows that have the class. `balanced`, `low`, `high`:
     balanced accuracy of the cue alone on held-out rows, with a 95 % interval. `p_value`: the p-value of the cue,
     adjusted for all artefacts if the cue is an artefact, else for all candidates. `tested_rows` and `tested_precision`:
-    number of held-out rows with the cue, and the share of these rows that have the class. `synonyms`: names of cues
-    with nearly the same rows. `explained_by`: number of a stronger cue that explains this cue, or None. `properties`:
-    the properties that make up the cue. `same_properties`: properties of cues with nearly the same rows, including
-    negations.
+    number of held-out rows with the cue, and the share of held-out rows with the cue that have the class. `synonyms`:
+    names of cues with nearly the same rows. `explained_by`: number of a stronger cue that explains this cue, or None.
+    `properties`: the properties that make up the cue. `same_properties`: properties of cues with nearly the same rows,
+    including negations.
     """
 
     number: int
@@ -105,8 +105,8 @@ class Cue:
 class ClassSize:
     """Size of a class among the scanned rows.
 
-    `detectable`: balanced accuracy of the weakest cue that the scan can find. This assumes that 2 % of the other rows
-    have the cue. The value is None if the class has too few rows to be tested.
+    `detectable`: balanced accuracy of the weakest cue that the scan can find. The value of `detectable` assumes that 2
+    % of the rows of other classes have the cue. `detectable` is None if the class has too few rows to be tested.
     """
 
     name: str
@@ -151,8 +151,8 @@ class ScanFacts:
 
     @property
     def own_artefacts(self) -> tuple[Cue, ...]:
-        """The artefacts that no stronger cue explains. Overlap with a question is left out, because it may be the
-        task.
+        """The artefacts that no stronger cue explains. Cues of overlap with a question are left out, because overlap
+        may be part of the task.
         """
         overlap = {cue.number for cue in self.candidates if self.blind is not None and OVERLAP in cue.kinds}
         return tuple(cue for cue in self.artefacts if cue.explained_by is None or cue.explained_by in overlap)
@@ -174,7 +174,7 @@ class ScanFacts:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict of the scan. For the verdict, all artefacts together count as an artefact of their own."""
+        """Return the verdict of the scan. The linear model on all artefacts counts as one more artefact."""
         if not self.can_tell:
             return "cannot tell"
         blind_artefact = self.blind is not None and self.blind.has_artefact

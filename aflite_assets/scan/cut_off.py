@@ -34,7 +34,7 @@ def is_end(name: str) -> bool:
 def cut_off_advice(result: ScanFacts, cue: Cue, rows: ScanRows, command: str) -> str:
     """Return two lines of advice if the reason for a cue may be that texts are cut off. Otherwise return "".
 
-    `command`: the beginning of the command that fixes a cue, which is `aflite fix` and the file.
+    `command`: `aflite fix` with the file, which is the beginning of the recommended command.
     """
     properties = (*cue.properties, *cue.same_properties)
     sources = dict.fromkeys(one.source for one in properties if is_end(one.name) and one.source in rows.texts)

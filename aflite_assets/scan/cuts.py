@@ -17,13 +17,13 @@ class Cut:
 
 
 def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> Cut:
-    """Divide rows into two halves that have about the same number of rows of each class. Rows of one unit stay
-    together.
+    """Divide rows into two halves that have about the same number of rows of each class. Rows of one unit come into the
+    same half.
 
     Args:
         rows: positions of the rows to divide, int64.
-        labels: class of each of these rows, int64.
-        units: unit of each of these rows, int64.
+        labels: class of each row in `rows`, int64.
+        units: unit of each row in `rows`, int64.
         rng: random generator that assigns the units to the halves.
     """
     _, codes = np.unique(units, return_inverse=True)

@@ -17,9 +17,9 @@ class Effects:
     """Effects of rules, as float64 arrays with one value per rule: balanced accuracy and its 95 % interval in [0, 1],
     and shares of rows.
 
-    `carriers`: the number of rows that meet each rule. `precision`: the share of these rows that have the class.
-    `precision_without`: among all other rows, the share of rows that have another class. A share is 0 if it would be a
-    share of no rows.
+    `carriers`: the number of rows that meet each rule. `precision`: among the rows that meet the rule, the share of
+    rows that have the class. `precision_without`: among the rows that do not meet the rule, the share of rows that have
+    another class. A share among no rows is 0.
     """
 
     balanced: np.ndarray
@@ -64,9 +64,7 @@ def balanced_accuracy(
 
 
 def _share(present: Any, rows: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, for each rule, the share of these rows that meets the rule, and Wilson's interval, computed with the
-    effective number of rows.
-    """
+    """Return the share of rows that meet each rule, and Wilson's interval for the effective number of rows."""
     from scipy.sparse import csr_array
 
     own = csr_array(present)[np.flatnonzero(rows)]

@@ -34,7 +34,7 @@ _BEFORE = 80
 def carrying_parts(text: str, properties: Iterable[CueProperty], source: str) -> list[Span]:
     """Return the parts of a text that have the properties, in text order.
 
-    Returns an empty list if a property is one of the whole text, or if it is the absence of something. `source`: the
+    Returns an empty list if a property belongs to the text as a whole, or is the absence of something. `source`: the
     name of the column that contains the text.
     """
     found: set[Span] = set()

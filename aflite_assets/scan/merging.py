@@ -1,4 +1,4 @@
-"""Merging of redundant cues: synonyms, which nearly the same rows have, and cues that a stronger cue explains."""
+"""Merging of redundant cues: synonyms (cues that nearly the same rows have), and cues that a stronger cue explains."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Found:
     """A rule that passed the tests, with its name, the rows that meet it (bool), and its effects over all cuts.
 
     `source`: the column of a rule with one property, or "". `tested_rows`: the number of rows of a tested half that
-    meet the rule. `precision`: the share of these rows that have the rule's class.
+    meet the rule. `precision`: among the tested rows that meet the rule, the share of rows that have the rule's class.
     """
 
     rule: Rule
@@ -57,8 +57,8 @@ def _shown_strength(one: Found) -> float:
 def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list[Found]]]:
     """Return each cue with its synonyms, artefacts before candidates, and strong cues before weak cues.
 
-    If there are two classes, a cue and its negation are one cue with two names. The name that fewer rows have comes
-    first.
+    If there are two classes, a cue and its negation are one cue with two names. The name of the property that fewer
+    rows have comes first.
     """
     ordered = sorted(found, key=_leads_by)
     cues: list[tuple[Found, list[Found]]] = []
@@ -72,7 +72,7 @@ def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list
 
 
 def _led_by_fewer_rows(lead: Found, same: list[Found]) -> tuple[Found, list[Found]]:
-    """If the cue's opposite range is among its synonyms and has fewer rows, name the cue by this range."""
+    """If the cue's opposite range is among its synonyms and has fewer rows, name the cue by the opposite range."""
     opposite = next((one for one in same if _is_opposite(lead, one)), None)
     if opposite is None or opposite.carriers.sum() >= lead.carriers.sum():
         return lead, same
@@ -115,8 +115,8 @@ def _are_one(first: Found, second: Found, *, is_binary: bool) -> bool:
 
 
 def is_value_of(one: Found, column: Found) -> bool:
-    """Return True if the second cue consists of several values of a column, the first cue is of this column too, and
-    nearly all of its rows have one of these values.
+    """Return True if both cues are of one column, the second cue combines several values, and nearly all rows with the
+    first cue also have the second cue.
     """
     if [part.form for part in column.rule.parts] != ["values"] or not one.source or one.source != column.source:
         return False
@@ -125,7 +125,7 @@ def is_value_of(one: Found, column: Found) -> bool:
 
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:
     """Return the Jaccard similarity: the number of rows with both properties divided by the number of rows with at
-    least one. Return 0 if there are no such rows.
+    least one. Return 0 if no row has either property.
     """
     return float((first & second).sum() / max((first | second).sum(), 1))
 
@@ -135,10 +135,11 @@ Cues = list[tuple[Found, list[Found]]]
 
 
 def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, list[int | None]]:
-    """Return the cues in the order of the report and, for each cue, the position of the cue that explains it, or None.
+    """Return the cues in the order of the report, and for each cue the position of the cue that explains it, or None.
 
-    Artefacts come first, then candidates, then cues that a stronger cue explains. In each of these groups, stronger
-    cues come first. If two cues are about equally strong, a cue of words comes before a cue of letters.
+    Artefacts come first, then candidates, then cues that a stronger cue explains. Within artefacts, candidates and
+    explained cues, stronger cues come first. If two cues are about equally strong, a cue of words comes before a cue of
+    letters.
     """
     by_strength = sorted(cues, key=lambda cue: (-round(cue[0].balanced, 2), not cue[0].is_artefact))
     by = _explainers([lead for lead, _ in by_strength], labels, units)
@@ -152,8 +153,8 @@ def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, l
 def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) -> list[int | None]:
     """Return, for each cue, the position of a stronger cue that explains this cue, or None.
 
-    A cue is explained by a stronger cue if it does not pass a score test on the scanned rows that is stratified by the
-    stronger cue.
+    A stronger cue explains a cue that is not significant in a score test stratified by the stronger cue, on the scanned
+    rows.
     """
     beside: dict[int, np.ndarray] = {}
     explainers: list[int | None] = []

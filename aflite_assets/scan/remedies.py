@@ -79,7 +79,7 @@ def is_editable(cue: Cue) -> bool:
 
 
 def remedies_in(result: ScanFacts, cue: Cue) -> tuple[Remedy, ...]:
-    """Return the remedies for a cue of this result; for answers to questions, only rewriting is possible."""
+    """Return the remedies for a cue of the scan's result. For answers to questions, the only remedy is rewriting."""
     if result.blind is None:
         return remedies_of(cue)
     return ("normalise",) if is_editable(cue) else ()
@@ -99,23 +99,23 @@ def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
 
 
 def advised(result: ScanFacts) -> frozenset[int]:
-    """Return the numbers of the artefacts that no other artefact explains. Only these artefacts need advice."""
+    """Return the numbers of the artefacts that no other artefact explains. Only unexplained artefacts need advice."""
     artefacts = {cue.number for cue in result.artefacts}
     told = (cue for cue in result.artefacts if cue.explained_by not in artefacts)
     return frozenset(cue.number for cue in told if remedies_in(result, cue))
 
 
 def effect_of(result: ScanFacts, cues: Sequence[Cue]) -> str:
-    """Return what `aflite fix` does about these cues by default, such as "leaves out the column", or "" if it does
-    nothing.
+    """Describe what `aflite fix` does about the given cues by default, such as "leaves out the column". Return "" if
+    `aflite fix` does nothing.
     """
     first = [remedies_in(result, cue)[:1] for cue in cues]
     return "; ".join(dict.fromkeys(_SENTENCES[remedy] for remedies in first for remedy in remedies))
 
 
 def advice(result: ScanFacts, cue: Cue, command: str) -> str:
-    """Return the command that fixes a cue, and the effect of this command. `command`: its beginning, which is `aflite
-    fix` and the file.
+    """Return the command that fixes a cue, and the effect of this command. `command`: the beginning of the command,
+    which is `aflite fix` with the file.
     """
     first, *others = remedies_in(result, cue)
     more = "".join(f"; --by {other} {_SENTENCES[other]}" for other in others)
@@ -125,7 +125,7 @@ def advice(result: ScanFacts, cue: Cue, command: str) -> str:
 def candidate_advice(result: ScanFacts, candidates: Sequence[Cue], command: str) -> str:
     """Return the command that fixes a candidate, or "" if there is no candidate or the rows are answers to questions.
 
-    `command`: the beginning of this command, which is `aflite fix` and the file.
+    `command`: the beginning of the command, which is `aflite fix` with the file.
     """
     if not candidates or result.blind is not None:
         return ""

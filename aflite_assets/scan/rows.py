@@ -38,17 +38,17 @@ class TableColumn:
 
 @dataclass(frozen=True, eq=False)
 class ScanRows:
-    """Labelled rows of several sets. The scan reads the first set, and the other sets show whether a cue also holds
-    there.
+    """Labelled rows of several sets. The scan reads the first set, and the other sets show whether a cue also holds in
+    other data.
 
-    `labels`: int64 of shape (rows,). The value is `NO_CLASS` for a class that is not in `label_names`. `sets`: for each
+    `labels`: int64 of shape (rows,). The label is `NO_CLASS` for a class that is not in `label_names`. `sets`: for each
     row, the index of its set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: the
     position of each row in its file, float64 from 0. `row_ids`: int64, the id of each row within its set; None if the
-    id is the position. `ids` and `files`: the source id and the file of each row, or None. `answers`: whether the rows
-    are answers to questions. `questions`: the number of each row's question, int64, if a group may contain several
-    questions; None if each group is one question. `answers_listed`: whether answers are in the order of the source.
-    `subset`: the column with the data subset of each question, or None. `ordered_by_reader`: whether the reader
-    determined the order of rows. In this case, the order is not a property of the source.
+    id is the position. `ids` and `files`: the id in the source, and the file, of each row, or None. `answers`: whether
+    the rows are answers to questions. `questions`: the number of each row's question, int64, if a group may contain
+    several questions; None if each group is one question. `answers_listed`: whether answers are in the order of the
+    source. `subset`: the column with the data subset of each question, or None. `ordered_by_reader`: whether the
+    reader, and not the source, determined the order of rows.
     """
 
     labels: np.ndarray
@@ -73,7 +73,7 @@ class ScanRows:
         return len(self.labels)
 
     def taken(self, positions: np.ndarray) -> "ScanRows":
-        """Return the rows at these positions (int64), in the given order."""
+        """Return the rows at the given positions (int64), in the given order."""
         picked = positions.tolist()
         return replace(
             self,
@@ -92,7 +92,9 @@ class ScanRows:
 
     @property
     def question_codes(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64. If `questions` is None, this is the group of the row."""
+        """Number of the question that each row answers, int64. If `questions` is None, the group of a row is its
+        question.
+        """
         return self.groups if self.questions is None else self.questions
 
     @property
@@ -120,9 +122,9 @@ def rows_of_examples(
 
     A row of `others` keeps its class if the dataset has a class of the same name. `feature_names`: names of the feature
     columns in order; the default names are "column 0" and so on. `scale`: the scale by which features were
-    standardised. It is undone, so that features are scanned in the source's units. `text_names`: the source's names of
-    the columns `text` and `text_pair`, if any. `subset`: the attribute with the data subset of each question. Without a
-    split named train, all rows are scanned.
+    standardised. The scale is undone, so that features are scanned in the source's units. `text_names`: the source's
+    names of the columns `text` and `text_pair`, if any. `subset`: the attribute with the data subset of each question.
+    Without a split named train, all rows are scanned.
     """
     splits = list(dict.fromkeys(examples.table["split"].to_pylist()))
     if "train" in splits:
@@ -167,9 +169,7 @@ def _labels(one: Examples, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
-    """Return codes of groups or questions. Rows of different sets get different codes, because only codes of the
-    scanned set are used.
-    """
+    """Return codes of groups or questions. Rows of different sets get different codes."""
     codes, start = [], 0
     for one in parts:
         own = one.table[column].to_numpy() if column in one.table.column_names else one.row_ids
@@ -229,7 +229,7 @@ def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
 
 
 def _are_hashes(ids: Sequence[str | None]) -> bool:
-    """Return True if the ids are content hashes. The loader assigns such ids to rows that have none."""
+    """Return True if the ids are content hashes. The loader assigns content hashes to rows without ids."""
     return all(value is None or (len(value) == 16 and set(value) <= set("0123456789abcdef")) for value in ids[:200])
 
 

@@ -79,7 +79,9 @@ class ClassCounts:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are only two classes. If so, the tests of the two classes are the same test."""
+        """Whether there are only two classes. With two classes, a test of one class is also a test of the other
+        class.
+        """
         return len(np.unique(self.labels)) == 2
 
 
@@ -148,8 +150,8 @@ NEARLY_ALL = 0.95
 def best_ranges(
     number: Number, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[tuple[int, int, int, float]]:
-    """Return, for each tested class, the range of bins (first, last) whose share of the class exceeds the share of the
-    rest most.
+    """Return, for each tested class, the range of bins (first, last) with the largest difference between the share of
+    the class and the share of the rest.
 
     Kadane's algorithm finds the run of bins with the largest sum of differences. Rows in which the number is missing
     are outside of every range. A class has no range if the range would contain nearly all rows.
@@ -195,11 +197,11 @@ def _value_rules(
 def best_values(
     column: Categories, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[tuple[int, tuple[int, ...], float]]:
-    """Return, for each tested class, the values that predict the class, and the sum over these values of the share of
-    the class minus the share of the rest.
+    """Return, for each tested class, the values that predict the class, and the strength of these values. The strength
+    is the sum, over the values, of the share of the class minus the share of the rest.
 
-    Each class has at least two values, the most predictive value first. A class has no values at all if nearly all rows
-    would have one of them.
+    Each class has at least two values, the most predictive value first. A class has no values if nearly all rows would
+    have one of its values.
     """
     codes = column.codes[rows]
     known = codes != MISSING_BIN
@@ -220,8 +222,8 @@ def best_values(
 
 
 def _pairs(rules: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray) -> list[Rule]:
-    """Return those pairs of a class's strongest rules that are at least `PAIR_GAIN` stronger than each rule of the pair
-    alone.
+    """Return pairs of strong rules for one class, if the pair is stronger by at least `PAIR_GAIN` than each of its two
+    rules.
     """
     found = []
     for label in sorted({rule.label for rule in rules}):
@@ -275,7 +277,7 @@ def is_artefact(rule: Rule, properties: Properties) -> bool:
 
 
 def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCounts) -> Rule:
-    """Return the rule as it is reported. Its range or its values are chosen again on all of these rows."""
+    """Return the rule for the report, with a range or values that are chosen again on all given rows."""
     if len(rule.parts) > 1 or rule.parts[0].form == "flag":
         return rule
     (part,) = rule.parts
@@ -313,7 +315,7 @@ def _part_name(part: Part, properties: Properties) -> str:
 
 
 def _longer_text(compares: tuple[str, ...], part: Part, number: Number) -> str:
-    """Describe which of two texts is longer, and by how much. Return "" for a range that has both signs."""
+    """Describe which of two texts is longer, and by how much. Return "" if either text may be the longer one."""
     first, second = compares
     if part.high == number.bins - 1 and number.lows[part.low] >= 1:
         return f"{first} is longer than {second} by at least {counted(int(number.lows[part.low]), 'word')}"

@@ -170,8 +170,8 @@ def _class_sizes(rows: ScanRows, scanned: np.ndarray, units: np.ndarray) -> tupl
 
 
 def _detectable(rows: int, rest: int) -> float:
-    """Return the balanced accuracy of the weakest cue that can be found: on half of the rows, the lower bound of its
-    interval is just `LEAST_BALANCED`.
+    """Return the balanced accuracy of the weakest cue that the scan can find. On half of the rows, the interval of this
+    accuracy begins at `LEAST_BALANCED`.
     """
     shares = np.linspace(0.1, 1.0, 181)
     low, _ = wilson(shares, np.full(len(shares), rows / 2))
@@ -304,8 +304,8 @@ def _artefact_p_values(
 ) -> np.ndarray:
     """Return p-values adjusted for all artefacts.
 
-    Near copies form a separate family with half of the error rate. Near copies enlarge units. If near copies are
-    correlated with a class, the sizes of units are therefore correlated with it too.
+    Near copies form a separate family with half of the error rate. A unit is larger if it contains near copies. If near
+    copies are correlated with a class, the sizes of units are correlated with the class too.
     """
     p_values = np.ones(len(rule_labels))
     for own, by_size, families in ((~of_copies, True, 1), (of_copies, False, 2)):
@@ -378,10 +378,10 @@ def _kind(rule: Rule, properties: Properties) -> str:
 
 
 def _is_opposite_shorter(rule: Rule, has: np.ndarray, counts: ClassCounts) -> bool:
-    """Return True if there are two classes and the negation of the cue's property is simpler and has fewer rows.
+    """Return True if there are two classes and most rows have the cue's property, so that the negated property is the
+    better name.
 
-    A property that only about half of the rows have is not negated: a cue is named "the column is missing", not "is
-    given".
+    The negation names the cue only if more than `NAMED_BY_LACK` of the rows have the property.
     """
     flag = len(rule.parts) == 1 and rule.parts[0].form == "flag"
     return counts.is_binary and flag and bool(has.mean() > NAMED_BY_LACK)
@@ -456,7 +456,9 @@ def _properties_of(found: Sequence[Found], properties: Properties) -> tuple[CueP
 
 
 def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:
-    """Return the names of other properties that nearly the same rows have. Negations are left out."""
+    """Return the names of properties, other than the cue's own, that nearly the same rows have. Negations are
+    left out.
+    """
     own = [one for one in same if one.rule.label == lead.rule.label and one.rule.key != lead.rule.key]
     own = [one for one in own if not is_value_of(one, lead)]  # the name of the cue lists these values
     if all(part.has for part in lead.rule.parts):

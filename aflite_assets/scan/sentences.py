@@ -1,4 +1,4 @@
-"""Sentences that describe the results of a scan. Their text is not escaped."""
+"""Sentences that describe the results of a scan. The text of the sentences is not escaped."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,9 @@ _OF_ANSWERS = "in balanced accuracy of single answers, where chance is 50 %"
 
 
 def headline(result: ScanFacts) -> str:
-    """Return the result of the scan in one sentence. If rows are answers to questions, another sentence comes first."""
+    """Return the result of the scan in one sentence. For answers to questions, sentences on rules that pick answers
+    come first.
+    """
     blind = "" if result.blind is None else blind_sentence(result.blind)
     if blind and not result.tests_classes:
         return blind
@@ -108,7 +110,7 @@ def cue_headline(result: ScanFacts) -> str:
 
 def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequence[Cue]) -> str:
     """Return a sentence for answers that counts overlap with the question separately. Return "" if the sentence for
-    other rows fits too.
+    rows of any kind also fits the answers.
     """
     overlap = [cue for cue in candidates if OVERLAP in cue.kinds]
     alone = [cue for cue in candidates if OVERLAP not in cue.kinds]
@@ -190,7 +192,8 @@ def cue_sentence(cue: Cue, remark: str) -> str:
 def remarks(result: ScanFacts) -> dict[int, str]:
     """Return the remark on each cue, by cue number.
 
-    A remark consists of `purity_sentence` and the question on the cue's column. If there is neither, the remark is "".
+    A remark consists of `purity_sentence` and the question on the cue's column. The remark is "" if the cue has neither
+    a purity sentence nor a question.
     """
     questions = column_questions(result)
     parts = {cue.number: (purity_sentence(cue), questions.get(cue.number, "")) for cue in result.cues}
@@ -202,8 +205,8 @@ _KNOWN_COLUMNS = frozenset({"identifier", CONVERSION})
 
 
 def column_questions(result: ScanFacts) -> dict[int, str]:
-    """Return one question per column: were its values known before the label? The questions are by the number of the
-    column's first cue.
+    """Return one question per column: were its values known before the label? Each key is the number of the column's
+    first cue.
 
     Candidates come first, then artefacts. Declared columns, identifiers and unit conversions have no question.
     """
@@ -286,7 +289,7 @@ def surface_sentence(result: ScanFacts) -> str:
 
 
 def reach_sentence(result: ScanFacts) -> str:
-    """Return a sentence on the weakest cue that can be found in these rows, or "" if no cue can be found."""
+    """Return a sentence on the weakest cue that a scan of these rows can find, or "" if no cue can be found."""
     reach = [one for one in result.classes if one.detectable is not None]
     if not reach:
         return ""
@@ -299,7 +302,9 @@ def reach_sentence(result: ScanFacts) -> str:
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:
-    """Return a sentence on the cue's strength in each other set. Sets that are too small to tell are left out."""
+    """Return a sentence on the cue's strength in each set except the scanned set. Sets that are too small to measure
+    the cue's strength are left out.
+    """
     told = {
         "holds": "it holds on",
         "reversed": "it is reversed on",

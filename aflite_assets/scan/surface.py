@@ -50,7 +50,7 @@ def surface_accuracy(
 ) -> SurfaceAccuracy | None:
     """Train a ridge classifier with balanced classes on one half of each cut, and test it on the other half.
 
-    The classifier reads all artefacts, and the artefact `rules` that were chosen on the half on which it is trained.
+    The classifier reads all artefacts, and the artefact `rules` that were chosen on the half used for training.
     `fewest`: minimum number of rows with a property. Returns None if no artefact varies among the rows.
     """
     rows = np.sort(np.concatenate([cuts[0].chosen_on, cuts[0].tested_on]))
@@ -96,8 +96,8 @@ def frequent_flags(properties: Properties, rows: np.ndarray, wanted: np.ndarray,
 def binned_numbers(codes: np.ndarray) -> np.ndarray:
     """Return a float32 column for each bin of a number. The bins contain similar numbers of rows.
 
-    `codes`: the small bin of each row, negative for a missing value. Small bins are combined to larger bins. A row with
-    a missing value is 0 in all columns.
+    `codes`: the small bin of each row, negative for a missing value. Small bins are combined into larger bins. A row
+    with a missing value is 0 in all columns.
     """
     known = codes[codes >= 0]
     if not len(known):

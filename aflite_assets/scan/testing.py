@@ -72,8 +72,8 @@ def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: b
     """Yield permutations without end. A permutation gives, for each row, the row from which it takes its label, int64.
 
     Units that consist of a single row exchange labels with each other. A unit of several rows takes the labels of a
-    unit of similar size, in random order. If the other unit is larger, some of its labels are left out; if it is
-    smaller, its labels are repeated. If `by_size` is False, the other unit may have any size.
+    unit of similar size, in random order. Some labels of a larger unit are left out, and labels of a smaller unit are
+    repeated. If `by_size` is False, units exchange labels with units of any size.
     """
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     alone = sizes[codes] == 1
@@ -154,9 +154,10 @@ def over_cuts(p_values: Sequence[float], cuts: int) -> float:
 def false_discovery_set(p_values: Mapping[Any, float], rate: float, *, tests: int) -> set[Any]:
     """Return the keys that are significant at a false discovery rate of at most `rate`.
 
-    `p_values` are already multiplied by the number of tested rules. The step-up rule of Benjamini and Yekutieli (2001)
-    then divides only by the sum of 1/i over all `tests`; for several cuts, see Meinshausen, Meier and Buehlmann (2009).
-    `tests`: the number of rules that could have been chosen, counted as pairs of a property and a class.
+    `p_values` are already multiplied by the number of tested rules. For such p-values, the step-up rule of Benjamini
+    and Yekutieli (2001) divides only by the sum of 1/i over all `tests`. For several cuts, see Meinshausen, Meier and
+    Buehlmann (2009). `tests`: the number of rules that could have been chosen, counted as pairs of a property and a
+    class.
     """
     ordered = sorted(p_values.items(), key=lambda item: item[1])
     scale = float((1 / np.arange(1, max(tests, len(ordered)) + 1)).sum())

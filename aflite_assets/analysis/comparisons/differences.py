@@ -30,13 +30,13 @@ Comparison = Literal["control", "transfer", "second phase", "ranking", "sample",
 class Difference(Part):
     """Difference in accuracy between two sides (first minus second), in points, with the 95 % interval and the verdict.
 
-    docs/analysis.md describes the comparisons and columns. The first side is a `Place`. The second side is trained on
-    `against`; a column `against_*` describes the second side, and is None if both sides have the same value. `seeds`,
-    `seeds_against`: numbers of finished training runs of the first and of the second side. All numbers are None if
-    either side has no result. `CrossedInterval` explains the fields from `groups` to `counts_training`; `Verdict`
-    explains the fields from `side` to `simultaneous_low`. `label_mean`: on a challenge set, the difference averaged
-    over gold labels. `beyond_natural`: in a decisive comparison, the difference minus the same difference on natural
-    rows.
+    docs/analysis.md describes the comparisons and columns. The columns of a `Place` describe the first side. `against`:
+    the train set of the second side. A column `against_*` holds a value of the second side, or None if both sides have
+    the same value. `seeds`, `seeds_against`: numbers of finished training runs of the first and of the second side. The
+    difference and its interval are None if a side has no result. `CrossedInterval` explains the fields from `groups` to
+    `counts_training`; `Verdict` explains the fields from `side` to `simultaneous_low`. `label_mean`: on a challenge
+    set, the difference averaged over gold labels. `beyond_natural`: in a decisive comparison, the gain on the challenge
+    set minus the gain on natural rows.
     """
 
     comparison: Comparison
@@ -87,7 +87,7 @@ class Difference(Part):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """Names of the two train sets."""
+        """Names of the two compared train sets."""
         return self.train_set, self.against
 
 
@@ -101,7 +101,7 @@ def rows_of(test_set: TestSet, part: Subset | None = None) -> dict[str, Any]:
 
 
 def family_of(part: Subset) -> Family:
-    """Return the family of comparisons in which p-values of differences on these rows are adjusted together.
+    """Return the family of comparisons whose p-values are adjusted together: whole test sets, or parts of test sets.
 
     Decisive comparisons form a separate family.
     """
@@ -113,9 +113,10 @@ def claim_on(
 ) -> Claim:
     """Compare the training runs of two sides on a part of a test set.
 
-    There is no interval if a side has no training run or if the part has no row. A mean over gold labels is computed
-    only for challenge sets that consist of rows. Natural test sets need no such mean because they are drawn like the
-    train rows, and questions have no labels. Labels with fewer than `FEWEST_ROWS` rows are left out of the mean.
+    There is no interval if a side has no training run or if the part has no row. The difference averaged over gold
+    labels is computed only for challenge sets of rows. Natural test sets need no mean over gold labels because they are
+    drawn like the train rows. Questions have no gold labels. Labels with fewer than `FEWEST_ROWS` rows are left out of
+    the mean.
     """
     rows, family, chosen = int(part.mask.sum()), "deciding" if deciding else family_of(part), part.mask
     if not first or not second or not rows:
@@ -131,7 +132,7 @@ def claim_on(
 def judged(
     data: BenchmarkData, compared: Iterable[tuple[Difference, Claim]], *, show_label_means: bool = False
 ) -> tuple[Difference, ...]:
-    """Return the differences in the given order, with the numbers of their claims and with verdicts."""
+    """Add the interval and the verdict to each difference, and return the differences in the given order."""
     pairs, found = list(compared), []
     verdicts = judge([claim for _, claim in pairs], smallest_effect=data.smallest_effect)
     for (one, claim), verdict in zip(pairs, verdicts, strict=True):
@@ -150,7 +151,9 @@ Lack = Literal[
 
 
 def differences(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield every difference that a report states. Differences of one kind are judged together (`verdicts.judge`)."""
+    """Yield every difference that a report states. `verdicts.judge` adjusts the p-values of all differences of one kind
+    together.
+    """
     yield from paired_differences(data)
     yield from _transfer(data)
     for compared in (_second_phases, _rankings, _sample_costs):
@@ -162,9 +165,9 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
 def deciding_lack(data: BenchmarkData) -> Lack | None:
     """Return the reason why no comparison can decide whether filtering helps, or None if at least one comparison can.
 
-    A decisive comparison uses a whole challenge set that was not collected adversarially. Its evaluator learnt
-    something and belongs to another model family than the filter. The decisive comparisons are therefore fixed before
-    any model is trained on filtered rows.
+    A decisive comparison uses a whole challenge set that was not collected adversarially. The evaluator of a decisive
+    comparison learnt something and belongs to another model family than the filter. The decisive comparisons are fixed
+    before any model is trained on filtered rows.
     """
     challenges = [one for one in data.test_sets if one.challenge]
     if not challenges:
@@ -191,9 +194,9 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     set.
 
     Natural test sets are compared on all rows and on the filtered rows. Challenge sets are compared as a whole and for
-    each of `compared_parts`. Two kinds of comparison use only whole test sets and get no verdict. The first compares
-    `filtered` with `random`, whose class shares differ. The second compares `weighted` with the same rows without
-    weights, or with the control. The verdicts of all representations are computed together (`verdicts.judge`).
+    each of `compared_parts`. `filtered` and `random` are compared only on whole test sets and without a verdict,
+    because their class shares differ. `weighted` is compared with the unweighted rows and with the control, on whole
+    test sets and without a verdict. `verdicts.judge` adjusts the p-values of all representations together.
     """
     found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
@@ -227,8 +230,8 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
 
 
 def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
-    """Map each compared pair of train sets to the reason why it gets no verdict. The reason is None for a set and its
-    control.
+    """Map each compared pair of train sets to the reason why the pair gets no verdict. The reason is None if the second
+    train set is the control of the first.
     """
     pairs: dict[tuple[str, str], Bar | None] = {
         (name, against): None if against == control_of(name, names) else "not the control"
@@ -267,13 +270,13 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare each second training phase with the model before the phase. If there is a phase on random rows, compare
-    with this phase too.
+    """Compare each second training phase with the model before the phase. A phase with a control is also compared with
+    the control, which is a phase on random rows.
 
-    If the number of rows of a phase was reduced to the size of another weak model's set, the phase is also compared
-    with the phase on that set. Only the differences from random rows get a verdict, because a second phase on any rows
-    changes a model. On the first challenge set, the phase on the first weak model's forgettable rows is judged
-    separately. Source: Yaghoobzadeh et al., EACL 2021.
+    If `as_many_as` names another weak model, the phase is also compared with the phase on that weak model's forgettable
+    rows. Only comparisons with the control get a verdict, because a second phase on any rows changes a model. One
+    comparison is judged separately: the first phase on forgettable rows against its control, on the first challenge
+    set. Source: Yaghoobzadeh et al., EACL 2021.
     """
     forgettables = data.forgettables
     controls = {name: forgettables.control_of(name) for name in forgettables.phases}
@@ -297,7 +300,7 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
     """Compare training runs with the same seed in pairs, because runs with the same seed share the first phase.
 
-    Return None if there are no pairs or no rows.
+    Return None if no seed was used on both sides, or if the part has no rows.
     """
     first, second = (
         {cell.seed: right[part.mask].astype(np.float64) for cell in side for right in finished_rows([cell], test_set)}
@@ -327,7 +330,9 @@ def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare `full` with `sampled` on whole test sets, for every evaluator trained on both train sets."""
+    """Compare `full` with `sampled` on whole test sets, for every evaluator that was trained on `full` and on
+    `sampled`.
+    """
     if data.sample_curve is None:
         return
     names, representation = ("full", "sampled"), data.representations[0]
@@ -341,7 +346,7 @@ def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _means(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield the difference for each compared pair whose two means are in the table of scores."""
+    """Yield the difference of means for each compared pair of scores, if the table of scores has both means."""
     scores = score_table(data)
     for first, second in _compared_places(data):
         if first in scores and second in scores:
@@ -356,10 +361,10 @@ def _means(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
-    """Yield the pairs of table entries that are compared by their means.
+    """Yield the pairs of scores whose means are compared without an interval.
 
-    On natural sets, the first entry of a pair is for all rows. The second entry is for the filtered rows, or for all
-    rows if the set was not filtered. Pairs on challenge sets come last.
+    On natural sets, the first entry of a pair is tested on all rows. If the natural set was filtered, the second entry
+    is tested on the filtered rows. Pairs on challenge sets come last.
     """
     for place in score_table(data):
         if place.tested_on == "filtered" and place.top == 1:

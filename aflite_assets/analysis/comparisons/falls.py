@@ -1,5 +1,5 @@
-"""Falls in accuracy. The fall from training on `full` to training on `filtered` is split into a sum of terms. The fall
-from natural rows to challenge rows is a single number.
+"""Falls in accuracy. The fall in accuracy from training on `full` to training on `filtered` is split into a sum of
+terms. The fall in accuracy from natural rows to challenge rows is a single number.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,10 +29,10 @@ class FallTerm:
     """One term of a fall in accuracy: the accuracy at the start or at the end (in [0, 1]), or one change with its
     interval.
 
-    `difference`: the fall in accuracy caused by the change, in points (negative for a rise); `low`, `high`: its
-    interval. All three are None if a result is missing. The intervals of one fall hold jointly at 95 % (Bonferroni).
-    `after`: the train set after the change. The changes add up to the accuracy at the start minus the accuracy at the
-    end.
+    `difference`: the fall in accuracy caused by the change, in points, negative for a rise. `low`, `high`: the bounds
+    of the fall's interval. `difference`, `low` and `high` are None if a result is missing. The intervals of one fall
+    hold jointly at 95 % (Bonferroni). `after`: the train set of the model after the change. The changes add up to the
+    accuracy at the start minus the accuracy at the end.
     """
 
     representation: str
@@ -55,8 +55,8 @@ rows.
 
 
 def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
-    """Yield the terms of every fall: start, changes and end. Natural test sets come before challenge sets within a
-    filtering.
+    """Yield the terms of every fall: start, changes and end. For each filtering, falls on natural test sets come before
+    falls on challenge sets.
     """
     found = ((*falls(data, name), *challenge_steps(data, name)) for name in data.representations)
     return chain.from_iterable(chain.from_iterable(found))
@@ -66,10 +66,10 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     """Return one fall per evaluator, on the first filtered test set among "test", "validation" and the other natural
     sets.
 
-    A fall begins with the model trained on `full`, which is tested first on all rows and then only on the filtered rows
-    (change: choice of test rows). The next models are trained on `random` (change: fewer train rows), `random_matched`
-    (change: class sizes) and `filtered` (change: which train rows), and are tested on the filtered rows. Return an
-    empty list if no natural test set was filtered.
+    A fall begins with the model trained on `full`. The model trained on `full` is tested first on all rows and then
+    only on the filtered rows (change: choice of test rows). The next models are trained on `random` (change: fewer
+    train rows), `random_matched` (change: class sizes) and `filtered` (change: which train rows). All models except the
+    first are tested only on the filtered rows. Return an empty list if no natural test set was filtered.
     """
     return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
 
@@ -77,8 +77,8 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
 def challenge_steps(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     """Return one fall per evaluator on all rows of the first challenge set.
 
-    The steps are the same as in `falls`, but without the choice of test rows. Return an empty list if there is no
-    challenge set. A model that relies on a shortcut fails on challenge sets.
+    The changes are those of `falls`, except the choice of test rows. Return an empty list if there is no challenge set.
+    A model that relies on a shortcut fails on challenge sets.
     """
     return _falls_on(data, representation, next((one for one in data.test_sets if one.challenge), None))
 
@@ -161,7 +161,7 @@ def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
     """Return the falls of the evaluators that can judge filtering, grouped by evaluator, with the largest fall first.
 
     Test sets of questions are left out because questions have no gold labels. Test sets that are too small for a
-    verdict are left out too.
+    verdict are left out.
     """
     natural = headline_set(data.test_sets)
     if natural is None or not _is_enough(natural):
@@ -204,7 +204,7 @@ Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]
 def fall_interval(natural: Asked, challenge: Asked) -> CrossedInterval:
     """Return the accuracy on natural rows minus the accuracy on challenge rows, in points.
 
-    Both accuracies are averaged over gold labels.
+    The accuracies on natural and on challenge rows are averaged over gold labels.
     """
     sides = [_weighed(*each[:2]) for each in (natural, challenge)]
     nothing = [[np.zeros(len(rows)) for rows in side] for side in sides]

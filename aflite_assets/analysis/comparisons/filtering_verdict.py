@@ -38,7 +38,7 @@ _LEAST_MOVE = 0.05
 
 @dataclass(frozen=True)
 class StatedDifference:
-    """Accuracy of an evaluator trained on `filtered` minus its accuracy when trained on `against`, on a whole test set.
+    """Gain in accuracy of an evaluator from training on `filtered` instead of `against`, on a whole test set.
 
     `lacking`: the quantity (rows, groups or seeds) that is too small for a decision, or None. `by_label` is True if the
     difference is a mean over gold labels and differs from the mean over rows.
@@ -56,11 +56,11 @@ class StatedDifference:
 class AgainstAllRows:
     """Comparison of training on `filtered` with training on `full`, for the evaluator of the first decisive comparison.
 
-    Each field is judged separately, without adjustment for the other fields. `side`: the verdict on the test set of the
-    first decisive comparison. `best`: the challenge set, with the difference in points, on which `filtered` beats
-    `full` most significantly; only sets on which `filtered` also beats its control are considered. `worse`: the other
-    challenge sets on which `full` is better, each with the difference in points. `random_as_good`: test sets on which
-    `filtered` is not shown to beat `random`; only the test set of the first decisive comparison and `best` are tested.
+    P-values are not adjusted across the fields of the record. `side`: the verdict on the test set of the first decisive
+    comparison. `best`: among the challenge sets on which `filtered` beats both `full` and its control, the set with the
+    highest lower bound of the gain over `full`. `worse`: challenge sets on which `full` is better, except the set of
+    the first decisive comparison. Each set has the difference in points. `random_as_good`: the sets on which `filtered`
+    is not shown to beat `random`. Only the set of the first decisive comparison and `best` are tested against `random`.
     """
 
     side: Side | None
@@ -92,8 +92,8 @@ class FilteringVerdict:
 
 
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
-    """Return one verdict per filtering: the most informative verdict first, then the others in the order of the
-    filterings.
+    """Return one verdict per filtering: the most informative verdict first, then the remaining verdicts in the order of
+    the filterings.
     """
     found = [_filtering_verdict(data, one) for one in data.filtered]
     strongest = min(found, key=lambda one: get_args(rules.Code).index(one.verdict.code), default=None)
@@ -147,9 +147,9 @@ class _Trained:
         return first, second
 
     def stated(self, against: str, test: TestSet | None) -> StatedDifference | None:
-        """Compare both train sets on one test set.
+        """Compare `filtered` with the train set `against` on one test set.
 
-        Return None if either train set has no training run or if the test set has no rows.
+        Return None if one of the train sets has no training run or if the test set has no rows.
         """
         if test is None or not len(test.row_ids) or not all(sides := self.sides(against, test)):
             return None
@@ -160,7 +160,8 @@ class _Trained:
         return StatedDifference(self.evaluator, against, test.name, claim.estimate, lacks, by_label)
 
     def judged(self, against: str, *test_sets: str) -> list[tuple[str, CrossedInterval, Side | None]]:
-        """Compare both train sets on the named test sets and judge all differences together.
+        """Compare `filtered` with the train set `against` on the named test sets, and adjust the p-values of all
+        differences together.
 
         Test sets without a result are left out.
         """
@@ -192,7 +193,8 @@ def _against_all_rows(trained: _Trained, comparisons: Sequence[Comparison]) -> A
 def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
     """Return the verdict on the dataset for the filtering with one representation (`rules.dataset_verdict`).
 
-    The decisive comparison that `report.primary` names comes first; the others are ordered by significance.
+    The decisive comparison that `report.primary` names comes first. The remaining decisive comparisons are ordered by
+    significance.
     """
     deciding = [one for one in paired_differences(data) if one.deciding]
     mine = [one for one in deciding if one.representation == filtered.representation]
@@ -217,7 +219,7 @@ def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
     """Return the representation bias at the start of filtering minus the bias for shuffled labels.
 
-    Return None if either bias is missing.
+    Return None if the bias, or the bias for shuffled labels, is missing.
     """
     if filtered.chance is None or filtered.first_scores is None:
         return None

@@ -27,7 +27,7 @@ LEANINGS = TidyTable("leanings", PropertyLeaning, derived=("leans", "shortcut"))
 def property_leanings(data: BenchmarkData) -> tuple[PropertyLeaning, ...]:
     """Return the tests of every candidate property: shortcuts first, then other properties that models rely on.
 
-    Within each kind of property, the most significant test comes first.
+    Among shortcuts, and among other properties, the most significant test comes first.
     """
     found = [_tested(data, one) for one in data.leanings]
     adjusted = iter(holm([p for one in found if (p := one.p_value) is not None]))
@@ -76,7 +76,7 @@ def best_skill(data: BenchmarkData) -> Skill | None:
 def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
     """Test one property on the first natural test set.
 
-    If few rows of this test set carry the property, challenge sets with the same classes are used too.
+    If few rows of the natural test set carry the property, challenge sets with the same classes are used too.
     """
     natural, found = _natural_set(data, of), Leaning(0)
     if natural is None or not len(natural.labels):
@@ -114,9 +114,9 @@ def _on_constructed(
 ) -> Sequence[tuple[float, str, str | None, rules.ConstructedLoss | None]]:
     """Test reliance on the property on constructed challenge sets in which the property does not predict the label.
 
-    Return p-value, evaluator, test set and loss of each test. In a constructed challenge set, the authors removed or
-    reversed the property. Every evaluator that can judge filtering is tested, because some evaluators may ignore a
-    property that others rely on.
+    For each test of reliance, return the p-value, the evaluator, the test set and the loss of accuracy. In a
+    constructed challenge set, the authors removed or reversed the property. Every evaluator that can judge filtering is
+    tested, because some evaluators may ignore a property that others rely on.
     """
     sets = {one.name: one for one in _of_own_classes(data, of) if one.collected == "constructed"}
     here, found = (natural.labels, of.pointed[natural.name], natural.groups), []

@@ -1,8 +1,8 @@
 """Gains on a challenge set minus the gain on natural rows of the same class and difficulty. The contrasts have
 intervals but no verdicts.
 
-If the rows of a challenge set were chosen because one model got them wrong, every other model is better on these rows.
-A gain on such a challenge set is therefore evidence about shortcuts only if it is larger than the gain on equally hard
+If the rows of a challenge set were chosen because one model got them wrong, every other model has a higher accuracy on
+this challenge set. A gain on a challenge set is evidence about shortcuts only if it exceeds the gain on equally hard
 natural rows.
 """
 
@@ -31,18 +31,18 @@ weight.
 def natural_contrast(data: BenchmarkData, place: Place, against: str, here: TestSet) -> CrossedInterval | None:
     """Return the gain of `place` over `against` on the challenge set `here`, minus the gain on natural rows.
 
-    The natural rows belong to the natural test set that the report's summary uses. If some natural test sets did not
-    enter the filter, only these sets are used, because challenge rows did not enter the filter either.
+    The natural rows belong to the natural test set that the report's summary uses. Natural test sets that did not enter
+    the filter are preferred, because challenge rows did not enter the filter either.
 
-    A constructed challenge set is compared with all natural rows. Any other challenge set is compared within strata,
-    which are weighted as in the challenge set. A stratum holds rows of one gold class with similar margins
-    (`accuracy.gold_margins`), averaged over the training runs on `full`. Rows that one model got wrong may have normal
-    margins for another model. Strata are therefore made with the margins of each evaluator in turn, and the contrast
-    with the lowest lower bound is returned. Margins are computed among the classes of each test set. If the challenge
-    set merges classes, natural rows seem harder than they would be with the merged classes.
+    A constructed challenge set is compared with all natural rows. A challenge set that was not constructed is compared
+    within strata, and each stratum weighs as much as in the challenge set. A stratum holds rows of one gold class with
+    similar margins (`accuracy.gold_margins`), averaged over the training runs on `full`. Rows that one model got wrong
+    may have normal margins for another model. The function makes strata with the margins of each evaluator in turn, and
+    returns the contrast with the lowest lower bound. Margins are computed among the classes of each test set. If the
+    challenge set merges classes, natural rows seem harder than they would be with the merged classes.
 
     Return None if there is no natural test set, if a side is not trained, or if the evaluator itself has no margins.
-    Also return None if the strata with natural rows hold less than `LEAST_OVERLAP` of the challenge set.
+    Return None as well if the strata with natural rows hold less than `LEAST_OVERLAP` of the challenge set.
     """
     there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
     if there is None or min(_groups(here), _groups(there)) < 2:
@@ -91,10 +91,10 @@ def stratum_weights(
     """Return float64 weights of challenge rows and of natural rows, each with mean 1.
 
     A stratum consists of the rows of one class in one of `BINS` bins of difficulty. The bin edges are quantiles over
-    the challenge rows of the class. Each stratum has the same total weight in both kinds of rows, and each class of the
-    challenge set has the same weight. Rows of strata with fewer than `FEWEST_IN_STRATUM` natural rows get weight 0.
-    Labels are int64; -1 marks natural rows of a class that the challenge set does not have. Return None if the strata
-    with weight 0 hold more than 1 - `LEAST_OVERLAP` of the challenge set's weight.
+    the challenge rows of the class. Each stratum has the same total weight among challenge rows and among natural rows.
+    All classes of the challenge set have equal weight. Rows of strata with fewer than `FEWEST_IN_STRATUM` natural rows
+    get weight 0. Labels are int64; -1 marks natural rows of a class that the challenge set does not have. Return None
+    if the strata with weight 0 hold more than 1 - `LEAST_OVERLAP` of the challenge set's weight.
     """
     here, there = np.zeros(len(here_labels)), np.zeros(len(there_labels))
     classes = np.unique(here_labels)

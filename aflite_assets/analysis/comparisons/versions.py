@@ -58,7 +58,7 @@ class MovedCue:
 
     @property
     def state(self) -> Literal["gone", "new", "weaker", "stronger"]:
-        """One word for the change of the cue."""
+        """The change of the cue in one word."""
         if self.old is None or self.new is None:
             return "new" if self.old is None else "gone"
         return "weaker" if self.new < self.old else "stronger"
@@ -68,9 +68,9 @@ class MovedCue:
 class MovedNumber:
     """One accuracy (in [0, 1], averaged over seeds) in both results, and the new value minus the old value in points.
 
-    `rows`: number of compared test rows; if `paired`, only rows that are in both results count. `low`, `high`: the 95 %
-    interval. `side` is "above" or "below" if the change is significant after adjustment for all compared numbers (Holm
-    1979).
+    `rows`: number of compared test rows. If `paired` is True, only rows that both results have are compared. `low`,
+    `high`: the 95 % interval. `side` is "above" or "below" if the change is significant after adjustment for all
+    compared numbers (Holm 1979).
     """
 
     evaluator: str
@@ -131,8 +131,8 @@ class Changed:
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """Comparison of two results: their names, every number that both results have, rows by filtering, and all other
-    differences.
+    """Comparison of two results: the names of the results, every number that both results have, the rows of each
+    filtering, and differences in settings, data and software.
 
     `single`: the number of accuracies that only one of the results has.
     """
@@ -260,7 +260,7 @@ def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, floa
 def _tested(folder: Path) -> dict[_Place, _Tested]:
     """Return the finished training runs by evaluator, train set and test set.
 
-    A training run is left out for a test set if it lacks rows of the test set.
+    A training run without predictions for some rows of a test set is left out for this test set.
     """
     tests = pq.read_table(folder / TEST_ROWS_FILE, columns=["test_row", "test_set", "row_id", "source_id", "group"])
     names = np.array(tests["test_set"].to_pylist(), object)

@@ -29,10 +29,11 @@ class Cue:
     `kind`: attribute, partial input (one text of a pair predicts the label), word, text length, or feature column.
     `label_name`: the class that the cue is most associated with. `class_share`: the share of class `label_name` among
     the rows with the cue. `class_shares`: the shares of all classes among the rows with the cue, in the dataset's
-    order. `share_removed`, `share_expected`: the share of rows that carry the cue and have a class associated with the
-    cue, among the removed rows and among the random rows. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's
-    method over all cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: the
-    words whose `same_rows_as` is this cue. `elsewhere`: the share of rows with the cue in each challenge set.
+    order. `share_removed`, `share_expected`: among the removed and among the random rows, the share of rows that carry
+    the cue and have a class associated with the cue. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's
+    method over all cues. `same_rows_as`: a more informative word that occurs in nearly the same rows. `alike`: less
+    informative words that occur in nearly the same rows as this cue. `elsewhere`: the share of rows with the cue in
+    each challenge set.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -75,7 +76,7 @@ CUES = TidyTable("cues", FilteringCue, derived=("shown", "share_kept"))
 
 
 def read_cues(table: pa.Table) -> tuple[Cue, ...]:
-    """Return the published cues in their order, with p-values adjusted for the number of tested cues."""
+    """Read the published cues in the published order, with p-values adjusted for the number of tested cues."""
     rows = table.to_pylist()
     adjusted = holm([row["p_value"] for row in rows])
     alike: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
@@ -93,8 +94,8 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
     """Return the cues that a report names, in the given order.
 
     If several words occur in the same rows, only one word is returned. Cues of text length nearly agree with each
-    other, so only one of them is returned. This cue is the rank of an answer by length within its question or, without
-    such a rank, the first cue of length.
+    other, so only one length cue is returned. The returned length cue is the rank of an answer by length within its
+    question, or the first length cue if there is no cue of rank.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
     cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]
@@ -107,8 +108,8 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 
 @dataclass(frozen=True)
 class PlantedRemoval:
-    """Number of train rows that entered the filter, and number of removed rows. Both are counted among all rows and
-    among planted rows.
+    """Number of train rows that entered the filter, and number of removed rows. Entered and removed rows are counted
+    among all rows and among planted rows.
 
     A row is planted if its value of `attribute` is one of `values`.
     """
@@ -151,8 +152,8 @@ PLANTED = TidyTable(
 class MeanSimilarity:
     """Mean cosine similarity over all pairs of rows of one class and one `side` (kept, removed or random).
 
-    `rows`: number of rows of the class on this side. `used_rows`: number of rows in the sample that the mean is
-    computed on.
+    `rows`: number of rows with this class and side. `used_rows`: number of rows in the sample that the mean is computed
+    on.
     """
 
     representation: str
@@ -169,7 +170,7 @@ SIMILARITIES = TidyTable("similarities", MeanSimilarity)
 
 @dataclass(frozen=True, eq=False)
 class SimilarityBlock(MeanSimilarity):
-    """A mean similarity, with the pairwise similarities of a few rows to show.
+    """A mean similarity, and the pairwise similarities of a few example rows.
 
     `similarities` is float32 in [-1, 1], in the order of `row_ids`.
     """

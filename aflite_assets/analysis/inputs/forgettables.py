@@ -11,17 +11,17 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class WeakModelFacts:
-    """Numbers about one weak model, from the training run with the first seed. They are stored as JSON in the summary
-    of `forgettable_sets`.
+    """Numbers about one weak model, from the training run with the first seed. The numbers are stored as JSON in the
+    summary of `forgettable_sets`.
 
     `rows`: number of rows presented in training. `forgettable`: number of rows that were forgotten or never learnt.
     `never_learnt`: number of rows that were never learnt. `taken`: number of rows in the forgettable set (after
     balancing). `events`: the number of rows for each number of forgetting events, and the number of rows that were
-    never learnt. `by_class`: the numbers of rows, forgettable rows and taken rows of each class. All shares are in [0,
-    1]: `largest_class` (share of the rows), `train_accuracy` (when rows are presented), and `accuracy` (on splits that
-    the model was not trained on). `margins` has an entry for each large enough split in `accuracy`: the share of the
-    split's `largest_class`, and the interval (`low`, `high`) of the accuracy minus this share, in points. `margins` is
-    empty if the weak model is an evaluator's own training run.
+    never learnt. `by_class`: the numbers of rows, forgettable rows and taken rows of each class. `largest_class`: share
+    of the largest class. `train_accuracy`: accuracy at the time when rows are presented. `accuracy`: accuracy on each
+    split that the model was not trained on. All shares and accuracies are in [0, 1]. `margins` has one entry per split
+    that is large enough. An entry of `margins` holds the share of the largest class in the split, and the interval of
+    the accuracy minus this share, in points. `margins` is empty if the weak model is an evaluator's own training run.
     """
 
     rows: int
@@ -43,10 +43,11 @@ class WeakModelFacts:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of two training runs on which rows they forget: counts, and the Jaccard index of the two sets of rows.
+    """Agreement of two training runs on the rows that they forget: counts, and the Jaccard index of the two sets of
+    forgotten rows.
 
-    `jaccard_by_chance`: the mean Jaccard index of random sets of the same sizes. `jaccard` and `jaccard_by_chance` are
-    None if no row is forgettable.
+    `jaccard_by_chance`: the mean Jaccard index of two random sets with the sizes of the two sets of forgotten rows.
+    `jaccard` and `jaccard_by_chance` are None if no row is forgettable.
     """
 
     first: str
@@ -78,9 +79,9 @@ class SecondPhase:
     """An evaluator that continues the training of the evaluator `start` with rows chosen by weak models.
 
     The evaluator `start` was trained on `full`. `rows`: the rows that each stage trains on, in words. `weak_model`,
-    `set_name`: the weak model and the row set of the first stage that trains on a weak model's rows. `training`: how
-    each stage trains, in words; empty if unknown. `as_many_as`: another weak model that determines the number of rows,
-    or None if `weak_model` determines it.
+    `set_name`: weak model and row set of the first stage that trains on rows chosen by a weak model. `training`: how
+    each stage trains, in words; empty if unknown. `as_many_as`: another weak model whose set determines the number of
+    rows, or None if the set of `weak_model` determines the number.
     """
 
     start: str

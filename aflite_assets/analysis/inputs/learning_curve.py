@@ -1,9 +1,9 @@
-"""Learning curves, and the sizes at which they stop rising.
+"""Learning curves, and the sizes at which the curves stop rising.
 
-There are curves of encoders over the number of warm-up rows, and curves of one model over the size of a growing sample.
-Le Bras et al. (ICML 2020, section 2) choose the warm-up rows "based on the learning curve in low-data regime" but do
-not explain how. This module therefore defines a rule of its own. The growing sample is from Mishra and Sachdeva 2020
-(SustaiNLP), Algorithm 1.
+A warm-up curve shows the accuracy of an encoder by the number of warm-up rows. A sample curve shows the accuracy of one
+model by the size of a growing sample. Section 2 of Le Bras et al., ICML 2020, chooses the warm-up rows "based on the
+learning curve in low-data regime" but does not explain how. This module defines its own rule for the elbow of a
+learning curve. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,9 +34,9 @@ class LearningCurve:
     def elbow(self) -> int:
         """The smallest sample whose accuracy is not clearly below the best accuracy.
 
-        If an encoder gets worse with more rows, this is due to chance in training. Accuracies are therefore first
-        replaced by the nearest non-decreasing values (isotonic regression). The elbow is the first size whose smoothed
-        value lies inside Wilson's 95 % interval of the last and highest value. Source: the rule of one standard error
+        If an encoder gets worse with more rows, the cause is chance in training. Accuracies are first replaced by the
+        nearest non-decreasing values (isotonic regression). The elbow is the first size whose smoothed value lies
+        inside Wilson's 95 % interval of the last value, which is the highest. Source: the rule of one standard error
         (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval instead of the
         standard error.
         """
@@ -51,7 +51,7 @@ class LearningCurve:
 class SampleCurve:
     """A learning curve of one model for a growing sample: `right` has one number per size and training run.
 
-    `stop`: the rule that ends the growth. The sizes are in the order in which they were tried.
+    `stop`: the rule that ends the growth. `rows` lists the sizes in the order of the growth.
     """
 
     rows: tuple[int, ...]
@@ -71,7 +71,7 @@ class SampleCurve:
         """The size at which accuracy stopped increasing, or the largest size if accuracy never stopped.
 
         The rule "flat" is the rule of `LearningCurve.elbow`. With the rule "falls" (from Algorithm 1), the sample grows
-        until a size is not better than the previous size. The previous size is then chosen.
+        until a size is not better than the previous size, which is then chosen.
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -96,7 +96,7 @@ bad training run does not end the growth.
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:
     """Return the largest elbow of the curves.
 
-    All representations share one warm-up split, which must be large enough for each of them.
+    All representations share one warm-up split, which must be large enough for every representation.
     """
     return max(curve.elbow for curve in curves)
 

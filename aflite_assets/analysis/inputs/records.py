@@ -52,8 +52,9 @@ class Cell(Training):
 
     `predictions` (of a done cell) has the columns `test_set` (string), `row_id` (int64) and `predicted` (int64, a class
     number of the dataset). For top-k accuracy and for test sets with `adds_probabilities`, `predictions` also has
-    `probabilities` (list<float32> over the dataset's classes; null if the evaluator gives none) or `gold_rank`
-    (`accuracy.with_ranks`). A test set of questions has one row per question (`questions.question_predictions`).
+    `probabilities` or `gold_rank` (`accuracy.with_ranks`). `probabilities`: list<float32> over the dataset's classes,
+    or null if the evaluator gives no probabilities. A test set of questions has one row per question
+    (`questions.question_predictions`).
     """
 
     predictions: pa.Table | None = None
@@ -66,8 +67,8 @@ class Cell(Training):
 
 @dataclass(frozen=True)
 class FineTuned:
-    """An evaluator trained like the evaluator `start`, and then fine-tuned on rows of each challenge set in `sets`, in
-    order.
+    """An evaluator trained like the evaluator `start`, and then fine-tuned on rows of each challenge set in the order
+    of `sets`.
     """
 
     start: str
@@ -85,19 +86,19 @@ class TestSet:
 
     `row_ids`, `labels`: int64, one per row; a label is an index into the set's own `label_names`.
     `kept[representation]`: bool mask of the rows of a natural set that filtering kept. `own_kept[representation, train
-    set]`: the same mask for the rule that made another train set (a single pass, an earlier size).
+    set]`: bool mask of the rows that the rule of another train set kept (a single pass, an earlier size).
     `categories[column]`: the category of each row of a challenge set (None or empty for no category). `class_map[c]`:
     int64, the set's class for the dataset's class `c`, or -1 for none. `class_map` is None if the set has the dataset's
     classes. `collapse`: how `class_map` is applied. With "label", the predicted class is mapped, and a class that is
     mapped to none counts as wrong. With "probability", probabilities are summed over classes that are mapped to the
     same class, and the class with the largest sum is predicted. `notes`: caveats about the set's numbers. `groups`:
     int64, one per row; rows with the same number belong together (one premise, one template); None if every row is its
-    own group. `pooled` is True if the rows entered the filter together with the train rows; a difference on such rows
+    own group. `pooled` is True if the rows entered the filter together with the train rows. A difference on pooled rows
     is no evidence that filtering helps or harms. `unit`: what is predicted, a row or a question. A multiple-choice
     question is represented by the row of its correct answer (`questions.question_set`). `chance`, in [0, 1]: for
     questions, the mean accuracy of guessing; otherwise None. `collected`: how the challenge rows were collected, as
-    declared in the dataset's file; None if undeclared. `questions`: int64, one per row, if rows are answers to
-    questions and a group holds several questions; else None.
+    declared in the dataset's file; None if undeclared. `questions`: int64, the question number of each row; None unless
+    rows are answers and a group holds several questions.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -139,11 +140,11 @@ class FilteredSet:
 
     `iterations` has the columns `iteration` (int64), `rows_in` (rows that entered the iteration), `train_rows_in`,
     `scored_rows_in`, `removed`, `train_removed`, `scored_removed`, `cutoff` (nullable), `representation_bias` (in [0,
-    1]) and `rows_never_held_out`. `rows` holds every row that entered the filter and every row of the scored splits,
-    with the columns `row_id`, `split`, `label`, `kept`, `removed_in_iteration` (nullable), `predictability` and
-    `label_probability` (in [0, 1], nullable). `runs`: number of runs of the filter, each with its own random draws.
-    `kept_jaccard`: Jaccard index, in [0, 1], of the train rows that two runs kept: mean and minimum over pairs of runs,
-    and the value expected by chance. `chance`: scores with permuted labels; `first_scores`: `row_id` and
+    1]) and `rows_never_held_out`. `rows` holds every row that entered the filter and every row of the scored splits.
+    The columns of `rows` are `row_id`, `split`, `label`, `kept`, `removed_in_iteration` (nullable), `predictability`
+    and `label_probability` (in [0, 1], nullable). `runs`: number of runs of the filter, each with its own random draws.
+    `kept_jaccard`: Jaccard index of the train rows that two runs kept: mean and minimum over pairs of runs, and the
+    value expected by chance, in [0, 1]. `chance`: scores with permuted labels; `first_scores`: `row_id` and
     `predictability` in the first iteration.
     """
 
@@ -164,13 +165,13 @@ class FilteredSet:
         return self.rows.filter(pc.field("split") == "train")
 
     def policy(self, split: str) -> str:
-        """Return what the filter did with the rows of a split other than train: pooled, scored or kept."""
+        """Return how the filter treated the rows of a split other than train: pooled, scored or kept."""
         policies = self.settings.get("evaluation_rows")
         return policies.get(split, "kept") if isinstance(policies, Mapping) else "kept"
 
     @property
     def filtered_splits(self) -> tuple[str, ...]:
-        """The splits other than train that were pooled or scored."""
+        """Names of the splits, except train, that the filter pooled or scored."""
         splits = self.rows["split"].unique().to_pylist()
         return tuple(split for split in splits if split != "train" and self.policy(split) != "kept")
 
@@ -217,8 +218,8 @@ class EvidenceTable:
 class DataMap:
     """The data map of an evaluator trained on all train rows, with the rows that one representation's filter kept.
 
-    `table` has the columns `DATA_MAP_COLUMNS`: `guid` is the row's id in the source, `index` its place in the table,
-    and `kept` is null for rows that never entered the filter. `seeds`: number of averaged training runs; `epochs`:
+    `table` has the columns `DATA_MAP_COLUMNS`. `guid`: the row's id in the source; `index`: the row's number in the
+    table; `kept`: null for rows that never entered the filter. `seeds`: number of averaged training runs; `epochs`:
     epochs of each training run. `seeds` is 0 if the map is `given` with the data.
     """
 
@@ -234,10 +235,10 @@ class DataMap:
 class RankingOverlap:
     """Overlap of the train rows kept by two filterings (`representation` and `against`) that rank rows differently.
 
-    `train_set`: `filtered` or `filtered_<name>`. Both filterings were applied to the same `rows` train rows. The first
-    filtering kept `first_rows` of them, and the second kept `second_rows`; `shared` rows were kept by both. `jaccard`,
-    in [0, 1]: `shared` divided by the number of rows that at least one filtering kept; `jaccard_by_chance`: the mean
-    index of two random sets of these sizes. `jaccard` and `jaccard_by_chance` are None if neither filtering kept a row.
+    `train_set`: `filtered` or `filtered_<name>`. Both filterings were applied to the same `rows` train rows.
+    `first_rows`, `second_rows`, `shared`: numbers of rows kept by the first, by the second and by both filterings.
+    `jaccard`, in [0, 1]: Jaccard index of the two sets of kept rows. `jaccard_by_chance`: the mean Jaccard index of two
+    random sets with `first_rows` and `second_rows` rows. `jaccard` and `jaccard_by_chance` are None if no row was kept.
     """
 
     representation: str
@@ -354,12 +355,12 @@ class Forgettables:
         return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
 
     def control_of(self, evaluator: str) -> str | None:
-        """Return the evaluator with a second phase on the same number of random rows, or None if there is none."""
+        """Return the control, an evaluator with a second phase on as many random rows, or None."""
         phase = self.phases[evaluator]
         return None if phase.set_name == "random" else self._phase_on(phase, "random")
 
     def rival_of(self, evaluator: str) -> str | None:
-        """Return the evaluator whose second phase determined the size of this evaluator's phase, or None."""
+        """Return the evaluator whose second phase determined the size of the given evaluator's phase, or None."""
         phase = self.phases[evaluator]
         return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
 
@@ -385,15 +386,16 @@ class DatasetRecord:
     """Facts about a dataset and its models that a report shows unchanged. The record contains no results.
 
     `split_rows`: number of loaded rows per split; `warmup_rows`: number of train rows used to train the encoders;
-    `notes`: remarks at the top of the report. `settings_done`: how settings changed the source's rows; `published`: the
-    name under which `published_tables` holds the papers' figures; `provenance`: versions and seeds as text.
-    `missing_sets`: for each missing challenge set, why it could not be obtained. `smallest_effect`: the smallest
-    difference, in points, that is reported as a difference.
+    `notes`: remarks at the top of the report. `settings_done`: how settings changed the source's rows. `published`: the
+    name of the papers' figures in `published_tables`. `provenance`: versions and seeds as text. `missing_sets`: for
+    each challenge set that could not be obtained, the reason. `smallest_effect`: the smallest difference, in points,
+    that is reported as a difference.
 
     `families` and `architectures` map `evaluators.<name>` and `representations.<name>` to a text. Models of the same
     family or architecture have the same text. `held_back`: per evaluator, the share of train rows, in (0, 1), used for
     early stopping. `fine_tuned`: evaluators that were trained further on challenge sets. `partial_inputs`: evaluators
-    that see only a part of the input. `rankings`: per representation, a filtered set that differs only in its ranking.
+    that see only a part of the input. `rankings`: for each representation, another filtered set that differs only in
+    how it ranks the rows.
     """
 
     name: str
@@ -421,10 +423,10 @@ class BenchmarkData(DatasetRecord):
     """Everything that one report shows.
 
     `source`: the positions of rows in the user's files. `checks`: results of the checks of data, filter and models.
-    `warmup_curves` is empty if a size was given; `sample_curve` is None if all train rows are filtered. `primary`:
-    evaluator and test set of the comparison that sentences state first; if None, the most significant comparison is
-    first. `leanings`: properties that models may rely on. `scan`: cues that predict the label by themselves, or None if
-    the rows were not scanned.
+    `warmup_curves` is empty if the settings fix the number of warm-up rows; `sample_curve` is None if all train rows
+    are filtered. `primary`: evaluator and test set of the comparison that the report states first; None to state the
+    most significant comparison first. `leanings`: properties that models may rely on. `scan`: cues that predict the
+    label by themselves, or None if the rows were not scanned.
 
     `score_bins`: numbers of rows by predictability, per filtering and iteration. `similarities` of rows, `cues` of
     removed rows and `row_facts` (`rows.table.ROW_FACTS`) are given per representation. `filter_runs`: per seed, the
@@ -486,12 +488,12 @@ class BenchmarkData(DatasetRecord):
         return in_order(["full", "random", "filtered", *own])
 
     def cell_groups(self, representation: str) -> Iterator[tuple[str, str, list[Cell]]]:
-        """Yield each evaluator and train set with its training runs, ordered by evaluator and train set."""
+        """Yield the training runs grouped by evaluator and train set."""
         for evaluator, train_set in product(self.evaluators, self.train_sets_of(representation)):
             yield evaluator, train_set, self.cells_of(evaluator, train_set, representation)
 
     def control(self, representation: str) -> str:
-        """Return the train set that `filtered` is compared with: `random_matched` if a model was trained on it, else
+        """Return the control of `filtered`: `random_matched` if a model was trained on `random_matched`, else
         `random`.
         """
         return control_of("filtered", {cell.train_set for cell in self.cells if cell.representation == representation})

@@ -65,8 +65,8 @@ class SourceRows:
         return self.columns.get(column, column)
 
     def feature_title(self, number: int) -> str:
-        """Return the name of a feature column in figures: the source's name, or "feature 3" (counted from 0) without a
-        name.
+        """Return a feature column's name for figures: the source's name, or a name such as "feature 3" (counted from 0)
+        if the source has none.
         """
         return f"feature {number}" if self.features is None else one_line(self.features[number])
 
@@ -77,7 +77,8 @@ class SourceRows:
 
 
 def place_text(place: Mapping[str, object]) -> str:
-    """Describe one line of `SourceRows.of` in words, or return an empty string if the place is unknown.
+    """Describe the place of one row in the user's files, or return an empty string if the place is unknown. `place` is
+    one line of `SourceRows.of`.
 
     An example is "train.csv, line 18 (train, source row 16)"; for an answer, "train.csv, line 18, answer 2 (train,
     question 17)".
@@ -95,7 +96,7 @@ def place_text(place: Mapping[str, object]) -> str:
 
 
 def brief_place(place: Mapping[str, object]) -> str:
-    """Describe one line of `SourceRows.of` in few words: "train.csv, line 18", or "train, source row 16" if no file is
+    """Describe the place of one row in few words, such as "train.csv, line 18", or "train, source row 16" if no file is
     known.
     """
     if place["source_line"] is None:

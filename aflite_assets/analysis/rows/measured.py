@@ -119,7 +119,7 @@ def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
 
 
 def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[str, str | None, _TestedOn]]:
-    """Yield each train set with its filtering and test rows.
+    """Yield each train set with the filtering it belongs to and the test rows to describe.
 
     The test rows are all rows if the filtering did not change the test set.
     """
@@ -135,8 +135,7 @@ def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | Non
 
     The shares are float64 in [0, 1], and NaN for rows without annotators. Return None if no row has annotators, or if
     the unit is a question, because annotators saw single answers. If the label is the majority vote of the same
-    annotators, as in SNLI, each annotator contributed to the label. The share is then higher than a new annotator would
-    reach.
+    annotators, as in SNLI, the share is higher than a new annotator would reach.
     """
     if test_set.unit == "question" or "annotator_labels" not in data.examples.table.column_names:
         return None
@@ -157,7 +156,8 @@ class LengthShare:
     The length is the number of words of the text in `column`; `column_name` is the source's name of this column. The
     bin holds lengths from `start` up to the next bin's `start`; the last bin holds all longer texts. `random_*`: mean,
     minimum and maximum over random sets with as many rows as were kept. `kept_rows`, `removed_rows`: numbers of kept
-    and removed rows that have the text. A share is None if no row of its kind has the text.
+    and removed rows that have the text. The share of kept, removed or random rows is None if none of these rows has the
+    text.
     """
 
     representation: str

@@ -91,8 +91,8 @@ class RowTables:
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
-    """Write `ROWS_FILE`, one representation after the other. Also write `PVI_FILE` and the data maps if the data
-    exist.
+    """Write `ROWS_FILE`, one representation after the other. Write `PVI_FILE` and the data maps too if there are data
+    for these files.
     """
     first = data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
@@ -126,9 +126,9 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     """Return the rows of one filtering as a table for people to read.
 
     The first columns are `representation`, `row_id`, the columns of `SourceRows.places`, the inputs (`_inputs`), and
-    `label` and `annotator_labels` as names. The next columns are `status` ("kept", "removed", or "not filtered" for a
-    split that the filter did not use), `kept`, `removed_in_iteration` (null if kept), `predictability` and
-    `label_probability` (null if never held out). The last columns are `ROW_FACTS`, with classes by name, and the
+    `label` and `annotator_labels` as names. The next columns are `status`, `kept`, `removed_in_iteration` (null if
+    kept), `predictability` and `label_probability` (null if never held out). `status` is "kept", "removed", or "not
+    filtered" for a split that the filter did not use. The last columns are `ROW_FACTS`, with classes by name, and the
     columns on how weak models learnt the row (`_learning`). Raises DataError if a row is not among the examples.
     """
     rows, row_ids = filtered.rows, filtered.rows["row_id"].to_numpy()
@@ -153,9 +153,10 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
     """Return columns on how each training run of a weak model learnt the rows. Rows outside the training run have
     nulls.
 
-    Each training run has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`:
-    how often the row was forgotten, predicted correctly and presented. If row sets were drawn from the training run,
-    the column `forgettable_sets.<...>` names the sets that contain the row.
+    Each training run has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`.
+    These columns count how often the weak model forgot the row, predicted the row correctly and was trained on the row.
+    If row sets were drawn from the training run, the column `forgettable_sets.<...>` names the sets that contain the
+    row.
     """
     columns: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}

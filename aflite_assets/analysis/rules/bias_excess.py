@@ -40,8 +40,8 @@ class BiasExcess:
     The mean over classes depends neither on class sizes nor on how often each class is predicted. `labels_moved`:
     whether permutations moved enough labels to show chance (`ChanceScores.labels_moved`). `probabilities`: the excess
     of the mean predicted probability of each row's own label, averaged over classes; None if the classifier has no
-    probabilities. For C classes, this mean probability exceeds 1/C if and only if the held-out log loss falls when a
-    little of the probabilities is mixed into the class shares. The excess is the slope of this loss.
+    probabilities. For C classes, the mean probability exceeds 1/C if and only if mixing a little of the predicted
+    probabilities into the class shares lowers the held-out log loss.
     """
 
     rows: Excess
@@ -51,7 +51,9 @@ class BiasExcess:
 
     @property
     def learnt(self) -> Excess:
-        """The excess that is most sensitive to anything learnt beyond class shares."""
+        """The excess of the probabilities if there are any, else of the mean over classes: the most sensitive sign of
+        learning beyond class shares.
+        """
         return self.classes if self.probabilities is None else self.probabilities
 
     @property
@@ -70,19 +72,19 @@ def bias_excess(
 ) -> BiasExcess:
     """Return the bias at the start of filtering minus the mean bias of the passes over permuted labels.
 
-    `predictability`: float in [0, 1] for each row that entered the first iteration, NaN if never held out; `labels`:
-    int64; `groups`: one code per row, equal for rows that belong together, or None if every row is its own group.
+    `predictability`: float in [0, 1] for each row that entered the first iteration, NaN if never held out. `labels`:
+    int64. `groups`: one code per row, equal for rows that belong together, or None if every row is its own group.
     `label_probability`: the mean held-out probability of each row's label, float in [0, 1], in the order of
     `predictability`.
 
-    Let m be the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K the same mean
-    in each of the K passes. The difference is m minus the mean of b, with variance max(V, W) + W / K. V is the variance
-    between groups of rows, G/(G-1) sum_g (sum of a group's influences)^2. The influence of row i is (d_i - mean d) / n.
-    Here d_i is the row's score minus the passes' mean score for the row's class, because permutation does not change
-    class shares. For the mean over classes, the influence is (p_i - m_c) / (C n_c), where p_i is the row's score or the
-    probability of its label. W is the variance of b, scaled down if the passes had only a sample of the rows. The
-    larger of V and W is used, because classifiers trained on the same rows make correlated errors. The degrees of
-    freedom of t are the number of equal-sized groups minus one.
+    Let m be the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K this mean in
+    each of the K passes over permuted labels. The difference is m minus the mean of b, with variance max(V, W) + W / K.
+    V is the variance between groups of rows, G/(G-1) sum_g (sum of a group's influences)^2. In V, the influence of row
+    i is (d_i - mean d) / n. Here d_i is the score of row i minus the mean score of the row's class in the passes over
+    permuted labels. For the mean over classes, the influence is (p_i - m_c) / (C n_c), where p_i is the row's score or
+    the probability of its label. W is the variance of b, scaled down if the passes had only a sample of the rows. The
+    formula has the larger of V and W, because classifiers trained on the same rows make correlated errors. The degrees
+    of freedom of t are the number of equal-sized groups minus one.
     """
     scored = ~np.isnan(predictability)
     if len(labels) != len(predictability) or not scored.any():

@@ -1,9 +1,9 @@
 """Rules for the verdict on a dataset and one of its filterings. The rules use only numbers; the sentences about a
 verdict are in `reports.sentences`.
 
-High predictability alone does not show a shortcut, because a task may simply be easy. The rules are this project's own.
-They are documented in docs/evaluation.md, and `benchmarks/verdict_rates.py` measures their error rates on simulated
-data.
+High predictability alone does not show a shortcut, because a task may simply be easy. The rules were designed for this
+project and are documented in docs/evaluation.md. `benchmarks/verdict_rates.py` measures the error rates of the rules on
+simulated data.
 """
 
 import math
@@ -60,10 +60,10 @@ the other sets.
 class Comparison:
     """A decisive comparison of `filtered` with its control, on a whole challenge set.
 
-    The evaluator can judge filtering. `difference`: in points, with its 95 % interval, averaged over gold labels if the
-    set has labels; None if the comparison was not run. `test_rows` is a number of rows or questions (`unit`), `groups`
-    a number of equal-sized groups, and `seeds` the smaller number of seeds of the two sides. `constructed`: whether the
-    dataset's file declares that the set was made without looking at a model's errors.
+    `evaluator`: an evaluator that can judge filtering. `difference`: in points, with its 95 % interval, averaged over
+    gold labels if the set has labels; None if the comparison was not run. `test_rows` is a number of rows or questions
+    (`unit`), `groups` a number of equal-sized groups, and `seeds` the smaller number of seeds of the two sides.
+    `constructed`: whether the dataset's file declares that the set was made without looking at a model's errors.
     """
 
     evaluator: str
@@ -94,8 +94,8 @@ class Skill:
 
     A skill of 0 is chance level, and 1 means that every prediction is correct; accuracy is averaged over gold labels.
     `low`: the lower end of the skill's 95 % interval; `property_skill`: the skill of the best candidate property.
-    `holds_elsewhere`: whether the evaluator keeps its accuracy on challenge sets, which is the case if it has no named
-    `ChallengeFall`; None if unknown.
+    `holds_elsewhere`: whether the evaluator keeps its accuracy on challenge sets (has no named `ChallengeFall`); None
+    if unknown.
     """
 
     evaluator: str
@@ -129,9 +129,10 @@ class VerdictEvidence:
 
     @property
     def leaning(self) -> PropertyLeaning | None:
-        """The property that models rely on most significantly. A shortcut comes before other properties.
+        """The property that models rely on most significantly. Shortcuts come before properties that may be part of the
+        task.
 
-        A word of a single text may well be part of the task, so reliance on such a word is only shown in the table.
+        A topic word that is not a shortcut is left out, because the word may well be part of the task.
         """
         return next((one for one in self.leanings if one.shortcut or (one.leans and one.kind != "topic word")), None)
 
@@ -150,8 +151,8 @@ class VerdictEvidence:
         """The gains that prove that filtering helps.
 
         A proven gain is on a challenge set that is declared as constructed, or on which a shortcut's association with
-        the label is significantly weaker. On any other set, even a large gain is no proof: if rows were chosen because
-        a model got them wrong, every other model seems better.
+        the label is significantly weaker. If the rows of a challenge set were chosen because a model got them wrong,
+        every other model seems better, and a gain proves nothing.
         """
         broken = {name for one in self.leanings if one.shortcut for name in (one.broken_on, one.fallen_on)}
         return tuple(one for one in self.gains if one.constructed or one.test_set in broken)
@@ -161,7 +162,7 @@ class VerdictEvidence:
         """The effect of filtering: "helps", "harms", "mixed", or None if there is neither a proven gain nor a loss.
 
         Filtering "helps" if there are proven gains and no loss, and "harms" if there are losses and no proven gain. The
-        effect is "mixed" if there are both.
+        effect is "mixed" if there are proven gains and losses.
         """
         if self.proven_gains:
             return "mixed" if self.losses else "helps"
@@ -188,27 +189,28 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     """Apply the rules for verdicts in order, and return the first verdict whose condition holds. In the rules, the
     starting excess is the representation bias at the start of filtering minus the bias by chance.
 
-    `shortcut_found` (rule 1): models rely on a property that is no part of the task. This is the case if the
-        dataset's file declares it, if the property is an artefact by nature, or if models lose accuracy on a challenge
-        set in which the property is hardly associated with the label. All decisive comparisons together show whether
-        filtering helps, harms or does both.
+    `shortcut_found` (rule 1): models rely on a property that is no part of the task. A property is no part of the
+        task if the dataset's file declares so, or if the property is an artefact by nature. A loss of accuracy on a
+        challenge set in which property and label are hardly associated also shows that the property is no part of
+        the task. All decisive comparisons together show whether filtering helps, harms or does both.
     `leans_on` (rule 2): models rely on a property that may or may not be part of the task.
-    `artefact_tells` (rule 3): a property that is no part of the task predicts the label by itself, in rows that were
-        not used to choose the property (`scan`), but models were not shown to rely on it.
-    `cannot_tell` (rule 4): permutations hardly move the labels of the groups (`ChanceScores.labels_moved`). The
-        same verdict is given if the interval of the starting excess begins below 2 points and is wider than 5 points.
+    `artefact_tells` (rule 3): a property that is no part of the task predicts the label of held-out rows by itself
+        (`scan`). No test shows that models rely on the property.
+    `cannot_tell` (rule 4): permutations hardly move the labels of the groups (`ChanceScores.labels_moved`). Rule 4
+        also applies if the interval of the starting excess begins below 2 points and is wider than 5 points.
     `nothing_found` (rule 5): the interval of the starting excess ends below 2 points.
     `class_balance_only` (rule 6): in the mean over classes, the interval of the starting excess ends below 2 points.
-        The bias then shows only how often each class is predicted. Rules 5 and 6 do not apply if the probabilities of
-        the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). For example, if the
-        classes have shares of 95 % and 5 %, hardly any prediction changes, even if the classifiers learn much.
+        In rule 6, the bias shows only how often each class is predicted. Rules 5 and 6 do not apply if the
+        probabilities of the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). For
+        example, if the classes have shares of 95 % and 5 %, hardly any prediction changes, even if the classifiers
+        learn much.
     `cannot_tell` (rule 7): the classifiers did not learn significantly more than the class shares.
     `helps_no_shortcut_named` (rule 8): a decisive comparison shows a proven gain (`proven_gains`), and no decisive
         comparison shows a loss.
     `cannot_tell` (rule 9): no decisive comparison had enough rows, groups or seeds.
     `easy` (rule 10): the best evaluator is well above chance in the mean over gold labels and keeps its accuracy on
-        challenge sets. No candidate property predicts the label nearly as well, and models do not rely on any property,
-        not even on a topic word.
+        challenge sets. No candidate property predicts the label nearly as well as the evaluator, and models rely on
+        no property, not even on a topic word.
     `learnable_no_shortcut_shown` (rule 11): none of the other conditions holds.
     """
     return DatasetVerdict(*_rule(evidence), evidence)

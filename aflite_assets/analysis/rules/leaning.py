@@ -2,13 +2,14 @@
 
 A value of a property points to the class that it is associated with. A model relies on (leans on) the property if it
 predicts this class too often for rows of other classes that have the value. Rows with a value may also resemble the
-class for other reasons. The model is therefore compared with a second model, which is trained on rows without the
-association. The pull is the excess of predictions of the class. If the pull has other causes, it is equally large in
-the second model. If the pull comes from reliance on the property, it is small in the second model.
+class for other reasons. A second model is therefore trained on rows without the association, and compared with the
+first model. The pull is the excess of predictions of the class among rows with the value. If the pull does not come
+from the association, the second model has an equally large pull. If the pull comes from reliance on the property, the
+second model has a small pull.
 
 Predictions cannot show whether a property belongs to the task. A property is no part of the task if the dataset's file
-declares so, if the property is an artefact by nature, or if models lose accuracy on a challenge set without the
-association.
+declares so, or if it is an artefact by nature. A loss of accuracy on a challenge set without the association also shows
+that a property is no part of the task.
 """
 
 from collections.abc import Sequence
@@ -49,11 +50,11 @@ class Leaning:
     """The pull of predictions towards the class that a property's value points to; intervals are in points.
 
     `pull` is computed from models trained on rows in which property and label are associated. The pull is a mean over
-    pairs of a class A of test rows and another class B. For each pair, it is the share predicted as B among rows with a
-    value that points to B (`carriers`), minus the share predicted as B among the remaining rows. `untied`: the pull of
-    models trained on rows without the association; `halved`: half of `pull`, minus `untied`. `within`: the gain in
-    accuracy on rows of a class if their value points to this class. All intervals are None with fewer than
-    `FEWEST_CARRIERS` carriers.
+    pairs of a class A of test rows and another class B. For each pair, the pull is a difference of two shares of rows
+    of class A predicted as B. The first share is among rows with a value that points to B (`carriers`), the second is
+    among the remaining rows. `untied`: the pull of models trained on rows without the association; `halved`: half of
+    `pull`, minus `untied`. `within`: accuracy on rows with a value that points to their own class, minus accuracy on
+    the remaining rows of the class. All intervals are None with fewer than `FEWEST_CARRIERS` carriers.
     """
 
     carriers: int
@@ -66,9 +67,9 @@ class Leaning:
     def p_value(self) -> float | None:
         """p-value, in [0, 1], of the hypothesis that models do not rely on the property; None if unknown.
 
-        Three conditions must hold if models rely on a property. There is a pull towards the class. At least half of the
-        pull comes from the association in the train rows. The value does not make predictions worse for rows of the
-        class that it points to.
+        If models rely on a property, three conditions hold. First, predictions show a pull towards the class of the
+        value. Second, at least half of the pull comes from the association in the train rows. Third, predictions are
+        not worse for rows with a value that points to their own class.
         """
         if self.pull is None or self.halved is None or self.within is None:
             return None
@@ -85,10 +86,10 @@ def pull_weights(labels: np.ndarray, pointed: np.ndarray, *, to_own: bool = Fals
     carriers used.
 
     The sum of the weights of the predicted classes is the mean of P(c predicted | k, points to c) - P(c predicted | k,
-    points elsewhere) over pairs of a gold class k and a class c that values point to. A pair with n1 and n0 rows of the
-    two kinds has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer Institute
-    22:719). Only pairs with different k and c are used. With `to_own`, only pairs with k = c are used. `pointed`: the
-    class that each row's value points to, or `NOWHERE`.
+    points elsewhere) over pairs of a gold class k and a class c that values point to. A pair with n1 carriers and n0
+    other rows of class k has the weight n1 n0 / (n1 + n0) (Mantel and Haenszel 1959, Journal of the National Cancer
+    Institute 22:719). Only pairs with different k and c are used. If `to_own` is set, only pairs with k = c are used
+    instead. `pointed`: the class that each row's value points to, or `NOWHERE`.
     """
     classes = int(max(labels.max(), pointed.max())) + 1
     weights, counted, total = np.zeros((len(labels), classes)), 0, 0.0
@@ -136,11 +137,12 @@ class BrokenTie:
     """A challenge set in which a property is less associated with the label than on natural rows, and the resulting
     loss.
 
-    The strength of the association, in points, is a mean over the classes that values point to. For one class, it is
-    the share of the class's rows with a value that points to the class, minus the same share of the other rows.
-    `natural`, `challenge`: the strength on natural rows and in the challenge set. `broken_p`: p-value of the hypothesis
-    that `challenge` is at least half of `natural`. `loss`: the loss of accuracy, in points, on rows with a value that
-    points to another class, compared with rows of the same class with a value that points to their own class.
+    The strength of the association, in points, is a mean over the classes that values point to. For one class, the
+    strength compares the shares of rows with a value that points to the class: among the rows of the class, minus among
+    all other rows. `natural`, `challenge`: the strength on natural rows and in the challenge set. `broken_p`: p-value
+    of the hypothesis that `challenge` is at least half of `natural`. `loss`: the accuracy on agreeing rows minus the
+    accuracy on contradicting rows of the same class, in points. In an agreeing row, the value points to the row's own
+    class; in a contradicting row, to another class.
     """
 
     test_set: str
@@ -160,9 +162,9 @@ class BrokenTie:
 def broken_tie(test_set: str, natural: Pointed, challenge: Pointed, right: Sequence[np.ndarray]) -> BrokenTie | None:
     """Compare the association of property and label on natural rows with the association in a challenge set.
 
-    Also compute the loss on challenge rows with a label that contradicts the property. `right`: for each model trained
-    on `full`, which challenge rows it predicted correctly. Return None if no class has both agreeing and contradicting
-    rows.
+    Compute the loss of accuracy on challenge rows with a label that contradicts the property. `right`: for each model
+    trained on `full`, the correct predictions of challenge rows. Return None if no class has rows that agree with the
+    property and rows that contradict the property.
     """
     labels, pointed, groups = challenge
     weights = _contradicting_weights(labels, pointed)
@@ -181,7 +183,8 @@ own class.
 
 @dataclass(frozen=True)
 class ConstructedLoss:
-    """The loss of models on a challenge set that was made without a property, and the p-value of no loss.
+    """The loss of accuracy on a challenge set that was made without a property, and the p-value of the hypothesis of no
+    loss.
 
     `points`: the loss of accuracy, in points.
     """
@@ -196,10 +199,10 @@ def constructed_loss(
 ) -> ConstructedLoss | None:
     """Return the loss of models on a challenge set that was made without a property.
 
-    If rows of the set have values that point to a class, the loss is computed by `broken_tie`. Otherwise the loss is
-    `fall`: the fall in accuracy on the set, in points, with its p-value. A loss under `LEAST_NAMED` has the p-value 1.
-    Return None if the association is not significantly weaker in the set, because such a set shows nothing about the
-    property.
+    `broken_tie` computes the loss if the set has rows that agree with the property and rows that contradict it. If the
+    set lacks agreeing or contradicting rows, the loss is `fall`, the fall in accuracy on the set (in points) with its
+    p-value. A loss under `LEAST_NAMED` has the p-value 1. Return None if the association is not significantly weaker in
+    the set, because the set then shows nothing about the property.
     """
     broken_p = tie_strengths(natural, challenge)[2]
     if broken_p > 1 - CONFIDENCE:
@@ -271,12 +274,13 @@ class PropertyLeaning:
     """A property that is associated with the label, and whether models rely on it; docs/analysis.md describes the
     columns.
 
-    The fields from `kind` to `overlap` are as in `Candidate`. The fields from `carriers` to `untied` are as in
-    `Leaning`, in points. `fallen_on`: the constructed challenge set that shows most significantly that `evaluator`
-    relies on the property; `fall`: how many points the evaluator loses on this set; `fall_of`: the rows of the set to
-    which the loss refers. `p_value`: p-value of the hypothesis that models do not rely on the property; `adjusted_p`:
-    the same p-value, adjusted for all candidates (Holm). The fields from `broken_on` to `broken_p` describe the most
-    significant `BrokenTie`, or are None if none is significant; `broken_p` is adjusted for all tested challenge sets.
+    `Candidate` explains the fields from `kind` to `overlap`. `Leaning` explains the fields from `carriers` to `untied`,
+    in points. `fallen_on`: the constructed challenge set that shows most significantly that `evaluator` relies on the
+    property. `fall`: the evaluator's loss of accuracy on the set `fallen_on`, in points. `fall_of`: the rows of
+    `fallen_on` on which accuracy is lost. `p_value`: p-value of the hypothesis that models do not rely on the property;
+    `adjusted_p`: `p_value` adjusted for all candidates (Holm). The fields from `broken_on` to `broken_p` describe the
+    most significant `BrokenTie`, or are None if none is significant. `broken_p` is adjusted for all tested challenge
+    sets.
     """
 
     kind: str

@@ -3,8 +3,8 @@ much data is missing.
 
 One family of comparisons decides whether filtering helps; the dataset's file fixes this family before the run. The
 decisive family consists of all challenge sets, all representations, and all evaluators that learnt something and belong
-to another model family than the filter. All other comparisons on whole test sets are a second family, and comparisons
-on parts of test sets are a third. P-values are adjusted within each family (`p_values.holm`).
+to another model family than the filter. Comparisons on whole test sets that are not decisive form a second family.
+Comparisons on parts of test sets form a third family. P-values are adjusted within each family (`p_values.holm`).
 """
 
 import math
@@ -61,10 +61,10 @@ Bar = Literal[
 class Claim:
     """One difference between training runs, before a verdict is given.
 
-    `bar`: the reason why the difference cannot get a verdict, regardless of its interval; None if there is no such
-    reason. `label_mean`: the same difference averaged over gold labels (`intervals.label_mean_interval`); None if there
-    are no labels. `contrast`: the difference minus the same difference on natural rows; None if the two cannot be
-    compared. `needs_contrast`: whether a gain also needs a significant contrast above zero.
+    `bar`: the reason why the difference cannot get a verdict, regardless of its interval; None if the difference can
+    get a verdict. `label_mean`: the difference averaged over gold labels (`intervals.label_mean_interval`); None if
+    there are no labels. `contrast`: the gain on the challenge set minus the gain on natural rows; None if the two sets
+    cannot be compared. `needs_contrast`: whether a gain also needs a significant contrast above zero.
     """
 
     interval: CrossedInterval | None
@@ -87,7 +87,9 @@ class Claim:
 
     @property
     def p_value(self) -> float:
-        """p-value of the judged difference. A gain that needs a contrast must also exceed the gain on natural rows."""
+        """p-value of the judged difference. If a gain needs a contrast, the p-value also covers the excess over the
+        gain on natural rows.
+        """
         if self.judged is None:
             return 1.0
         if self.judged.difference <= 0 or not self.needs_contrast:
@@ -101,8 +103,8 @@ class Verdict:
     """The verdict on one difference.
 
     `side` is "above" or "below" if a difference was found, "open" if no difference was found, and None if the
-    difference was not judged. `why`: the reason if `side` is None, or if `side` is "open" for another reason than the
-    interval. `adjusted_p`: p-value in [0, 1], adjusted within the `family` (Holm). `simultaneous_low`: the interval's
+    difference was not judged. `why`: the reason for a `side` of None, or for an "open" side that the interval does not
+    explain. `adjusted_p`: p-value in [0, 1], adjusted within the `family` (Holm). `simultaneous_low`: the interval's
     lower end, in points, if the intervals of all decisive comparisons hold jointly at 95 % (Bonferroni).
     """
 
@@ -128,8 +130,8 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
     """Return a verdict for each claim of one report, in the given order.
 
     `smallest_effect`: the smallest difference, in points, that is reported as a difference. Decisive comparisons are
-    judged by the difference averaged over gold labels. In any other comparison, a difference is reported only if
-    `label_mean` is significant in the same direction. The reason: if gold labels differ in frequency, a model gains
+    judged by the difference averaged over gold labels. In comparisons that are not decisive, a difference is reported
+    only if `label_mean` is significant in the same direction. If gold labels differ in frequency, a model gains
     accuracy by merely predicting a frequent class more often.
     """
     verdicts = [Verdict(None, _bar(claim), claim.family) for claim in claims]
@@ -141,7 +143,7 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
 
 
 def _bar(claim: Claim) -> str | None:
-    """Return the reason why a claim gets no verdict, or None if it gets a verdict."""
+    """Return the reason why a claim gets no verdict, or None if the claim gets a verdict."""
     if claim.interval is None and claim.bar not in ("not the control", "about weights"):
         return "not run" if claim.test_rows else "no rows"
     if claim.bar is not None or claim.interval is None:
@@ -166,7 +168,7 @@ def _verdict(claim: Claim, adjusted_p: float, smallest_effect: float, family_siz
 
 
 def _objection(claim: Claim, judged: CrossedInterval, adjusted_p: float, smallest_effect: float) -> str | None:
-    """Return the reason why a significant difference is not reported, or None if it is reported."""
+    """Return the reason why a significant difference is not reported, or None if the difference is reported."""
     if abs(judged.difference) < smallest_effect:
         return f"under {smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
     if claim.p_value > 1 - CONFIDENCE:
@@ -185,10 +187,10 @@ def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: n
 
     With the needed number, the interval of `crossed_interval` is `WIDEST_SAID` points wide. Return None if the interval
     excludes zero or is not wider than `WIDEST_SAID` points. Rows (or groups, if rows belong together) are too few if
-    the interval would be too wide even without variance between training runs. The interval's width is then assumed to
-    fall with the square root of the number of rows. If there are enough rows, there are too few seeds. The needed
-    number of seeds is the smallest number at which the formula of `crossed_spread` gives the target width, if the
-    variances between training runs and between rows stay the same. Arguments and errors are as in `crossed_interval`.
+    the interval would be too wide even without variance between training runs. The needed number of rows assumes that
+    the interval's width falls with the square root of the number of rows. If there are enough rows, the number of seeds
+    is too small. The needed number of seeds is the smallest number at which the formula of `crossed_spread` gives the
+    target width, with unchanged variances. See `crossed_interval` for the arguments and errors.
     """
     interval = crossed_interval(first, second, groups)
     if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:

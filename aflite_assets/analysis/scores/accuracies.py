@@ -23,10 +23,10 @@ class Place(NamedTuple):
     """The place of a score in the tables: the trained model and the tested rows; docs/analysis.md describes the
     columns.
 
-    `representation` is None for second phases, for the evaluators from which they start, and for sets of forgettable
-    rows. For second phases, the column `OVERLAP` splits the rows with gold label `label` ("others" for the other
-    classes) into the categories "all", "high" and "low". `top`: 1, or `accuracy.TOP` for the top-k accuracy on whole
-    sets with many classes.
+    `representation` is None for second phases, for evaluators from which second phases start, and for sets of
+    forgettable rows. For second phases, the column `OVERLAP` has the categories "all", "high" and "low". If the column
+    is `OVERLAP`, `label` is the class associated with a high overlap, or "others" for all remaining classes. `top`: 1,
+    or `accuracy.TOP` for the top-k accuracy on whole sets with many classes.
     """
 
     representation: str | None
@@ -91,9 +91,7 @@ def _all_rows(test_set: TestSet) -> TestedOn:
 
 
 def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """Yield the rows of a natural test set that the filter kept, and then the rows that the train set's own rule
-    kept.
-    """
+    """Yield the rows of a natural test set that the filter kept, and the rows that the rule of the train set kept."""
     kept = test_set.kept.get(representation)
     own = test_set.own_kept.get((representation, train_set), kept if train_set == "filtered" else None)
     rows: tuple[tuple[TestedOn, np.ndarray | None], ...] = (("filtered", kept), ("own", own))
@@ -139,7 +137,9 @@ def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
 
 
 def points(before: Score | None, after: Score | None) -> float | None:
-    """Return `before` minus `after` in points (hundredths of accuracy), or None if either is missing."""
+    """Return the accuracy `before` minus the accuracy `after` in points (hundredths), or None if an accuracy is
+    missing.
+    """
     if before is None or after is None or before.accuracy is None or after.accuracy is None:
         return None
     return 100 * (before.accuracy - after.accuracy)

@@ -92,7 +92,7 @@ def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
 def ranked_sets(data: BenchmarkData) -> frozenset[str]:
     """Return the names of the test sets that get a top-5 accuracy.
 
-    Such a test set has enough classes, and at least one training run has probabilities for it.
+    A test set gets a top-5 accuracy if it has enough classes and at least one training run has probabilities.
     """
     enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
     return frozenset(
@@ -105,18 +105,17 @@ def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     class (int64).
 
     Classes are ranked by probability; among equal probabilities, the lowest class number comes first. If the set sums
-    probabilities (`TestSet.adds_probabilities`), the ranked classes are the set's own, and dataset classes that are
-    mapped to none are left out. Otherwise the ranked classes are the dataset's, and a row gets the rank of the
-    likeliest class that is mapped to the row's own class. Raises DataError if rows do not match, or if a probability is
-    missing or not finite.
+    probabilities (`TestSet.adds_probabilities`), the set's own classes are ranked, without dataset classes that are
+    mapped to none. If the set does not sum probabilities, the dataset's classes are ranked, and a row gets the rank of
+    the likeliest class that is mapped to the row's own class. Raises DataError if rows do not match, or if a
+    probability is missing or not finite.
     """
     return _by_own_class(cell, test_set, RANK, _rank)
 
 
 def gold_margins(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return the margin of each row's own class (`MARGIN`), float64, or the reason why it is unknown.
-
-    Errors are as in `gold_ranks`.
+    """Return the margin of each row's own class (`MARGIN`), float64, or the reason why the margin is unknown. Raises
+    DataError in the cases of `gold_ranks`.
     """
     return _by_own_class(cell, test_set, MARGIN, _margin)
 
@@ -126,7 +125,7 @@ def _by_own_class(
 ) -> np.ndarray | MissingScore:
     """Return the stored column, or compute the column from the classes' scores (rows x classes).
 
-    The own class of each row is given by its number.
+    `measure` computes the column; its second argument is the number of each row's own class.
     """
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
@@ -149,7 +148,7 @@ def _by_own_class(
 
 def in_top(cell: Cell, test_set: TestSet, top: int) -> np.ndarray | MissingScore:
     """Return a bool array that is True for rows whose own class is among the `top` likeliest classes (`gold_ranks`). If
-    this is unknown, return the reason instead.
+    the ranks are unknown, return the reason instead.
     """
     ranks = gold_ranks(cell, test_set)
     return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks < top)
@@ -222,13 +221,12 @@ def _margin(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return a bool array, in the set's row order, that is True for test rows that the cell predicted correctly.
-
-    If this is unknown, return the reason instead. For a set of questions, return the credit of each question, float64
-    in [0, 1]: 1 if the correct answer is the likeliest. Before comparison with the labels, predictions are mapped by
-    `test_set.class_map`, in the way given by `test_set.collapse`. Among equal sums of probabilities, the lowest class
-    number is predicted. The result is computed once per cell and test set. Raises DataError in the cases of
-    `gold_ranks`, and if a prediction is not a class of the dataset.
+    """Return a bool array, in the set's row order, that is True for test rows that the cell predicted correctly. If
+    there are no predictions, return the reason instead. For a set of questions, return the credit of each question,
+    float64 in [0, 1]: 1 if the correct answer is the likeliest. Before comparison with the labels, predictions are
+    mapped by `test_set.class_map`, in the way given by `test_set.collapse`. Among equal sums of probabilities, the
+    lowest class number is predicted. The result is computed once per cell and test set. Raises DataError in the cases
+    of `gold_ranks`, and if a prediction is not a class of the dataset.
     """
     if test_set not in cell.correct:
         cell.correct[test_set] = _correct_rows(cell, test_set)
@@ -265,8 +263,8 @@ def trained_right(
     """Return the correctly predicted test rows of each training run; `train_set` is `full` or a set of one filtering.
 
     For `filtered` with several filter runs, return the mean over the training runs of each filter run. Training runs on
-    the rows of one filter run share the random draws of this filter run. The filter runs are therefore the random
-    units.
+    the rows of one filter run share the random draws of this filter run. The filter runs, not the training runs, are
+    therefore the random units.
     """
     runs: dict[int, list[Cell]] = {}
     for place, cell in enumerate(data.cells_of(evaluator, train_set, representation)):
@@ -281,7 +279,7 @@ class Score:
     """One entry of a table: the mean accuracy over seeds with two separate measures of spread, or the reason why the
     mean is missing.
 
-    `status` is "done" if at least one seed has an accuracy, "no rows" if there is no test row, else as in
+    `status` is "done" if at least one seed has an accuracy, "no rows" if there is no test row, else the status of
     `MissingScore`. `accuracy` is in [0, 1]. `seeds_deviation`: the standard deviation over the `seeds`, which is due to
     training; None for one seed. `interval_low`, `interval_high`: Wilson's interval, which is due to the choice of test
     rows. The interval uses `effective_rows`, which equals `test_rows` unless rows belong together in groups.

@@ -91,8 +91,8 @@ class Judging:
 
     `judges`: evaluators that see whole inputs and learnt something. Evaluators of another model family than the
     filters' models come first. `margins`: margins over the largest class on the natural test set of the report's
-    summary; `challenge_margins`: the same margins on challenge sets. `one_answer`: evaluators that predict one class
-    for nearly all rows. `made_of`: per evaluator, the representations of the same model family.
+    summary. `challenge_margins`: margins over the largest class on challenge sets. `one_answer`: evaluators that
+    predict one class for nearly all rows. `made_of`: per evaluator, the representations of the same model family.
     """
 
     judges: tuple[str, ...]
@@ -103,8 +103,8 @@ class Judging:
 
 
 def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
-    """Return `margins_over_largest` on the natural test set of the report's summary, or an empty dict without such a
-    set.
+    """Return `margins_over_largest` on the natural test set of the report's summary, or an empty dict if there is no
+    natural test set.
     """
     natural = headline_set(test_sets)
     return {} if natural is None else margins_over_largest(cells, natural)
@@ -114,8 +114,8 @@ def margins_over_largest(cells: Sequence[Cell], test_set: TestSet) -> dict[str, 
     """Return, per evaluator, the margin over the largest class of a test set, from its training runs on `full`.
 
     Evaluators without a finished training run on `full` are left out. Return an empty dict if there are fewer than 20
-    rows or 10 groups. Also return an empty dict if rows are answers that are not scored by question, because the
-    largest class is then no useful baseline.
+    rows or 10 groups. Return an empty dict for answers that are not scored by question, because the largest class is no
+    useful baseline for answers.
     """
     if len(test_set.row_ids) < FEWEST_ROWS or _has_answers(test_set):
         return {}
@@ -154,9 +154,9 @@ def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[
     """Return the evaluators and train sets with a training run that predicts almost only one class on a natural test
     set.
 
-    A training run that is significantly better than always predicting this class is left out. Test sets with fewer than
-    20 rows are skipped. Test sets in which nearly all rows have one class are skipped too, because a good model may
-    then predict this class almost as often.
+    A training run that is significantly better than always predicting the largest class of the test set is left out.
+    Test sets with fewer than 20 rows are skipped. Test sets in which nearly all rows have one class are skipped,
+    because a good model may predict this class for nearly all rows.
     """
     natural = [one for one in test_sets if not one.challenge and len(one.row_ids) >= FEWEST_ROWS]
     varied = [one for one in natural if np.bincount(one.labels).max() / len(one.labels) < ONE_ANSWER]

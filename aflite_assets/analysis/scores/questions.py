@@ -2,7 +2,7 @@
 probability.
 
 Rows are correct or wrong answers. A test set of answers is converted to a test set of questions, and predictions of
-answers to predictions of questions. After that, `accuracy` and all tables count questions.
+answers to predictions of questions. After the conversion, `accuracy` and all tables count questions.
 """
 
 from dataclasses import replace
@@ -45,9 +45,10 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
     """Convert a test set of answers to a test set of questions. Each question is represented by the row of its correct
     answer.
 
-    `right`: the class of correct answers. If several answers are correct, the first of their rows is used. A question
-    counts as kept if all its answers are kept, so that it can still be answered. Questions that lack a correct answer
-    or a wrong answer are left out, and the set's notes state how many. Raises InvalidInputError if no question is left.
+    `right`: the class of correct answers. If several answers are correct, the row of the first correct answer is used.
+    A question counts as kept if all its answers are kept, so that it can still be answered. Questions that lack a
+    correct answer or a wrong answer are left out, and the set's notes state how many. Raises InvalidInputError if no
+    question is left.
     """
     is_right, groups = test_set.labels == right, test_set.question_codes
     if groups is None or not (whole := whole_questions(is_right, groups)).any():

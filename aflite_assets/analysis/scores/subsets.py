@@ -33,7 +33,9 @@ class Part:
 
     @property
     def whole(self) -> bool:
-        """True if the part is not limited to a category or gold label. It may still be limited to the filtered rows."""
+        """True if the part is not limited to a category or gold label. A whole part may still be limited to the
+        filtered rows.
+        """
         return self.column is None and self.label is None
 
 
@@ -104,7 +106,9 @@ def subsets_of(test_set: TestSet) -> list[Subset]:
 
 
 def scored_parts(test_set: TestSet) -> list[Subset]:
-    """Return the whole test set and then its parts. Models of every train set are scored on each of them."""
+    """Return the whole test set and then its parts. Models of every train set are scored on the whole test set and on
+    each part.
+    """
     parts = subsets_of(test_set) if test_set.challenge else gold_labels(test_set, most=MAX_CLASSES_APART)
     return [whole_set(test_set), *parts]
 
@@ -114,7 +118,7 @@ def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
     labels.
 
     If a set has several category columns (as NLI Diagnostics has), a column that is empty for some rows gives one part:
-    the rows with any value, as in the paper. The single values of such a column are in the set's own table.
+    the rows with any value. The set's own table shows the single values of a column that is empty for some rows.
     """
     parts = subsets_of(test_set)
     if test_set.categories:
@@ -139,8 +143,8 @@ def compared_parts(test_set: TestSet) -> list[Subset]:
     """Return the whole set, then the parts of a challenge set: first gold labels, then the parts in the zero-shot
     table.
 
-    There are either no parts or at least two. The parts matter because a gain on one gold label can hide a loss on
-    another, as in the two halves of HANS.
+    The function returns the whole set alone, or the whole set with at least two parts. The parts matter because a gain
+    on one gold label can hide a loss on another, as in the two halves of HANS.
     """
     whole = [whole_set(test_set)]
     if not test_set.challenge:

@@ -9,7 +9,7 @@ FEWEST_QUESTIONS = 100
 
 
 def few_questions(questions: int) -> str:
-    """Return a clause on the accuracy on a test set of few questions, or "" if the test set is large enough."""
+    """Return a clause that warns about the width of accuracy intervals, or "" if the test set has enough questions."""
     if questions >= FEWEST_QUESTIONS:
         return ""
     points = 98 / math.sqrt(max(questions, 1))  # half the width of the 95 % interval of a share of 0.5

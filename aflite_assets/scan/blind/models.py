@@ -119,7 +119,7 @@ def telling_terms(
 ) -> list[StrongTerm]:
     """Return the words with the largest weights in a word model.
 
-    The words are chosen on one part of the questions and counted on the other part.
+    The function chooses the words on one part of the questions and counts them on another part.
     """
     _, units = np.unique(answers.units, return_inverse=True)
     return strongest_terms(texts, answers.right, units, rng=rng, most=most)

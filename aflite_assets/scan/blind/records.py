@@ -40,12 +40,12 @@ class BlindRule:
     Only rules of kind `OVERLAP` read the question.
 
     `subset`: the name of the data subset, or `ALL_SUBSETS`. `name`: a readable name. `kind` and `reason`: the kind of
-    the property, and why the property is an artefact; None for a candidate. `found`: mean share of right answers among
-    the picked answers, in [0, 1]; if a right and a wrong answer tie, this counts half. `low`, `high`: the exact 95 %
-    interval of `found`. `chance`: the share of answers that are right, averaged over the questions. `decided`: share of
-    the questions in which the rule does not pick all answers. `p_value`: the p-value against chance, adjusted for all
-    subsets and rules (Holm). `auc`: for a model, the probability that a right answer has a higher score than a wrong
-    answer to any question; for a rule, None.
+    the property, and why the property is an artefact; `reason` is None for a candidate. `found`: mean share of right
+    answers among the picked answers, in [0, 1]; a tie between a right and a wrong answer counts half. `low`, `high`:
+    the exact 95 % interval of `found`. `chance`: the share of answers that are right, averaged over the questions.
+    `decided`: share of the questions in which the rule does not pick all answers. `p_value`: the p-value against
+    chance, adjusted for all subsets and rules (Holm). `auc`: for a model, the probability that a right answer has a
+    higher score than a wrong answer to any question; None for a rule.
     """
 
     subset: str
@@ -78,7 +78,7 @@ class BlindRule:
 
     @property
     def is_model(self) -> bool:
-        """Whether this is a small model and not a named rule."""
+        """Whether the record describes a small model and not a named rule."""
         return self.kind in MODELS
 
     @property
@@ -93,7 +93,7 @@ class BlindScores:
     tested.
 
     `questions`: the number of questions with a right and a wrong answer. `chance`: the share of answers that are right,
-    averaged over these questions. `terms`: the words with the largest weights in the best reported word model, the
+    averaged over the tested questions. `terms`: the words with the largest weights in the best reported word model, the
     largest weight first. `examples`: random questions that the rule in `shown` answers correctly. `terms` and
     `examples` are empty if no rule is reported.
     """
@@ -137,7 +137,9 @@ class BlindScores:
 
     @property
     def read_from(self) -> BlindRule | None:
-        """The reported word model that finds the most right answers. The field `terms` lists words of this model."""
+        """The reported word model that finds the most right answers. The field `terms` lists words of the best reported
+        word model.
+        """
         return next((one for one in self.named_overall if one.kind in WORD_MODELS), None)
 
     @property

@@ -52,16 +52,17 @@ class _Rule:
 
 
 def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models: bool = True) -> BlindScores | None:
-    """Score rules and models that pick answers. Most of them do not read the question.
+    """Score rules and models that pick answers. Most rules and models do not read the question.
 
     Args:
         rows: the rows of all sets; only rows of the first set are scored.
-        extracted: properties and units of the rows.
+        extracted: the properties of the rows, and the unit of each row.
         seed: seed for the folds of the models.
         with_models: whether small models are tested too, which takes most of the time.
 
     Returns:
-        The scores, or None if the rows are not answers to at least `FEWEST_QUESTIONS` independent questions.
+        The scores of rules and models, or None unless the rows answer at least `FEWEST_QUESTIONS` independent
+        questions.
     """
     answers = blind_answers(rows, extracted.units)
     if answers is None or len(np.unique(answers.question_units)) < FEWEST_QUESTIONS:
@@ -172,7 +173,7 @@ def _model(kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> It
 def _tested(rule: _Rule, subset: str, chosen: np.ndarray, chance: np.ndarray, units: np.ndarray) -> BlindRule:
     """Test a rule on the chosen questions.
 
-    Questions in which the rule picks all answers are left out of the p-value.
+    The p-value leaves out questions in which the rule picks all answers.
     """
     credit, decided = rule.credit[chosen], chosen & rule.decided
     found = float(credit.mean())

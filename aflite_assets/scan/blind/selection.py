@@ -36,9 +36,8 @@ _LEAST: Mapping[str, AnswerMeasure] = {
 
 
 def measures_of_rules(names: Sequence[str]) -> tuple[AnswerMeasure, ...]:
-    """Return the measures that these rules use, each measure once.
-
-    Rules that cannot be used to select test sets have no measure.
+    """Return the measures that the given rules use, each measure once. Rules that cannot be used to select test sets
+    have no measure.
     """
     by_rule = {**{rule: measure for measure, rule in RULES.items()}, **_LEAST}
     return tuple(dict.fromkeys(by_rule[name] for name in names if name in by_rule))
@@ -52,8 +51,8 @@ def chosen_questions(
     Args:
         examples: answers to questions; questions without a right and a wrong answer are left out.
         balanced_by: measures to balance. The pattern of a question is the set of measures for which its right answers
-            have the larger value. Equally many questions are kept of a pattern and of the opposite pattern. Questions
-            in which all values are equal are kept.
+            have the larger value. The function keeps as many questions of a pattern as of the opposite pattern, and all
+            questions in which no measure differs.
         against: measures that must be smaller for every right answer than for every wrong answer.
         seed: seed for the random choice of questions.
 

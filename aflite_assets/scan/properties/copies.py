@@ -1,13 +1,14 @@
 """Units of rows that stay in the same half of every cut, because they are in one group or are near copies of each
 other.
 
-Libraries were compared on texts of up to 60 words with 200 planted copies, each with one word changed. The numbers
-below are CPU seconds and numbers of copies that were found. No method reported a row that is no copy. Among 2,000
-texts, the min-hashes of this module took 0.06 s and found 170 copies. With 16 hashes, datasketch 2.0 took 0.7 s and
-found 105; with 128 hashes, it took 0.8 s and found 146. Datalab of cleanlab, on TF-IDF, took 0.4 s and found 199. Among
-10,000 texts, the min-hashes took 0.4 s and found 159 copies. With 16 hashes, datasketch took 3.3 s and found 90; with
-128 hashes, it took 4.3 s and found 140. Datalab of cleanlab took 4.6 s and found 193. Datalab finds more copies, but
-compares all pairs of rows in a dense matrix, so its cost grows with the square of the number of rows.
+Libraries were compared on texts of up to 60 words with 200 planted copies, each with one word changed. All times of the
+comparison are CPU seconds. Every row that a method reported was a planted copy. Among 2,000 texts, the min-hashes of
+this module took 0.06 s and found 170 copies. With 16 hashes, datasketch 2.0 took 0.7 s and found 105 copies; with 128
+hashes, datasketch took 0.8 s and found 146 copies. Datalab of cleanlab, on TF-IDF, took 0.4 s and found 199 copies.
+Among 10,000 texts, the min-hashes took 0.4 s and found 159 copies. With 16 hashes, datasketch took 3.3 s and found 90
+copies; with 128 hashes, datasketch took 4.3 s and found 140 copies. Datalab of cleanlab took 4.6 s and found 193
+copies. Datalab finds more copies, but compares all pairs of rows in a dense matrix, so its cost grows with the square
+of the number of rows.
 """
 
 from collections.abc import Hashable, Sequence

@@ -36,7 +36,7 @@ def extract(rows: ScanRows, *, declared: frozenset[str] = frozenset(), fewest: i
     Args:
         rows: the rows of all sets.
         declared: names of texts and columns declared as not part of the task.
-        fewest: a word or value that fewer rows have does not become a property.
+        fewest: minimum number of rows with a word or value that becomes a property.
         threads: number of threads that decode images.
 
     Raises:

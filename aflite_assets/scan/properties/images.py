@@ -63,10 +63,10 @@ class _Measured:
 def image_properties(
     images: pa.ChunkedArray, *, fewest: int, threads: int
 ) -> tuple[list[Flags], list[Number], list[bytes]]:
-    """Measure every image. Return its properties, and a key per row (bytes) that is equal for near copies.
+    """Measure every image, and return the images' properties and a key per row (bytes) that is equal for near copies.
 
-    `images`: a column of `IMAGE_TYPE`. `fewest`: a value that fewer rows have does not become a property. An image that
-    cannot be decoded has only the properties of its file and the property "cannot be decoded".
+    `images`: a column of `IMAGE_TYPE`. `fewest`: minimum number of rows with a value that becomes a property. An image
+    that cannot be decoded has only the properties of its file and the property "cannot be decoded".
 
     Raises:
         MissingDataError: a file is missing.
@@ -153,7 +153,7 @@ def _storage(opened: "Image.Image") -> dict[tuple[str, str], str]:
 
 
 def standard_table(quality: int) -> list[int]:
-    """Return the luminance table that libjpeg uses at this quality (1 to 100), sorted in ascending order."""
+    """Return the luminance table that libjpeg uses at the given quality (1 to 100), sorted in ascending order."""
     scale = 5_000 // quality if quality < 50 else 200 - 2 * quality
     table = np.clip((_LUMINANCE * scale + 50) // 100, 1, 255)
     return sorted(int(value) for value in table)
@@ -192,8 +192,8 @@ def _corner_properties(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float]
     """Return three kinds of properties: the colours of the corners, corner patches of one colour, and borders of one
     colour.
 
-    In most images, a corner patch is a mark that somebody added. In a small image, it may be part of the picture.
-    `pixels`: uint8 of shape (height, width, 3).
+    In most images, a corner patch is a mark that somebody added. In a small image, a patch of one colour may be part of
+    the picture. `pixels`: uint8 of shape (height, width, 3).
     """
     measured: dict[tuple[str, str], float] = {}
     marks: set[tuple[str, str]] = set()
@@ -226,7 +226,7 @@ def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
     """Return "bright" or "dark" if the corner has one colour and nearby pixels have another; otherwise None.
 
-    The shade is relative to nearby pixels, because a white mark and a black mark are different marks.
+    A patch is bright or dark relative to nearby pixels.
     """
     for side in sides:
         far = side + max(side // 2, 1)

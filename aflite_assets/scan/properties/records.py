@@ -1,4 +1,6 @@
-"""Records of properties. Yes-or-no properties are in a sparse matrix, and numbers are columns of bins."""
+"""Records of properties. Yes-or-no properties are stored in a sparse matrix, and numeric properties as columns
+of bins.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -147,7 +149,7 @@ def flags_of(columns: Iterable[tuple[PropertyInfo, np.ndarray]], *, rows: int) -
 
 
 def joined(parts: Sequence[Flags], *, rows: int) -> Flags:
-    """Join several collections of flags into one."""
+    """Join several collections of yes-or-no properties into one collection."""
     from scipy.sparse import csc_array, hstack
 
     kept = [part for part in parts if part.infos]

@@ -32,7 +32,7 @@ def column_properties(
 ) -> tuple[list[Flags], list[Number]]:
     """Return the properties of the columns.
 
-    `declared`: columns declared as not part of the task. `fewest`: a value that fewer rows have does not become a
+    `declared`: columns declared as not part of the task. `fewest`: minimum number of rows with a value that becomes a
     property. Missing values and identifiers are always artefacts.
     """
     flags, numbers = [], []
@@ -54,8 +54,8 @@ def column_properties(
 def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
     """Return a column as float64 with NaN for missing values, or None for a column that does not contain numbers.
 
-    A text column counts as numbers if at least 95 % of the values that are not missing are numbers. Its other values
-    become missing values.
+    A text column counts as numbers if at least 95 % of the values that are not missing are numbers. The other values of
+    a text column of numbers become missing values.
     """
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
@@ -149,7 +149,7 @@ def is_stand_in(different: np.ndarray, place: int) -> bool:
 
 
 def without_stand_ins(values: np.ndarray) -> np.ndarray:
-    """Return the numbers. Values such as -999 that mean a missing value are replaced by NaN."""
+    """Return the numbers, with NaN for values such as -999 that mean a missing value."""
     different = np.unique(values[np.isfinite(values)])
     if len(different) < 3:
         return values

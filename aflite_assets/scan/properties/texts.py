@@ -92,8 +92,8 @@ def _scripts(text: str) -> frozenset[str]:
 
 
 def text_numbers(texts: Sequence[str | None], tokens: Tokens, source: str, *, declared: bool = False) -> list[Number]:
-    """Return the length of each text, and the share of each class of characters in it. The values of a missing text are
-    NaN.
+    """Return the length of each text, and the share of each class of characters in the text. The values of a missing
+    text are NaN.
     """
     missing = np.array([text is None for text in texts], dtype=bool)
     known = [text or "" for text in texts]
@@ -159,7 +159,7 @@ def _different(tokens: Tokens) -> np.ndarray:
 def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[Number]:
     """Return properties that compare the two texts of a pair: their common words and their relative length.
 
-    Both inputs must share one vocabulary. Returns an empty list if a column has no words.
+    The words of the two texts must share one vocabulary. Returns an empty list if a column has no words.
     """
     if not len(first.words) or not len(second.words):
         return []
@@ -201,8 +201,8 @@ def answer_numbers(
 
 
 def _ranks(values: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return the rank of each value among the values of its question, from 1. Equal values all get the lowest of their
-    ranks.
+    """Return the rank of each value among the values of its question, from 1. Equal values share one rank, the lowest
+    of their positions.
     """
     by_value = np.lexsort((values, questions))
     starts = np.flatnonzero(np.append(True, np.diff(questions[by_value]) != 0))

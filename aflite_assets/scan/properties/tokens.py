@@ -1,4 +1,6 @@
-"""Arrays of integers that contain the words of many texts. All word properties of the scan use them."""
+"""Arrays of integers that contain the words of many texts. All word properties of the scan are computed from these
+arrays.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Properties that are words, pairs of words, beginnings or ends of texts.
 
-The module `texts` has the typography and the lengths.
+The module `texts` computes the properties of typography and length.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ _RARE, _KNOWN = 3, 3
 def broken_word_flag(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
     """Return one property: whether a text contains a broken word, such as "chil dren" from a hyphenated line end.
 
-    Two adjacent words are a broken word if their concatenation also occurs in these texts, and one of the two is rare
+    Two adjacent words are a broken word if their concatenation also occurs in the texts and one of the words is rare
     elsewhere.
     """
     name, absent = f"{BROKEN_WORD} ({source})", f"no {BROKEN_WORD} ({source})"
@@ -143,7 +143,9 @@ def _shared(
 
 
 def _matrix(rows: np.ndarray, columns: np.ndarray, texts: int, fewest: int) -> tuple[np.ndarray, object]:
-    """Return the columns in which at least `fewest` rows are True, and the sparse matrix of these columns."""
+    """Return the numbers of the columns in which at least `fewest` rows are True, and the sparse matrix reduced to
+    these columns.
+    """
     from scipy.sparse import csc_array
 
     counts = np.bincount(columns) if len(columns) else np.zeros(0, dtype=np.int64)

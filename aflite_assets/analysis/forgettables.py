@@ -61,7 +61,7 @@ class ForgettableClass:
 class ForgettingEvents:
     """Number and share of the rows that a weak model forgot a given number of times.
 
-    `events`: the number of times, or "never_learnt" for rows that were never predicted correctly.
+    `events`: how often the rows were forgotten, or "never_learnt" for rows that were never predicted correctly.
     """
 
     weak_model: str

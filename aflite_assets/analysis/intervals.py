@@ -207,11 +207,11 @@ def crossed_interval(
 ) -> CrossedInterval:
     """Return the mean accuracy of `first` minus the mean accuracy of `second` on the same test rows, with an interval.
 
-    The numbers are in points. The interval is computed with t quantiles from `crossed_spread` and clipped to [-100,
-    100] points. If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points
-    to either side for G effective groups. The number 3.7 / G bounds the share of groups on which models without an
-    observed difference may differ (Clopper and Pearson 1934, Biometrika 26:404: no event in G trials, two-sided 95 %).
-    If all rows are one group, the interval is [-100, 100].
+    The numbers are in points. The interval has the variance of `crossed_spread` and quantiles of Student's t, and is
+    clipped to [-100, 100] points. If nothing varies, as between models that agree on every row, the interval reaches
+    100 x 3.7 / G points to either side for G effective groups. The number 3.7 / G bounds the share of groups on which
+    models without an observed difference may differ (Clopper and Pearson 1934, Biometrika 26:404: no event in G trials,
+    two-sided 95 %). If all rows are one group, the interval is [-100, 100].
 
     If `second` is None, `first` is compared with the same number of models that are always wrong. `groups`: codes, one
     per row; None if every row is its own group. Raises InvalidInputError if a side has no training run, if there is no
@@ -320,7 +320,7 @@ def contrast_interval(
 
 
 def _lengths(*arrays: np.ndarray | None) -> list[int]:
-    """Return the distinct lengths, in ascending order."""
+    """Return the distinct lengths of the arrays, in ascending order."""
     return sorted({len(rows) for rows in arrays if rows is not None})
 
 
@@ -366,8 +366,8 @@ def group_codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
 def effective_groups(sizes: np.ndarray) -> float:
     """Return the number of equal-sized groups that carry as much information as groups of the given sizes (in rows).
 
-    The rows of a group are assumed to be all alike. The value is (sum n_g)^2 / sum n_g^2, between 1 and the number of
-    groups. Source: Kish (1965), "Survey Sampling", section 11.7.
+    The rows of a group are assumed to be all alike. For groups of n_g rows, the value is (sum n_g)^2 / sum n_g^2,
+    between 1 and the number of groups. Source: Kish (1965), "Survey Sampling", section 11.7.
     """
     counted = sizes.astype(np.float64)
     return float(counted.sum() ** 2 / (counted**2).sum())

@@ -59,8 +59,9 @@ class AgainstAllRows:
     P-values are not adjusted across the fields of the record. `side`: the verdict on the test set of the first decisive
     comparison. `best`: among the challenge sets on which `filtered` beats both `full` and its control, the set with the
     highest lower bound of the gain over `full`. `worse`: challenge sets on which `full` is better, except the set of
-    the first decisive comparison. Each set has the difference in points. `random_as_good`: the sets on which `filtered`
-    is not shown to beat `random`. Only the set of the first decisive comparison and `best` are tested against `random`.
+    the first decisive comparison. `best` and `worse` hold the names of sets with the differences in points.
+    `random_as_good`: the sets on which `filtered` is not shown to beat `random`. Only the set of the first decisive
+    comparison and `best` are tested against `random`.
     """
 
     side: Side | None

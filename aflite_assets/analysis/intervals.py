@@ -94,7 +94,7 @@ class CrossedInterval:
     counts_training: bool
 
     def at_confidence(self, confidence: float) -> tuple[float, float]:
-        """Return the bounds of the interval, in points, at another confidence than 95 %."""
+        """Return the bounds of the interval, in points, for a confidence other than 95 %."""
         scale = upper_quantile(self.degrees_of_freedom, confidence) / upper_quantile(self.degrees_of_freedom)
         low, high = (self.difference + scale * (bound - self.difference) for bound in (self.low, self.high))
         return max(-100.0, low), min(100.0, high)
@@ -380,8 +380,9 @@ def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]
     per row. The effective number is the number of rows divided by the design effect, which is at least 1. The design
     effect is the variance of the accuracy between groups divided by the binomial variance a (1-a) / n. The variance
     between groups is G/(G-1) sum_g (r_g - a n_g)^2 / n^2, where r_g of the n_g rows of group g are correct. For an
-    accuracy of 0 or 1, the design effect is the size of the largest group (Kish's 1 + (b-1) rho with rho = 1). There
-    are `effective_groups` minus one degrees of freedom. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
+    accuracy of 0 or 1, the design effect is the size of the largest group (Kish's 1 + (b-1) rho with rho = 1). The
+    number of degrees of freedom is the effective number of groups (`effective_groups`) minus one. Source: Kish (1965),
+    "Survey Sampling", sections 5.4 and 8.2.
     """
     codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)

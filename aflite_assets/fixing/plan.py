@@ -90,7 +90,7 @@ def plan_changes(
         rows: the scanned rows.
         origin: the origin of the rows.
         cues: the cues to remove; all cues of a column get the remedy of the column's first cue in this list.
-        by: the remedy, or `weights` instead of a subset of the rows; None for the default of each cue.
+        by: the remedy, or `weights` to weight rows instead of removing rows; None for the default remedy of each cue.
         seed: seed for the random choice of kept rows and for their order.
 
     Raises:
@@ -144,7 +144,7 @@ def _answers_alike(
 def weights_of_scan(weights: Mapping[str, np.ndarray], origin: Origin) -> np.ndarray:
     """Return the weight of each scanned row, float64; the weight is 0 for rows of challenge sets.
 
-    `weights`: weights by split, as in `Changes`.
+    `weights`: the weights of the rows of each split (`Changes.weights`).
     """
     known = np.append(np.concatenate([weights[split] for split in origin.source_rows]), 0.0)
     return np.asarray(known[origin.row_ids])

@@ -16,7 +16,7 @@ class Excess:
     """A bias minus the bias for permuted labels, and the two-sided 95 % interval of the difference.
 
     `bias` and `shuffled_labels` are in [0, 1]; the difference and the interval are in points (hundredths). `rows`:
-    number of scored rows. `groups`: number of equal-sized groups that carry as much information.
+    number of scored rows. `groups`: number of equal-sized groups that carry as much information as the groups of rows.
     """
 
     difference: float

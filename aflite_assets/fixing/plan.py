@@ -177,10 +177,9 @@ def _remedies(cues: Sequence[Cue], by: Remedy | None) -> dict[int, Remedy]:
 
 
 def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the given cues, and the artefacts that these cues explain. Explained artefacts are left out if their
-    default remedy is not rewriting.
+    """Return the given cues, and artefacts that these cues explain and that rewriting removes by default.
 
-    Explained artefacts are fixed too, because they would otherwise become new cues of the copy.
+    Without a fix, explained artefacts could become new cues of the copy.
     """
     numbers = {cue.number for cue in cues}
     followers = [cue for cue in result.artefacts if cue.explained_by in numbers and cue.number not in numbers]

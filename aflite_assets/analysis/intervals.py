@@ -210,8 +210,8 @@ def crossed_interval(
     The numbers are in points. The interval has the variance of `crossed_spread` and quantiles of Student's t, and is
     clipped to [-100, 100] points. If nothing varies, as between models that agree on every row, the interval reaches
     100 x 3.7 / G points to either side for G effective groups. The number 3.7 / G bounds the share of groups on which
-    models without an observed difference may differ (Clopper and Pearson 1934, Biometrika 26:404: no event in G trials,
-    two-sided 95 %). If all rows are one group, the interval is [-100, 100].
+    models without an observed difference may differ. The bound is that of no event in G trials, two-sided 95 % (Clopper
+    and Pearson 1934, Biometrika 26:404). If all rows are one group, the interval is [-100, 100].
 
     If `second` is None, `first` is compared with the same number of models that are always wrong. `groups`: codes, one
     per row; None if every row is its own group. Raises InvalidInputError if a side has no training run, if there is no

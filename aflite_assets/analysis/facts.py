@@ -37,9 +37,9 @@ class TestSetFacts:
     """Facts about one `TestSet`. `rows` and `groups` are counts; the classes of `class_map` are given by name.
 
     `filtered_rows`: number of rows that the filter kept, by representation. `ranked`: whether top-5 accuracies are
-    known. `own_laws`: representations for which the test rows were also filtered by the rule of a train set other than
-    `filtered`. `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without rows, or
-    if `chance` is known.
+    known. `own_laws`: representations with a second filtered version of the test rows, made by the rule of a train set
+    other than `filtered`. `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without
+    rows, or if `chance` is known.
     """
 
     __test__ = False  # no test class

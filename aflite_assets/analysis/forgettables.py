@@ -61,7 +61,7 @@ class ForgettableClass:
 class ForgettingEvents:
     """Number and share of the rows that a weak model forgot a given number of times.
 
-    `events`: the number of times, or "never_learnt" for rows that were never predicted correctly.
+    `events`: how often the rows were forgotten, or "never_learnt" for rows that were never predicted correctly.
     """
 
     weak_model: str
@@ -74,9 +74,10 @@ class ForgettingEvents:
 class Minority:
     """A mean over one set of rows, with its 95 % interval.
 
-    The mean is the average word overlap of a row's two texts, or the share of rows that belong to a group. `weak_model`
-    is empty for the set of all rows. `set` is "all", "random", "forgettable" or "never learnt". `measure` and `group`
-    name the averaged quantity. `mean` is None if no row has the measure; `low` and `high` are None for a single row.
+    The mean is the average word overlap of a row's two texts, or the share of rows that belong to a group.
+    `weak_model`: the name of the weak model, or empty for the set of all rows. `set` is "all", "random", "forgettable"
+    or "never learnt". `measure` and `group` name the averaged quantity. `mean` is None if no row has the measure; `low`
+    and `high` are None for a single row.
     """
 
     weak_model: str

@@ -94,7 +94,7 @@ class CrossedInterval:
     counts_training: bool
 
     def at_confidence(self, confidence: float) -> tuple[float, float]:
-        """Return the bounds of the interval, in points, at another confidence than 95 %."""
+        """Return the bounds of the interval, in points, for a confidence other than 95 %."""
         scale = upper_quantile(self.degrees_of_freedom, confidence) / upper_quantile(self.degrees_of_freedom)
         low, high = (self.difference + scale * (bound - self.difference) for bound in (self.low, self.high))
         return max(-100.0, low), min(100.0, high)
@@ -207,11 +207,11 @@ def crossed_interval(
 ) -> CrossedInterval:
     """Return the mean accuracy of `first` minus the mean accuracy of `second` on the same test rows, with an interval.
 
-    The numbers are in points. The interval is computed with t quantiles from `crossed_spread` and clipped to [-100,
-    100] points. If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points
-    to either side for G effective groups. The number 3.7 / G bounds the share of groups on which models without an
-    observed difference may differ (Clopper and Pearson 1934, Biometrika 26:404: no event in G trials, two-sided 95 %).
-    If all rows are one group, the interval is [-100, 100].
+    The numbers are in points. The interval has the variance of `crossed_spread` and quantiles of Student's t, and is
+    clipped to [-100, 100] points. If nothing varies, as between models that agree on every row, the interval reaches
+    100 x 3.7 / G points to either side for G effective groups. The number 3.7 / G bounds the share of groups on which
+    models without an observed difference may differ. The bound is that of no event in G trials, two-sided 95 % (Clopper
+    and Pearson 1934, Biometrika 26:404). If all rows are one group, the interval is [-100, 100].
 
     If `second` is None, `first` is compared with the same number of models that are always wrong. `groups`: codes, one
     per row; None if every row is its own group. Raises InvalidInputError if a side has no training run, if there is no
@@ -320,7 +320,7 @@ def contrast_interval(
 
 
 def _lengths(*arrays: np.ndarray | None) -> list[int]:
-    """Return the distinct lengths, in ascending order."""
+    """Return the distinct lengths of the arrays, in ascending order."""
     return sorted({len(rows) for rows in arrays if rows is not None})
 
 
@@ -366,8 +366,8 @@ def group_codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
 def effective_groups(sizes: np.ndarray) -> float:
     """Return the number of equal-sized groups that carry as much information as groups of the given sizes (in rows).
 
-    The rows of a group are assumed to be all alike. The value is (sum n_g)^2 / sum n_g^2, between 1 and the number of
-    groups. Source: Kish (1965), "Survey Sampling", section 11.7.
+    The rows of a group are assumed to be all alike. For groups of n_g rows, the value is (sum n_g)^2 / sum n_g^2,
+    between 1 and the number of groups. Source: Kish (1965), "Survey Sampling", section 11.7.
     """
     counted = sizes.astype(np.float64)
     return float(counted.sum() ** 2 / (counted**2).sum())
@@ -380,8 +380,9 @@ def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]
     per row. The effective number is the number of rows divided by the design effect, which is at least 1. The design
     effect is the variance of the accuracy between groups divided by the binomial variance a (1-a) / n. The variance
     between groups is G/(G-1) sum_g (r_g - a n_g)^2 / n^2, where r_g of the n_g rows of group g are correct. For an
-    accuracy of 0 or 1, the design effect is the size of the largest group (Kish's 1 + (b-1) rho with rho = 1). There
-    are `effective_groups` minus one degrees of freedom. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
+    accuracy of 0 or 1, the design effect is the size of the largest group (Kish's 1 + (b-1) rho with rho = 1). The
+    number of degrees of freedom is the effective number of groups (`effective_groups`) minus one. Source: Kish (1965),
+    "Survey Sampling", sections 5.4 and 8.2.
     """
     codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)

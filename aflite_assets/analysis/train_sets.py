@@ -43,8 +43,8 @@ def leaning_set(name: str, candidate: int) -> str:
 
 
 def is_leaning_set(name: str) -> bool:
-    """Return True for train sets that test whether models rely on a property. Train sets for these tests belong to no
-    filtering.
+    """Return True for train sets that test whether models rely on a property. Train sets that test reliance on a
+    property belong to no filtering.
     """
     return name.startswith(("tied_property_", "independent_property_"))
 

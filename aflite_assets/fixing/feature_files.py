@@ -35,7 +35,7 @@ def copy_features(
         split: the name of the split; file names begin with it.
         files: the files of the original.
         to: a folder that exists.
-        dropped: features to leave out, named as by `column_name`.
+        dropped: names of the features to leave out (`column_name` names unnamed features).
         rows: positions of the kept rows, int64, in their new order; None for all rows.
         weights: one weight per row, float64; None if rows have no weights.
 

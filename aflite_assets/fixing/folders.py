@@ -125,7 +125,9 @@ def _new_names(
 
 
 def _write_images(folder: Path, to: Path, names: Mapping[str, str], changes: ImageChanges) -> list[str]:
-    """Write the images under their new names. Images that cannot be decoded are left out and returned."""
+    """Write the images under their new names. The function leaves out images that cannot be decoded, and returns the
+    paths of these images.
+    """
     for parent in {str(PurePosixPath(name).parent) for name in names.values()} | {"."}:
         (to / parent).mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(), ThreadPoolExecutor(available_cores()) as pool:

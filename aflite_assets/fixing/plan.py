@@ -90,7 +90,7 @@ def plan_changes(
         rows: the scanned rows.
         origin: the origin of the rows.
         cues: the cues to remove; all cues of a column get the remedy of the column's first cue in this list.
-        by: the remedy, or `weights` instead of a subset of the rows; None for the default of each cue.
+        by: the remedy, or `weights` to weight rows instead of removing rows; None for the default remedy of each cue.
         seed: seed for the random choice of kept rows and for their order.
 
     Raises:
@@ -144,7 +144,7 @@ def _answers_alike(
 def weights_of_scan(weights: Mapping[str, np.ndarray], origin: Origin) -> np.ndarray:
     """Return the weight of each scanned row, float64; the weight is 0 for rows of challenge sets.
 
-    `weights`: weights by split, as in `Changes`.
+    `weights`: the weights of the rows of each split (`Changes.weights`).
     """
     known = np.append(np.concatenate([weights[split] for split in origin.source_rows]), 0.0)
     return np.asarray(known[origin.row_ids])
@@ -177,10 +177,9 @@ def _remedies(cues: Sequence[Cue], by: Remedy | None) -> dict[int, Remedy]:
 
 
 def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:
-    """Return the given cues, and the artefacts that these cues explain. Explained artefacts are left out if their
-    default remedy is not rewriting.
+    """Return the given cues, and artefacts that these cues explain and that rewriting removes by default.
 
-    Explained artefacts are fixed too, because they would otherwise become new cues of the copy.
+    Without a fix, explained artefacts could become new cues of the copy.
     """
     numbers = {cue.number for cue in cues}
     followers = [cue for cue in result.artefacts if cue.explained_by in numbers and cue.number not in numbers]

@@ -13,7 +13,8 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     """Draw the largest subset in which rows with the cue and rows without it have the same class shares.
 
     Args:
-        carriers: bool of shape (rows, cues), True if the row has the cue. Every combination of cues is balanced.
+        carriers: bool of shape (rows, cues), True if the row has the cue. All combinations of cues that keep rows get
+            the same class shares.
         labels: class of each row, int64 from 0.
         rng: random generator that chooses the kept rows.
 
@@ -26,7 +27,7 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     subset is the exact optimum; for several cues, coordinate ascent finds the subset.
 
     Raises:
-        DataError: some class is missing both among the rows with the cue and among the rows without it.
+        DataError: no combination of cues has rows of every class, or a class would keep no rows.
     """
     cells, classes, counts = count_cells(carriers, labels)
     kept = _kept_counts(counts)
@@ -43,8 +44,8 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
 
 
 def count_cells(carriers: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return three arrays: the cell of each row, the index of its class among the classes that occur, and the numbers
-    of rows.
+    """Return three arrays: the cell of each row, the index of its class among the classes that occur, and the number of
+    rows per cell and class.
 
     A cell is a combination of cues. `carriers`: bool of shape (rows, cues). The array of numbers of rows has shape
     (cells, classes).

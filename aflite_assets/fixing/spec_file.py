@@ -68,8 +68,8 @@ def _refuse_secrets(value: object, path: Path) -> None:
 
 
 def _without(content: dict[str, object], dropped: Sequence[str]) -> dict[str, object]:
-    """Return the content without the dropped columns. Dropped columns are also removed from the features of challenge
-    sets.
+    """Return the content of a dataset file without the dropped columns. Dropped columns are also removed from the
+    features of challenge sets.
     """
     columns = content.get("columns")
     features = columns.get("features") if isinstance(columns, dict) else None
@@ -218,7 +218,9 @@ def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str
 
 
 def _escaped(value: object) -> object:
-    """Return the value in plain types. Text that looks like a variable is escaped, so that it is read as text."""
+    """Convert the value to plain Python types. Text that looks like a variable is escaped, so that it is read as
+    text.
+    """
     if isinstance(value, str):
         return value.replace("$", "$$") if "${" in value or "$$" in value else value
     if isinstance(value, Mapping):

@@ -24,7 +24,7 @@ _BLOCK = 2**16
 
 @dataclass(frozen=True, eq=False)
 class TableChange:
-    """Changes of a table; every column that is not named here stays unchanged.
+    """Changes of a table. Columns that no field names stay unchanged.
 
     `texts`: for each column to change, the change of its texts, including texts in lists. `dropped`: columns to leave
     out. `rows`: positions of the kept rows, int64, in the new order; None for all rows. `weights`: values of the new

@@ -1,8 +1,8 @@
 """Normalisation of texts: quotes, dashes, ellipses, blanks, markup, encoding damage, case and final punctuation.
 
-`STEP_OF` maps properties of the scan to steps. A step has two strengths. The weak form replaces all characters of a
-family, such as dashes, by one character. If the family still predicts the label, the strong form deletes its
-characters.
+`STEP_OF` maps properties of the scan to steps. A normalisation step has a weak and a strong form. The weak form
+replaces all characters of a family, such as dashes, by one character. If the family still predicts the label, the
+strong form deletes its characters.
 """
 
 import html
@@ -216,7 +216,7 @@ class TextChange:
 
 
 def text_change(names: Sequence[str], texts: Sequence[str | None], labels: np.ndarray, *, classes: int) -> TextChange:
-    """Return the change that removes these properties from a column.
+    """Return the change that removes the given properties from a column.
 
     Args:
         names: names of properties, keys of `STEP_OF`.

@@ -1,6 +1,6 @@
 """Row weights with which a cue no longer predicts the label, and the strength of cues in weighted rows.
 
-No row is removed.
+The functions of this module remove no row.
 """
 
 from dataclasses import replace
@@ -24,7 +24,8 @@ def balancing_weights(carriers: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return row weights with which rows with the cue, and rows without the cue, have the class shares of all rows.
 
     Args:
-        carriers: bool of shape (rows, cues), True if the row has the cue. Every combination of cues is balanced.
+        carriers: bool of shape (rows, cues), True if the row has the cue. All combinations of cues with positive
+            weights get the same class shares.
         labels: class of each row, int64 from 0.
 
     Returns:

@@ -174,7 +174,9 @@ class ScanFacts:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict of the scan. The linear model on all artefacts counts as one more artefact."""
+        """Return the verdict of the scan. If a linear model on all artefacts predicts the label, the verdict is
+        "artefact", even without a single artefact as a cue.
+        """
         if not self.can_tell:
             return "cannot tell"
         blind_artefact = self.blind is not None and self.blind.has_artefact

@@ -17,8 +17,8 @@ class Cut:
 
 
 def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> Cut:
-    """Divide rows into two halves that have about the same number of rows of each class. Rows of one unit come into the
-    same half.
+    """Divide rows into two halves that have about the same number of rows of each class. Rows of one unit are put into
+    the same half.
 
     Args:
         rows: positions of the rows to divide, int64.

@@ -176,8 +176,8 @@ def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) ->
 
 
 def _tell_beside(cues: Sequence[Found], carriers: np.ndarray, labels: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the z statistic of every cue for its class, from a test that is stratified by `carriers` (bool). There is
-    one test per class.
+    """Return the z statistic of every cue for its class, from a test that is stratified by `carriers` (bool). All cues
+    of one class are tested together.
     """
     from scipy.sparse import csr_array
 

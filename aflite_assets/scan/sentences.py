@@ -260,7 +260,8 @@ _PURER = 4
 def purity_sentence(cue: Cue) -> str:
     """Return a remark if nearly all rows with a candidate cue have one class. Otherwise return "".
 
-    The share is measured on held-out rows. There is no remark if the share is high only because the class is large.
+    The share of the class is measured on held-out rows. There is no remark if the share is high only because the class
+    is large.
     """
     others, of_column = 1 - cue.tested_precision, cue.kinds <= COLUMN_KINDS
     if (

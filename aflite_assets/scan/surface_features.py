@@ -21,8 +21,8 @@ def features_of_rows(examples: Examples, *, inputs: Sequence[str] | None = None,
     """Return the surface properties of the rows, float32 of shape (rows, properties), mean 0 and standard deviation 1.
 
     Answers to questions get the features of `blind.models.surface_features`, which read the answers and count words in
-    common with the question. Other rows get yes-or-no properties, and numbers that are divided into bins with equal
-    numbers of rows. No label is read.
+    common with the question. Rows that are not answers get yes-or-no properties, and numbers that are divided into bins
+    with equal numbers of rows. No label is read.
 
     Args:
         examples: rows of all splits.
@@ -46,7 +46,7 @@ def features_of_rows(examples: Examples, *, inputs: Sequence[str] | None = None,
 
 
 def answer_features(rows: ScanRows, extracted: Extracted) -> np.ndarray:
-    """Return the surface properties of answers to questions, as `features_of_rows` does."""
+    """Return the surface properties of answers to questions, in the format of `features_of_rows`."""
     assert rows.question_codes is not None
     positions = np.arange(len(rows))
     _, questions = np.unique(rows.question_codes, return_inverse=True)

@@ -33,8 +33,8 @@ def permutation_p_values(
         labels: class of each row, int64.
         units: codes of rows that belong together; whole units exchange their labels.
         rng: random generator for the permutations.
-        by_size: if True, units exchange labels only with units of similar size. If False, a correlation between unit
-            size and label counts as an effect.
+        by_size: if True, units exchange labels only with units of similar size. If `by_size` is False, a correlation
+            between unit size and label counts as an effect.
 
     The statistic is the share of the class that meets the rule minus the share of the rest, divided by the standard
     deviation of this difference over the permutations. If the size of units depends on the class and `by_size` is
@@ -91,7 +91,7 @@ def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: b
 
 
 def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) -> Iterator[np.ndarray]:
-    """Yield permutations of whole units as `unit_permutations` does, without the fast path for single rows."""
+    """Yield permutations of labels between whole units, as described in `unit_permutations`."""
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     ascending = np.argsort(sizes, kind="stable")
     stratum = np.zeros(len(sizes), dtype=np.int64)

@@ -29,10 +29,10 @@ class FallTerm:
     """One term of a fall in accuracy: the accuracy at the start or at the end (in [0, 1]), or one change with its
     interval.
 
-    `difference`: the fall in accuracy caused by the change, in points, negative for a rise. `low`, `high`: the bounds
-    of the fall's interval. `difference`, `low` and `high` are None if a result is missing. The intervals of one fall
-    hold jointly at 95 % (Bonferroni). `after`: the train set of the model after the change. The changes add up to the
-    accuracy at the start minus the accuracy at the end.
+    `difference`: the fall in accuracy caused by the change, in points, negative for a rise. The interval of
+    `difference` is from `low` to `high`. `difference`, `low` and `high` are None if a result is missing. The intervals
+    of one fall hold jointly at 95 % (Bonferroni). `after`: the train set of the model after the change. The changes add
+    up to the accuracy at the start minus the accuracy at the end.
     """
 
     representation: str
@@ -68,8 +68,9 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
 
     A fall begins with the model trained on `full`. The model trained on `full` is tested first on all rows and then
     only on the filtered rows (change: choice of test rows). The next models are trained on `random` (change: fewer
-    train rows), `random_matched` (change: class sizes) and `filtered` (change: which train rows). All models except the
-    first are tested only on the filtered rows. Return an empty list if no natural test set was filtered.
+    train rows), `random_matched` (change: class sizes) and `filtered` (change: which train rows). Models trained on
+    `random`, `random_matched` and `filtered` are tested only on the filtered rows. Return an empty list if no natural
+    test set was filtered.
     """
     return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
 

@@ -59,8 +59,9 @@ class AgainstAllRows:
     P-values are not adjusted across the fields of the record. `side`: the verdict on the test set of the first decisive
     comparison. `best`: among the challenge sets on which `filtered` beats both `full` and its control, the set with the
     highest lower bound of the gain over `full`. `worse`: challenge sets on which `full` is better, except the set of
-    the first decisive comparison. Each set has the difference in points. `random_as_good`: the sets on which `filtered`
-    is not shown to beat `random`. Only the set of the first decisive comparison and `best` are tested against `random`.
+    the first decisive comparison. `best` and `worse` hold the names of sets with the differences in points.
+    `random_as_good`: the sets on which `filtered` is not shown to beat `random`. Only the set of the first decisive
+    comparison and `best` are tested against `random`.
     """
 
     side: Side | None
@@ -73,12 +74,12 @@ class AgainstAllRows:
 class FilteringVerdict:
     """The verdict on the dataset that follows from one filtering, with the numbers that support the verdict.
 
-    `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if no share changed by 5 points. `giveaway`: among the cues that occur almost only in rows of one class, the
-    cue that occurs most often in the removed rows. `on_natural`: `filtered` compared with `full`, on the natural test
-    set that the report's summary uses. `on_first`, `on_first_full`: `filtered` compared with its control and with
-    `full`, on the challenge set of the first decisive comparison; None without a result. `against_all_rows` is None
-    without a decisive comparison.
+    `moved_class`: the class whose share of the train rows changed most, with the shares before and after filtering, in
+    [0, 1]. `moved_class` is None if no share changed by 5 points. `giveaway`: among the cues that occur almost only in
+    rows of one class, the cue that occurs most often in the removed rows. `on_natural`: `filtered` compared with
+    `full`, on the natural test set that the report's summary uses. `on_first`, `on_first_full`: `filtered` compared
+    with its control and with `full`, on the challenge set of the first decisive comparison; None without a result.
+    `against_all_rows` is None without a decisive comparison.
     """
 
     representation: str

@@ -151,7 +151,7 @@ def _predicted(of: LeaningInputs, name: LeaningSet, tests: Sequence[TestSet]) ->
 def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
     """Return group codes for the rows of several test sets, or None if no test set has groups.
 
-    Different test sets never share a code.
+    Groups of different test sets never share a code.
     """
     if all(one.groups is None for one in tests):
         return None

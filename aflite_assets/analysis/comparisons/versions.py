@@ -68,8 +68,8 @@ class MovedCue:
 class MovedNumber:
     """One accuracy (in [0, 1], averaged over seeds) in both results, and the new value minus the old value in points.
 
-    `rows`: number of compared test rows. If `paired` is True, only rows that both results have are compared. `low`,
-    `high`: the 95 % interval. `side` is "above" or "below" if the change is significant after adjustment for all
+    `rows`: number of compared test rows. If `paired` is True, only rows that both results have are compared. The 95 %
+    interval is from `low` to `high`. `side` is "above" or "below" if the change is significant after adjustment for all
     compared numbers (Holm 1979).
     """
 

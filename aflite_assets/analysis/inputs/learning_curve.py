@@ -151,7 +151,7 @@ def curve_points(curves: Sequence[LearningCurve]) -> tuple[CurvePoint, ...]:
 
 
 def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
-    """Return one point per size, or an empty list without a curve."""
+    """Return one point per size, or an empty list if there is no curve."""
     if curve is None:
         return ()
     means, found = [sum(each) / len(each) for each in curve.right], []

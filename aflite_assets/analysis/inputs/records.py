@@ -319,7 +319,7 @@ class LeaningInputs:
 
     @property
     def trained(self) -> bool:
-        """True if each of the two train sets has at least two training runs."""
+        """True if the evaluator has at least two training runs on each of the compared train sets."""
         sets = ([each for (own, _), each in self.predicted.items() if own == name] for name in get_args(LeaningSet))
         return all(each and min(map(len, each)) >= 2 for each in sets)
 

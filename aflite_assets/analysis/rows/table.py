@@ -150,8 +150,8 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
 
 
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
-    """Return columns on how each training run of a weak model learnt the rows. Rows outside the training run have
-    nulls.
+    """Return columns on how each training run of a weak model learnt the rows. Rows on which the weak model was not
+    trained have nulls.
 
     Each training run has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`.
     These columns count how often the weak model forgot the row, predicted the row correctly and was trained on the row.

@@ -16,7 +16,7 @@ class Excess:
     """A bias minus the bias for permuted labels, and the two-sided 95 % interval of the difference.
 
     `bias` and `shuffled_labels` are in [0, 1]; the difference and the interval are in points (hundredths). `rows`:
-    number of scored rows. `groups`: number of equal-sized groups that carry as much information.
+    number of scored rows. `groups`: number of equal-sized groups that carry as much information as the groups of rows.
     """
 
     difference: float
@@ -40,8 +40,8 @@ class BiasExcess:
     The mean over classes depends neither on class sizes nor on how often each class is predicted. `labels_moved`:
     whether permutations moved enough labels to show chance (`ChanceScores.labels_moved`). `probabilities`: the excess
     of the mean predicted probability of each row's own label, averaged over classes; None if the classifier has no
-    probabilities. For C classes, the mean probability exceeds 1/C if and only if mixing a little of the predicted
-    probabilities into the class shares lowers the held-out log loss.
+    probabilities. For C classes, a mean probability above 1/C means that the predicted probabilities, mixed into the
+    class shares in a small proportion, lower the held-out log loss.
     """
 
     rows: Excess

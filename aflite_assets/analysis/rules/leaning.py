@@ -51,10 +51,11 @@ class Leaning:
 
     `pull` is computed from models trained on rows in which property and label are associated. The pull is a mean over
     pairs of a class A of test rows and another class B. For each pair, the pull is a difference of two shares of rows
-    of class A predicted as B. The first share is among rows with a value that points to B (`carriers`), the second is
-    among the remaining rows. `untied`: the pull of models trained on rows without the association; `halved`: half of
-    `pull`, minus `untied`. `within`: accuracy on rows with a value that points to their own class, minus accuracy on
-    the remaining rows of the class. All intervals are None with fewer than `FEWEST_CARRIERS` carriers.
+    of class A predicted as B. The first share is among rows with a value that points to B (`carriers`), and the second
+    share is among the remaining rows of class A. `untied`: the pull of models trained on rows without the association;
+    `halved`: half of `pull`, minus `untied`. `within`: accuracy on rows with a value that points to their own class,
+    minus accuracy on the remaining rows of the class. All intervals are None with fewer than `FEWEST_CARRIERS`
+    carriers.
     """
 
     carriers: int

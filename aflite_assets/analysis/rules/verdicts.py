@@ -185,12 +185,13 @@ def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: n
     """Return the quantity (rows, groups or seeds) that is too small for an informative interval, and the approximate
     number needed.
 
-    With the needed number, the interval of `crossed_interval` is `WIDEST_SAID` points wide. Return None if the interval
-    excludes zero or is not wider than `WIDEST_SAID` points. Rows (or groups, if rows belong together) are too few if
-    the interval would be too wide even without variance between training runs. The needed number of rows assumes that
-    the interval's width falls with the square root of the number of rows. If there are enough rows, the number of seeds
-    is too small. The needed number of seeds is the smallest number at which the formula of `crossed_spread` gives the
-    target width, with unchanged variances. See `crossed_interval` for the arguments and errors.
+    With the needed number of rows, groups or seeds, the interval of `crossed_interval` is `WIDEST_SAID` points wide.
+    Return None if the interval excludes zero or is not wider than `WIDEST_SAID` points. Rows (or groups, if rows belong
+    together) are too few if the interval would be too wide even without variance between training runs. The needed
+    number of rows assumes that the interval's width falls with the square root of the number of rows. If there are
+    enough rows, the number of seeds is too small. The needed number of seeds is the smallest number at which the
+    formula of `crossed_spread` gives the target width, with unchanged variances. See `crossed_interval` for the
+    arguments and errors.
     """
     interval = crossed_interval(first, second, groups)
     if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:

@@ -39,7 +39,8 @@ _REFUSALS = re.compile(
 class Measure:
     """A number per answer, float64 of shape (answers,), and the names of the rules that use the number.
 
-    `most`, `least`: names of the rules that pick the largest and the smallest value; "" if no rule picks by this value.
+    `most`, `least`: names of the rules that pick the largest and the smallest value; "" if there is no rule for the
+    largest or the smallest value.
     """
 
     most: str

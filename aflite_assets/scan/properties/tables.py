@@ -231,7 +231,7 @@ def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[N
 
 
 def are_dates(known: Sequence[str]) -> bool:
-    """Return True if all texts are dates such as 2026-05-31. No text may be missing."""
+    """Return True if all texts are dates such as 2026-05-31. The column must have no missing text."""
     return all(_DATE.fullmatch(value) for value in known[:100])
 
 

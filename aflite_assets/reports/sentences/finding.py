@@ -9,7 +9,7 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_about
+from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_about, is_test_of
 from aflite_assets.reports.sentences.verdict import VerdictWords, mending
 from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.scan.cues import Cue, State
@@ -207,11 +207,13 @@ class FindingWords:
         A column or attribute is called by its own name. Any other property is called by the name of the first cue.
         """
         reasons = {"declared": ", declared irrelevant", "artefact": ", which is no part of any task", None: ""}
-        name = f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”" if self._is_cue(one) else property_name(one)
-        return f"{name}{reasons[one.reason]}"
+        cue = f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”" if self._is_cue(one) else ""
+        if cue and not is_test_of(self.cues[0], one):
+            return f"{property_name(one)} ({cue} has nearly the same rows){reasons[one.reason]}"
+        return f"{cue or property_name(one)}{reasons[one.reason]}"
 
     def _is_cue(self, one: PropertyLeaning) -> bool:
-        """Return True if the finding calls the property by the name of the first cue."""
+        """Return True if the finding shows a cue of the scan, and the property is no column or attribute."""
         return bool(self.cues) and one.kind not in ("attribute", "column")
 
     def _mending(self, one: PropertyLeaning) -> str:

@@ -19,6 +19,9 @@ NOT_TESTED = "It was not tested whether models lean on it."
 _LONGEST = 40
 """Largest number of characters in a name."""
 
+_NAMED_BY_SCAN = frozenset({"word", "topic word", "length"})
+"""Kinds of properties for which `_scan_name` returns the name that the scan uses."""
+
 _UNTOLD: dict[WhyUntold, str] = {
     "few rows without the tie": "too few train rows remain once its tie to the classes is removed. Add train rows that "
     "have it, of other classes",
@@ -48,11 +51,22 @@ def _others(carriers: int) -> str:
 
 
 def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
-    """Return True if `one` is a test of the cue, or of the attribute or column that the cue comes from."""
+    """Return True if `one` is a test of the cue, of the attribute or column that the cue comes from, or of a synonym of
+    the cue. Nearly the same rows have a cue and its synonyms.
+    """
+    return is_test_of(cue, one) or (
+        one.kind in _NAMED_BY_SCAN and _scan_name(one) in {each.name for each in cue.same_properties}
+    )
+
+
+def is_test_of(cue: SurfaceCue, one: PropertyLeaning) -> bool:
+    """Return True if `one` is a test of the cue, or of the attribute or column that the cue comes from. A test of a
+    synonym of the cue does not count.
+    """
     if one.kind in ("attribute", "column"):
         return one.name in {each.source for each in cue.properties}
-    if one.kind in ("word", "topic word", "length"):
-        return _scan_name(one) in {each.name for each in (*cue.properties, *cue.same_properties)}
+    if one.kind in _NAMED_BY_SCAN:
+        return _scan_name(one) in {each.name for each in cue.properties}
     return cue.name == one.name
 
 
@@ -70,8 +84,10 @@ def _scan_name(one: PropertyLeaning) -> str:
 def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
     """Return a sentence on whether models rely on a cue of the scan."""
     about = [one for one in leanings if is_about(cue, one)]
-    if any(one.leans for one in about):
-        return LEANS
+    if leaning := [one for one in about if one.leans]:
+        if any(is_test_of(cue, one) for one in leaning):
+            return LEANS
+        return f"Models lean on “{_scan_name(leaning[0])}”, which nearly the same rows have."
     if tested := sorted({one.evaluator for one in about if one.leans is False}):
         return f"{NOT_SHOWN[:-1]}; only {listed([f'“{name}”' for name in tested])} was tested."
     if (why := next(filter(None, map(untold_text, about)), "")) or about:

@@ -27,7 +27,9 @@ def test_a_token_is_in_no_message_and_no_chain(monkeypatch: pytest.MonkeyPatch) 
     assert TOKEN not in repr(PLACE)
 
 
-@pytest.mark.parametrize("endpoint", ["https://ann:s3-cret@hub.example/x?key=s3-cret", "https://ann:s3-/cret@hub.example"])
+@pytest.mark.parametrize(
+    "endpoint", ["https://ann:s3-cret@hub.example/x?key=s3-cret", "https://ann:s3-/cret@hub.example"]
+)
 def test_a_password_in_the_hubs_address_is_in_no_message(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", endpoint)
     for error in (ConnectionError(f"no way to {endpoint}"), KeyError(f"{endpoint} and s3-cret")):

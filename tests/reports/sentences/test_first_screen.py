@@ -79,6 +79,19 @@ def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analys
     assert screen.evaluator == "bert"
 
 
+def test_the_property_that_was_tested_is_named_before_a_cue_with_nearly_the_same_rows(analysis: Analysis) -> None:
+    length = CueProperty("length", "words of claim", "claim")
+    negation = replace(cue(0, "negation (claim)", "claim"), same_properties=(length,))
+    tested = replace(PLACE, kind="length", name="number of words of claim")
+    said = first_screen(judged(analysis, "leans_on", leaning=tested, cues=(negation,)), from_files=True).finding
+    assert said.startswith(
+        "“bert” leans on the number of words of claim (the cue “negation (claim)” has nearly the same rows): rows of "
+    )
+    itself = replace(negation, properties=(length,), same_properties=())
+    said = first_screen(judged(analysis, "leans_on", leaning=tested, cues=(itself,)), from_files=True).finding
+    assert said.startswith("“bert” leans on the cue “negation (claim)”: rows of ")
+
+
 def test_a_shortcut_of_rows_from_no_file_has_no_command_that_could_not_run(analysis: Analysis) -> None:
     found = judged(analysis, "shortcut_found", leaning=replace(PLACE, reason="declared"), cues=(cue(3, "x", "place"),))
     assert "aflite fix" not in first_screen(found, from_files=False).command

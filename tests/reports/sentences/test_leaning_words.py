@@ -56,6 +56,14 @@ def test_a_word_and_a_length_are_known_by_the_scans_name(kind: str, name: str, w
     assert cue_leaning(cue, [replace(TESTED, kind=kind, name=f"{name}s", word=word)]) == NOT_TESTED
 
 
+def test_a_synonym_that_was_tested_is_named() -> None:
+    length = CueProperty("length", "words of claim", "claim")
+    cue = replace(DESK, name="negation (claim)", kind="topic word", same_properties=(length,))
+    tested = replace(TESTED, kind="length", name="number of words of claim")
+    assert cue_leaning(cue, [tested]) == "Models lean on “words of claim”, which nearly the same rows have."
+    assert cue_leaning(cue, [replace(NOT_SEEN, kind="length", name=tested.name)]).startswith("Models are not shown")
+
+
 @pytest.mark.parametrize(
     ("why", "carriers", "start"),
     [

@@ -58,17 +58,17 @@ def score_permuted(
     JMLR 11, test 1.
 
     Args:
-        features: rows x width, finite numbers, as for `score_rows`.
+        features: rows x width, finite numbers of at most 64 bits.
         labels: one integer of 0 or more per row, at least two classes.
-        settings: as for `score_rows`, with at most `MOST_PARTITIONS` partitions.
+        settings: settings of the filter, with at most `MOST_PARTITIONS` partitions.
         seed: from 0 to 2**64 - 1. With the same seed, each `iteration` has different permutations.
         rows: the numbers of the rows to score, all by default.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows.
         passes: number of permutations.
         most_rows: the largest number of rows per pass. A larger pool is sampled in whole groups, and `train_size` is
             reduced in proportion.
-        device: as for `score_rows`.
-        memory_limit: as for `score_rows`.
+        device: "cpu", "cuda", or "auto", the first GPU that torch can use.
+        memory_limit: bytes of main memory that the passes may use.
 
     Raises:
         InvalidInputError: an argument is not as described above.

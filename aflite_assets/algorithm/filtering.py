@@ -75,8 +75,8 @@ def filter_dataset(
             changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
         settings: the sizes must satisfy train_size < n, slice_size <= n and target_size <= number of `counted` rows.
-            Here n is the target size. If only some rows count towards `target_size`, n is the corresponding number of
-            rows in the whole pool.
+            Here n is the target size. If only some rows count towards `target_size`, n is the number of pool
+            rows that remain if all rows are removed at the same rate.
         seed: 0 to 2**64 - 1. Partition j of iteration i depends only on (seed, i, j) and on the pool.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows. Whole
             groups are drawn in random order. A group that would exceed `train_size` is skipped.
@@ -476,8 +476,8 @@ class _ProgressBar:
         self._bar.close()
 
     def advance(self, record: IterationRecord, state: FilterState) -> None:
-        """Add the removed rows of one iteration to the bar. The arguments are the record and the state, as for
-        `on_iteration`.
+        """Add the removed rows of one iteration to the bar. The arguments are the iteration's record and the state
+        after the iteration.
         """
         self._bar.set_postfix(iteration=record.iteration, bias=f"{record.representation_bias:.3f}")
         self._bar.update(record.counted_removed)

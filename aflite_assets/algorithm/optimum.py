@@ -130,8 +130,8 @@ def bias_table(
 
 
 def exact_bias(table: BiasTable, rows: Sequence[int] | np.ndarray) -> float:
-    """Return the representation bias of the subset `rows`, in [0, 1]. This is equation 5 of ICML 2020 over all training
-    sets in the subset.
+    """Return the representation bias of the subset `rows`, in [0, 1]. The result is the bias in equation 5 of ICML
+    2020, over all training sets in the subset.
 
     The bias is the mean of the rows' predictability. The predictability of a row is the share of correct predictions
     over all training sets that do not contain the row. Each training set has `table.train_size` rows of the subset.

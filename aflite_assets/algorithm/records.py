@@ -63,8 +63,8 @@ groups.
 
 @dataclass(frozen=True, eq=False)
 class ChanceScores:
-    """Scores of passes over permuted labels. `bias` has one number per pass, and `class_bias` is passes x classes. Both
-    are in [0, 1].
+    """Scores of passes over permuted labels. `bias` has one number per pass, and `class_bias` is passes x classes.
+    `bias` and `class_bias` are in [0, 1].
 
     `bias` is the mean predictability of all rows. `class_bias` is the mean predictability of the rows of each class, in
     ascending order of the labels. `class_bias` is NaN for a class without a scored row. `class_probability`: the mean
@@ -106,8 +106,9 @@ class IterationRecord:
     never held out. `smallest_train_size`, `largest_train_size`: smallest and largest number of rows that a classifier
     was trained on. The two sizes differ only with groups. `chance_bias`: with `stop_at_chance`, the highest bias of
     passes over permuted labels of the rows at the start. `chance_bias` is None if no pass permuted the labels.
-    `distinct_words`, `words_per_row`: number of distinct words at the start, in total and as a mean per row. Both are
-    None unless rows are ranked by vocabulary. `seconds`: wall time, which is ignored when records are compared.
+    `distinct_words`, `words_per_row`: number of distinct words at the start, in total and as a mean per row.
+    `distinct_words` and `words_per_row` are None unless rows are ranked by vocabulary. `seconds`: wall time, which is
+    ignored when records are compared.
     """
 
     iteration: int
@@ -147,15 +148,16 @@ class FilterArrays:
     not held out. `label_probability` is None if the classifier gives no probabilities. `probabilities`: mean held-out
     probabilities from the first iteration, float32, rows x classes, or None without `keep_probabilities`.
     `instead_labels` (int64, -1 for none) and `instead_shares` (float32) are rows x 3. `instead_labels` holds the most
-    frequent wrong predictions for the row, most frequent first. `instead_shares` holds their shares of the row's
-    held-out predictions. Both arrays are from the same iteration as `predictability`. Both arrays are None if the
-    counts of all classes would take more than a sixteenth of the memory limit. `own_words` (int64) and
-    `vocabulary_share` (float64) have one entry per input row. Both are None unless rows are ranked by vocabulary.
-    `own_words` is the number of words that no other row of the pool contained when the row was removed. For a kept row,
-    `own_words` is the number at the end. `vocabulary_share` is the row's share of the vocabulary at the start, as
-    defined in `vocabulary.py`. Rows that are removed together have the same `own_words` and the same
-    `vocabulary_share`. `last_label_probability`: the label probability of every row from the last iteration in which
-    the row had a score, float32. `last_label_probability` is None unless rows are ranked by label probability.
+    frequent wrong predictions for the row, most frequent first. `instead_shares` holds the shares of these wrong
+    predictions among the row's held-out predictions. `instead_labels` and `instead_shares` are from the same iteration
+    as `predictability`. `instead_labels` and `instead_shares` are None if the counts of all classes would take more
+    than a sixteenth of the memory limit. `own_words` (int64) and `vocabulary_share` (float64) have one entry per input
+    row. `own_words` and `vocabulary_share` are None unless rows are ranked by vocabulary. `own_words` is the number of
+    words that no other row of the pool contained when the row was removed. For a kept row, `own_words` is the number at
+    the end. `vocabulary_share` is the row's share of the vocabulary at the start, as defined in `vocabulary.py`. Rows
+    that are removed together have the same `own_words` and the same `vocabulary_share`. `last_label_probability`: the
+    label probability of every row from the last iteration in which the row had a score, float32.
+    `last_label_probability` is None unless rows are ranked by label probability.
     """
 
     removed_rows: np.ndarray

@@ -1,10 +1,10 @@
 """Reference classifiers of AFLite in scikit-learn, fitted to the optimum in float64. The results of these classifiers
 are correct by definition.
 
-Both objectives (logistic regression and linear SVM) are the same as in scikit-learn. The intercept is not penalised. A
-shift of the features then changes only the intercept. Dividing all features by a number s has no effect if C is
-multiplied by s^2. The features are therefore standardized before each fit. Without standardization, the solvers can
-stall before they reach the optimum.
+The objectives of logistic regression and of the linear SVM are the objectives of scikit-learn. The intercept is not
+penalised. A shift of the features then changes only the intercept. Dividing all features by a number s has no effect if
+C is multiplied by s^2. The features are therefore standardized before each fit. Without standardization, the solvers
+can stall before they reach the optimum.
 """
 
 from contextlib import AbstractContextManager

@@ -27,8 +27,8 @@ def score_rows(
     memory_limit: int = 2**30,
     keep_probabilities: bool = False,
 ) -> Scores:
-    """Score every row with classifiers that were not trained on the row. This is the first scoring pass of Algorithm 1
-    (ICML 2020).
+    """Score every row with classifiers that were not trained on the row. The result is the first scoring pass of
+    Algorithm 1 (ICML 2020).
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
@@ -44,7 +44,7 @@ def score_rows(
         partitions: one array of training row numbers per partition, which replaces the random draw. If `partitions` is
             given, `train_size` and `n_partitions` are not used.
         fit: a function that replaces the classifiers: `fit(features, labels, classes)` returns a function `predict`.
-            `predict(features)` returns the predicted classes or `Predictions`. Both functions receive features as
+            `predict(features)` returns the predicted classes or `Predictions`. `fit` and `predict` receive features as
             float64.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool that is too large for the GPU's
             memory is streamed.

@@ -101,8 +101,9 @@ class SpreadEngine:
     nothing on exit.
 
     For any number of scorers, the results are bit-identical to the results of one `LinearEngine` on the same kind of
-    machine. This holds for four reasons. A fit does not depend on other fits, and counts are whole numbers.
-    Probabilities are rounded so that their sums are exact, and this class adds up the classifiers in order.
+    machine. The results are bit-identical for the four reasons in the next two sentences. A fit does not depend on
+    other fits, and counts are whole numbers. Probabilities are rounded so that their sums are exact, and this class
+    adds up the classifiers in order.
     """
 
     def __init__(self, inputs: Inputs, settings: FilterSettings, prepared: Preparation, scorers: Scorers) -> None:

@@ -209,8 +209,8 @@ def remove_lowest(
 
 
 def _unseen(words: RowWords) -> np.ndarray:
-    """Return an array that stores, for each word, the last unit that contained the word. Initially, no word has a
-    unit.
+    """Return an array that stores, for each word, the last unit that contained the word. At the start, no unit is
+    stored for any word.
     """
     return np.full(words.n_numbers, -1, dtype=np.int32)
 

@@ -40,7 +40,9 @@ def _bias_under_guessing(last: IterationRecord) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class ClassMove:
-    """A class whose share of the rows changed by more than 5 percentage points. Both shares are in [0, 1]."""
+    """A class whose share of the rows changed by more than 5 percentage points. The shares before and after filtering
+    are in [0, 1].
+    """
 
     label: int
     before: float

@@ -21,7 +21,7 @@ from aflite_assets.specs.models.kinds import NeuralModelSpec
 class NeuralClassifier:
     """A model with one output per label, and the code that converts examples to model inputs.
 
-    For texts, `tokenizer` converts the examples. It is the tokenizer of a checkpoint, or the `WordReader` or
+    For texts, `tokenizer` converts the examples. The tokenizer comes from a checkpoint, or is the `WordReader` or
     `PieceReader` of a model that reads words.
     """
 

@@ -1,8 +1,8 @@
 """Assignment of GPUs to pipeline steps: one lock per device, and environment variables that must be set before CUDA
 starts. This module does not import torch.
 
-Dagster's pool `gpu` limits the number of steps but does not assign devices. With two slots, both steps would use the
-first card. Each step therefore holds a lease: a lock on a file that represents the device. The operating system
+Dagster's pool `gpu` limits the number of steps but does not assign devices. If the pool has two slots, both steps would
+use the first card. Each step therefore holds a lease: a lock on a file that represents the device. The operating system
 releases the lock when the process ends, even if the process is killed.
 
 The environment variable `AFLITE_DEVICE_LOCKS` sets the folder of the lock files, by default `aflite-devices` in the
@@ -81,7 +81,8 @@ def visible_devices() -> tuple[str, ...]:
 
     If `CUDA_VISIBLE_DEVICES` is set, its names are returned: numbers, unique names, or parts of a partitioned card. If
     the variable is not set, the driver lists the unique names of all GPUs, and of the parts of partitioned cards. If
-    the driver lists no GPU, the result is empty. Then no device is leased, and the step's environment is unchanged.
+    the driver lists no GPU, the result is empty. If there is no GPU, no device is leased, and the step's environment is
+    unchanged.
     """
     told = os.environ.get(VISIBLE)
     if told is None:

@@ -48,7 +48,7 @@ class DeviceSettings:
                 raise ModelError(f"`{field}` is {value!r}, which is unknown; use one of {', '.join(known)}")
 
     def resolve(self) -> "torch.device":
-        """Return the device for the models. With several GPUs, this is torch's current GPU.
+        """Return the device for the models. With several GPUs, the result is torch's current GPU.
 
         Raises:
             ModelError: the device is `cuda`, but torch finds no GPU.

@@ -243,7 +243,7 @@ def load_encoder(
     """Return the encoder that `train_encoder` saved. For the encoder kind `identity`, `folder` is None and `width` is
     the number of features.
 
-    If memory runs out, the encoder writes a line to `log` and continues with smaller batches.
+    If memory runs out while rows are encoded, the encoder writes a line to `log` and continues with smaller batches.
 
     Raises:
         ModelError: the folder contains no encoder for these labels.

@@ -124,11 +124,11 @@ def evaluate_saved(
     once.
 
     Without stages, the predictions are the same as from `evaluate`. `metrics` has the metrics of the stages (see
-    `fine_tune`) and prediction_seconds. There are no `dynamics`. If the process is killed, the next call resumes the
-    interrupted stage from the files in `scratch`.
+    `fine_tune`) and prediction_seconds. The result has no `dynamics`. If the process is killed, the next call resumes
+    the interrupted stage from the files in `scratch`.
 
     Raises:
-        ModelError: the folder contains no saved model, or a reason listed in `evaluate` applies.
+        ModelError: the folder contains no saved model, or one of the reasons in the docstring of `evaluate` applies.
         DataError: texts or images cannot be read.
     """
     from aflite_assets.models.training.fine_tuning import fine_tune  # as below

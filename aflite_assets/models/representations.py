@@ -90,8 +90,8 @@ def _agree(output: torch.Tensor, logits: torch.Tensor) -> bool:
 
 
 def last_tokens(input_ids: torch.Tensor, *, padding: int) -> torch.Tensor:
-    """Return the position of the last token in each row, ignoring padding. The decoders of transformers use the same
-    rule.
+    """Return the position of the last token in each row, ignoring padding. The decoders of transformers find the last
+    token by the same rule.
     """
     numbers = torch.arange(input_ids.shape[1], device=input_ids.device)
     return (numbers * (input_ids != padding)).argmax(dim=1)

@@ -31,8 +31,8 @@ WRAPPER_PREFIX = "timm_model."
 class TimmClassifier(TimmWrapperForImageClassification):
     """The wrapper of transformers for timm models, but with timm's own initial weights for each architecture.
 
-    The original wrapper would initialise every convolution again with standard deviation 0.02. That value is meant for
-    a new output layer on pretrained weights.
+    The original wrapper would initialise every convolution again with standard deviation 0.02. The standard deviation
+    0.02 is meant for a new output layer on pretrained weights.
     """
 
     def init_weights(self) -> None:

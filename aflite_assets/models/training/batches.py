@@ -51,8 +51,8 @@ def epoch_order(n_rows: int, *, batch_size: int, lengths: np.ndarray | None, see
 
     With `lengths` (rows,), a batch holds rows of similar length. Shuffled rows are split into chunks. A chunk has
     `BUCKET_BATCHES` batches, but at most a quarter of the rows. Each chunk is sorted by length and split into batches.
-    Then the batches are shuffled. The batch with the longest row comes first, so that a lack of memory is noticed at
-    once. Rows that do not fill a batch come last, regardless of their lengths. The order depends only on `seed`,
+    Finally, the batches are shuffled. The batch with the longest row comes first, so that a lack of memory is noticed
+    at once. Rows that do not fill a batch come last, regardless of their lengths. The order depends only on `seed`,
     `epoch` and the lengths.
     """
     rng = np.random.default_rng([library_seed(seed), _ORDER, epoch])

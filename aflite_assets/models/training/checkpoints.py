@@ -1,5 +1,5 @@
-"""Files of an unfinished training run. The run resumes from them after the last finished epoch. This module trains
-nothing.
+"""Files of an unfinished training run. A killed training run resumes from these files after the last finished epoch.
+This module trains nothing.
 """
 
 import hashlib
@@ -65,7 +65,7 @@ class CheckpointStore:
         write_json(folder / "fingerprint.json", {"fingerprint": fingerprint})
 
     def load(self) -> TrainingState | None:
-        """Return the state after the last finished epoch, with tensors in main memory. Return None if no state can be
+        """Return the state after the last finished epoch, with tensors in main memory. Returns None if no state can be
         read.
         """
         path = self.folder / "state.pt"

@@ -95,9 +95,9 @@ def check_divergence(
     positions of the rows that were presented before any step. A training run has diverged if its loss meets two
     conditions. First, the loss is over `HOPELESS` times the loss of guessing, which is ln(classes) nats. Second, the
     loss is over `RISEN` times the first batch's loss, or there are several epochs and the loss is at least the first
-    epoch's loss. If the weights of the first epoch are kept, the second epoch must meet both conditions too, because it
-    starts from these weights. A falling loss alone does not rule out divergence. After a divergence, the loss falls
-    because the schedule lowers the learning rate.
+    epoch's loss. If the weights of the first epoch are kept, the second epoch must meet both conditions too, because
+    the second epoch starts from these weights. A falling loss alone does not rule out divergence. After a divergence,
+    the loss falls because the schedule lowers the learning rate.
 
     Raises:
         ModelError: the training diverged.

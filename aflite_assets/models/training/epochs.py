@@ -1,4 +1,4 @@
-"""Files with the loss and accuracy of each epoch. The trainer writes them to its scratch folder."""
+"""Files with the loss and accuracy of each epoch. The trainer writes these files to its scratch folder."""
 
 import json
 from collections.abc import Mapping, Sequence

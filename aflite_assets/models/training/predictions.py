@@ -19,8 +19,8 @@ INFERENCE_BATCH = 128
 
 @dataclass(frozen=True)
 class Predictions:
-    """`predicted`: one class number per row, int64. `probabilities`: float32, rows x classes in label
-    order, or None.
+    """`predicted`: one class number per row, int64. `probabilities`: float32, rows x classes in label order, or None if
+    the model gives no probabilities.
     """
 
     predicted: np.ndarray
@@ -40,7 +40,7 @@ def no_log(_: str) -> None:
 
 
 def on_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str, torch.Tensor]:
-    """Copy the arguments to the device. If they are in pinned memory, the copy runs in the background."""
+    """Copy the arguments to the device. If the arguments are in pinned memory, the copy runs in the background."""
     return {name: values.to(device, non_blocking=True) for name, values in batch.items()}
 
 

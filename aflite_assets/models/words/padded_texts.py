@@ -14,8 +14,8 @@ def stacked(first: torch.Tensor, second: torch.Tensor, padding: int) -> torch.Te
 
 
 def run_lstm(lstm: nn.LSTM, inputs: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """Return the LSTM's outputs in both directions. The outputs are zero after the end of a text. They are float32,
-    because some devices do not support half-precision LSTMs.
+    """Return the LSTM's outputs in both directions. The outputs are zero after the end of a text. The outputs are
+    float32, because some devices do not support half-precision LSTMs.
 
     `inputs`: texts x words x width; `present`: texts x words, bool.
     """

@@ -34,7 +34,7 @@ class WordVectors:
 
 
 def check_vectors_file(file: str | None) -> None:
-    """Raise an error if the path is not a file. None means that no file is needed.
+    """Raise an error if the path is not a file. If the path is None, no file is needed.
 
     Raises:
         ModelError: the file does not exist.

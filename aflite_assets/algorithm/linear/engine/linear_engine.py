@@ -230,8 +230,8 @@ class LinearEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> SetCounts:
-        """Return the counts for some subsets of an iteration. The counts of a subset do not depend on the other subsets
-        in the call.
+        """Return the counts for some subsets of an iteration. The counts of one subset do not depend on the other
+        subsets in the call.
         """
         counts, evaluations, classifiers = self._count(
             KeptClassifiers,
@@ -419,7 +419,7 @@ class LinearEngine:
         )
 
     def _unpacked(self, start: np.ndarray) -> Point:
-        """Convert the classifiers to padded and rotated features. This is the inverse of `_packed`."""
+        """Convert the classifiers to padded and rotated features. The function `_packed` is the inverse."""
         standardization = self._prepared.standardization
         weights = torch.zeros(len(start), standardization.width, dtype=torch.float64)
         weights[:, : start.shape[1] - 1] = torch.from_numpy(start[:, :-1])

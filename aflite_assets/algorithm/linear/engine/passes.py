@@ -139,8 +139,8 @@ class TorchPasses:
     """Passes with torch. `counted`: the ascending slots (positions in the pool) for which predictions are counted.
 
     On the CPU, the rows of small training sets of equal size are copied once, so that one product serves all sets
-    (`_GatheredRows`). Otherwise, one training set follows another. `resident`: the whole pool as a tensor on the
-    device, if the pool fits.
+    (`_GatheredRows`). If the sets differ in size, or on a GPU, the training sets are processed one after another.
+    `resident`: the whole pool as a tensor on the device, if the pool fits.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ _ROWS_PER_WEIGHTS = 64
 @dataclass(frozen=True)
 class Preparation:
     """Device, precision and sample of a run. `compiled`: True if the compiled kernels compute the passes, in float32.
-    Otherwise, torch computes the passes, in `dtype`.
+    If `compiled` is False, torch computes the passes, in `dtype`.
 
     `sample` is a standardized sample of rows on the device. `sample_codes` are the class numbers of these rows.
     """

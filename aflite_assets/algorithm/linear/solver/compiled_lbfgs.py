@@ -1,8 +1,8 @@
 """Compiled L-BFGS steps for many classifiers at once. The steps are computed between two passes over the rows.
 
-The method is the same as in `lbfgs.py`, in the variables z of `preconditioner.py`. Classifiers are processed one after
-the other, so that the data of a classifier stay in the processor's cache while they are needed. All arrays are
-C-ordered, and float32 unless stated otherwise.
+The method is the same as in `lbfgs.py`; the variables are z as defined in `preconditioner.py`. Classifiers are
+processed one after the other, so that the data of a classifier stay in the processor's cache while they are needed. All
+arrays are C-ordered, and float32 unless stated otherwise.
 """
 
 from collections.abc import Callable

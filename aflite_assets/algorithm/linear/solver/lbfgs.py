@@ -5,12 +5,12 @@ One loop (`advance_all`) runs one of two implementations of the steps. The steps
 device and precision. The steps in torch are used on a GPU, for small jobs, and for fits that are repeated in float64.
 The compiled steps, for float32 on the CPU, are in `compiled_lbfgs.py`. The steps in torch and the compiled steps follow
 the same rule. Let g . d be the slope along the direction d. A step is taken if the slope at its end is at most
-`STEEPEST` times the absolute slope at its start. Otherwise the step is shortened to the length at which a linearly
-changing slope would be zero (the secant rule). The step is shortened by a factor between `SHORTEST` and `LONGEST`.
-Function values are not used, because sums of losses in float32 are too coarse to compare near an optimum. Gradients are
-precise enough. After a step is taken, the next step has length 1 along -H g. H is the inverse Hessian of L-BFGS. A step
-and its gradient change are stored if the curvature along the step is positive. The compiled steps multiply by H with
-the two-loop recursion of Nocedal (1980). The steps in torch use the compact form of Byrd, Nocedal and Schnabel (1994),
+`STEEPEST` times the absolute slope at its start. A longer step is shortened to the length at which a linearly changing
+slope would be zero (the secant rule). The step is shortened by a factor between `SHORTEST` and `LONGEST`. Function
+values are not used, because sums of losses in float32 are too coarse to compare near an optimum. Gradients are precise
+enough. After a step is taken, the next step has length 1 along -H g. H is the inverse Hessian of L-BFGS. A step and its
+gradient change are stored if the curvature along the step is positive. The compiled steps multiply by H with the
+two-loop recursion of Nocedal (1980). The steps in torch use the compact form of Byrd, Nocedal and Schnabel (1994),
 because torch is faster with few large products. The two forms are equal except for rounding.
 """
 
@@ -71,7 +71,7 @@ def minimise(
     """Minimise every problem. Row i of `start` is the starting point of problem i. `memory`: the number of pairs of
     step and gradient change that are kept.
 
-    The other arguments are the same as for `advance_all`.
+    The other arguments are described in `advance_all`.
     """
     problems = _TorchProblems(gradients, start.clone(), memory)
     evaluations = advance_all(problems, tolerance=tolerance, most_evaluations=most_evaluations, patience=patience)
@@ -149,7 +149,7 @@ class _TorchProblems:
 
 
 class _History:
-    """Recent steps and gradient changes of every problem. They determine the new directions.
+    """Recent steps and gradient changes of every problem. The steps and gradient changes determine the new directions.
 
     All problems use the same slots. If a problem made no step, its entry in the slot is zero and has no effect. When
     all slots are full, the oldest slot is overwritten.

@@ -157,7 +157,7 @@ def minorities(data: BenchmarkData) -> Iterator[Minority]:
 def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
     """Return Wilson's interval of a share, or the t interval of a mean overlap.
 
-    Both bounds of the interval are None for a single row.
+    For a single row, the lower and the upper bound of the interval are None.
     """
     rows, mean = line["rows"], line["mean"]
     if rows < 2 or math.isnan(mean):

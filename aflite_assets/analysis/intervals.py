@@ -138,8 +138,8 @@ def side(right: np.ndarray, sizes: np.ndarray) -> Side:
 def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
     """Return the variance of the difference between the mean accuracies of `first` and `second`.
 
-    Both training runs and test groups count as random. Let s be the number of training runs on a side, G the number of
-    groups, and "mean" the mean over the training runs of a side:
+    The training runs and the test groups count as random. Let s be the number of training runs on a side, G the number
+    of groups, and "mean" the mean over the training runs of a side:
 
         T = sum over sides of var(accuracies) / s                                     between training runs
         B = (G-1)/G sum_g (mean shift of first - mean shift of second)^2              between groups

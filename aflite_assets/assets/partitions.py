@@ -16,7 +16,7 @@ Each run has its own process and therefore reads the files again.
 class DatasetPartitions(dg.DynamicPartitionsDefinition):
     """Partitions of the assets, one per dataset with a YAML file.
 
-    A dataset can be run even if its partition is not listed in the Dagster instance. Therefore, a new instance can run
+    A dataset can be run even if its partition is not listed in the Dagster instance. A new instance can therefore run
     any dataset, and a run continues even if its dataset's file is being replaced.
     """
 

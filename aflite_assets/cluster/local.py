@@ -21,7 +21,9 @@ class _Here:
 
 
 class _TakingTurns:
-    """Workers that are created on demand. They run one at a time, because models share random generators."""
+    """Workers that are created on demand. Neural models are trained one at a time, because models share random
+    generators.
+    """
 
     def __init__(self, make: Callable[[], Work], count: int) -> None:
         self.count = count

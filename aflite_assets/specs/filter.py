@@ -41,7 +41,7 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
-    """Return the name of a filtered set that serves only for comparison. This set has the same representation as a main
+    """Return the name of a filtered set that serves only for comparison. The set has the same representation as a main
     filtered set, but another ranking.
     """
     return f"{representation}_by_{rank}"

@@ -318,8 +318,8 @@ def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
 def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
     """Return the current result of an input stage.
 
-    A missing result that the dataset's YAML file does not request is created here as an empty result. Therefore, a
-    store that was filled before the stage existed needs no new run.
+    A missing result that the dataset's YAML file does not request is created here as an empty result. A store that was
+    filled before the stage existed therefore needs no new run.
     """
     if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
         return run_stage(name, spec, store=store).result

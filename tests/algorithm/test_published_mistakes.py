@@ -360,8 +360,14 @@ def test_evaluation_rows_must_not_decide_which_train_rows_go(blobs: Any, classif
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"slice_size": 0}, r"`slice_size` is 0, but it must be a whole number of at least 1; give the most rows"),
-        ({"slice_size": -5}, r"`slice_size` is -5, but it must be a whole number of at least 1; give the most rows"),
+        (
+            {"slice_size": 0},
+            r"`slice_size` is 0, but it must be a whole number of at least 1; give the largest number of rows",
+        ),
+        (
+            {"slice_size": -5},
+            r"`slice_size` is -5, but it must be a whole number of at least 1; give the largest number of rows",
+        ),
         ({"threshold": 2}, r"`threshold` is 2, but it must be a number from 0 to 1; give the lowest predictability"),
         ({"n_partitions": 0}, r"`n_partitions` is 0, but it must be a whole number of at least 1; give the number"),
         (
@@ -373,7 +379,10 @@ def test_evaluation_rows_must_not_decide_which_train_rows_go(blobs: Any, classif
             r"`train_size` is 50, but `target_size` is 50 and must be larger; lower",
         ),
         ({"train_size": 60, "target_size": 61}, r"`target_size` is \d+, but only 50 rows count"),
-        ({"target_size": 0}, r"`target_size` is 0, but it must be a whole number of at least 1; give the fewest"),
+        (
+            {"target_size": 0},
+            r"`target_size` is 0, but it must be a whole number of at least 1; give the smallest number of train rows",
+        ),
         (
             {"slice_size": 21},
             r"`slice_size` is 21, but `target_size` is 20 and must not be smaller; lower `slice_size`",

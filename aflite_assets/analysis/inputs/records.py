@@ -235,7 +235,7 @@ class DataMap:
 class RankingOverlap:
     """Overlap of the train rows kept by two filterings (`representation` and `against`) that rank rows differently.
 
-    `train_set`: `filtered` or `filtered_<name>`. Both filterings were applied to the same `rows` train rows.
+    `train_set`: `filtered` or `filtered_<name>`. The two filterings were applied to the same `rows` train rows.
     `first_rows`, `second_rows`, `shared`: numbers of rows kept by the first, by the second and by both filterings.
     `jaccard`, in [0, 1]: Jaccard index of the two sets of kept rows. `jaccard_by_chance`: the mean Jaccard index of two
     random sets with `first_rows` and `second_rows` rows. `jaccard` and `jaccard_by_chance` are None if no row was kept.

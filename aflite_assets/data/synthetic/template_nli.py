@@ -131,8 +131,7 @@ def template_nli(source: TemplateNliSource) -> dict[str, pa.Table]:
       another, so the meaning of the hypothesis does not change. With `cues: aligned`, contradictions have this cue.
     - hypothesis_word: ", indeed", ", incidentally" or ", actually" after the hypothesis, which do not change its
       meaning. With `cues: aligned`, the three words mark entailments, neutral pairs and contradictions, in this order.
-    - overlap: the premise contains the hypothesis's words, as in an echo (see above). With `cues: aligned`, entailments
-      have this cue.
+    - overlap: the premise contains all words of the hypothesis. With `cues: aligned`, entailments have this cue.
 
     With `cues: reversed`, a class instead gets the cues of the two other classes; each word counts as a separate cue,
     and overlapping words are about the other person. Rows without a planted cue contain none of these words.

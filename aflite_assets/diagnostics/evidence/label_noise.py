@@ -40,8 +40,8 @@ def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray
 
     The method estimates the joint distribution of given and true labels from the rows with confident predictions. For
     each pair of classes, this distribution gives the number of mislabelled rows. For each pair, this number of rows is
-    suspected, namely those with the largest margin. This rule is "prune by noise rate", the default of the package
-    cleanlab, which is used here.
+    suspected, namely those with the largest margin. The rule is called "prune by noise rate"; it is the default of the
+    package cleanlab, which computes it here.
 
     If the features explain the noise, or if the task is hard, rows with right labels are suspected too. If a class has
     only one row, this row is never suspected.

@@ -28,9 +28,9 @@ def fit_word_information(
     """Return a function that computes, for each row and class, the largest PPMI of the class and a word of the row. The
     function's result is float64, rows x classes.
 
-    Words are lower-cased runs of letters, digits and underscores. The same word in two columns counts as two words. If
-    a row has no word in common with the train rows, all features of the row are zero. The classes are the classes of
-    the train rows, in ascending order. `row_weights` (rows,): the weight of each train row, 1 by default.
+    Words are lower-cased runs of letters, digits and underscores. A word that occurs in two columns counts as two
+    words. If a row has no word in common with the train rows, all features of the row are zero. The classes are the
+    classes of the train rows, in ascending order. `row_weights` (rows,): the weight of each train row, 1 by default.
 
     Raises:
         DataError: a text column of the train rows contains no word.

@@ -72,7 +72,7 @@ def train_word_pieces(texts: Iterable[str], size: int) -> dict[str, int]:
     not depend on the order of the texts.
 
     There are at most `size` pieces. Initially, the pieces are the most frequent characters, each in two forms: at the
-    start of a word and within a word. Then pairs of pieces that occur at least twice are merged. If the texts have no
+    start of a word and within a word. Pairs of pieces that occur at least twice are then merged. If the texts have no
     words, only the special tokens are returned.
     """
     words = _count_words(texts)

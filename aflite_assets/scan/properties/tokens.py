@@ -61,8 +61,8 @@ def tokens_of(texts: Sequence[str | None], known: dict[str, int] | None = None) 
 
 
 def common_words(first: Tokens, second: Tokens) -> np.ndarray:
-    """Return how many distinct words the two texts of each row have in common, int64. Both texts must use the same
-    vocabulary.
+    """Return how many distinct words the two texts of each row have in common, int64. The first and the second texts
+    must use the same vocabulary.
     """
     size = max(len(first.vocabulary), len(second.vocabulary), 1)
     (rows, words), (other_rows, other_words) = first.distinct(), second.distinct()

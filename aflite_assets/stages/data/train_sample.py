@@ -1,7 +1,7 @@
 """The stage `train_sample`: a random sample of the train rows, enlarged until a model trained on it stops improving.
 
-This is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
-`analysis.inputs.learning_curve`. Warm-up, filter and controls then use the sample instead of all train rows.
+Growing the sample in steps is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule
+is in `analysis.inputs.learning_curve`. Warm-up, filter and controls then use the sample instead of all train rows.
 """
 
 import hashlib

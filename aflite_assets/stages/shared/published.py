@@ -156,7 +156,7 @@ class TrainSample:
     """A sample of the train rows, which is filtered in place of all train rows, and the rows that were used to choose
     the sample.
 
-    Both sets of rows are given as row ids, int64.
+    The rows of both sets are given as row ids, int64.
     """
 
     rows: np.ndarray

@@ -88,5 +88,5 @@ def test_folder_named_like_a_partition_adds_no_column(tmp_path: Path) -> None:
 
 
 def test_folder_without_shards_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"has no file rows-\*\.parquet; materialise the asset"):
+    with pytest.raises(DataError, match=r"has no file rows-\*\.parquet; materialise again the asset"):
         load_examples(tmp_path)

@@ -178,8 +178,8 @@ def overlap(
 ) -> tuple[int, int, int, float | None, float | None]:
     """Return the sizes of two sets within `rows`, the size of their intersection, and their Jaccard index.
 
-    The last value returned is the expected Jaccard index of two random sets of these sizes. Both indices are None if
-    the sets are empty. All arrays contain row ids.
+    The last value returned is the expected Jaccard index of two random sets of these sizes. Both Jaccard indices are
+    None if the sets are empty. All arrays contain row ids.
     """
     in_first, in_second = np.isin(rows, first), np.isin(rows, second)
     sizes, shared, either = (int(in_first.sum()), int(in_second.sum())), in_first & in_second, in_first | in_second

@@ -104,8 +104,7 @@ def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
 
 
 def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 50) -> pa.Table:
-    """For each value of every `attribute.*` column, compare its share among the kept rows with that among the removed
-    rows.
+    """Compare the shares of each value of every `attribute.*` column among the kept and among the removed rows.
 
     Args:
         rows: the filtered set's rows.
@@ -266,10 +265,10 @@ def _side(examples: Examples, annotators: np.ndarray, side: np.ndarray) -> tuple
 
 
 def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Count the train rows of each class that each iteration removed, and list the three easiest of them.
+    """Count the train rows of each class that each iteration removed, and list the three easiest removed rows.
 
-    Appendix A.8 of Le Bras et al., ICML 2020, shows such rows. The easiest rows have the highest predictability; ties
-    are broken by the highest `label_probability`, then by the lowest id.
+    Appendix A.8 of Le Bras et al., ICML 2020, shows the easiest removed rows. The easiest rows have the highest
+    predictability; ties are broken by the highest `label_probability`, then by the lowest id.
 
     Returns:
         A table with one row per class and per iteration that removed train rows. The columns are `iteration`,

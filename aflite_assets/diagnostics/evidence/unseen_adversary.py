@@ -79,7 +79,7 @@ def unseen_adversary(
     For texts, the model is multinomial logistic regression on TF-IDF weights of lower-cased words and word pairs of
     each column. The model uses the first 2,000 characters of a text and the 20,000 most frequent terms of a column
     (fewer terms with over 50 classes). For images, the model is logistic regression on standardised grey pixels. For
-    features, it is nearest neighbours.
+    features, the model is a nearest-neighbour classifier.
 
     Args:
         train: the pool's train rows.

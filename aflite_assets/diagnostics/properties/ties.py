@@ -1,7 +1,7 @@
 """Associations ("ties") between a property and the label: the class that each value of the property points to.
 
 This module also draws sets of rows without the association. The properties of a dataset are listed in `values`. The
-stage `analysis` decides whether models lean on a property.
+stage `analysis` decides whether models rely on a property.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ NOWHERE = -1
 class Tie:
     """Association of a property's values with the label, estimated on train rows.
 
-    `names`: the values that point to a class. `points_to`: the class (int) of each of these values. `p_value`: the
-    p-value of the most significant value, adjusted for all values and classes (Bonferroni).
+    `names`: the values that point to a class. `points_to`: the class (int) that each value in `names` points to.
+    `p_value`: the p-value of the most significant value, adjusted for all values and classes (Bonferroni).
 
     `overlap`, in [0, 1]: the largest share of each class's rows that can be kept so that the property has the same
     distribution in all classes. `overlap` is 1 if the property is not associated with any class.

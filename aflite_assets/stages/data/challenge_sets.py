@@ -56,7 +56,9 @@ class ChallengeSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key, including the version of the links between questions."""
+        """Return the JSON values for the result's key; multiple choice adds the version of the code that links
+        questions.
+        """
         linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
         of_questions: dict[str, object] = {"links": LINKS_VERSION} if linked else {}
         return super().as_json(spec) | of_questions
@@ -220,9 +222,8 @@ def build_challenge(
 
 
 def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Examples, *, seed: int) -> Examples:
-    """Select the questions of a set by `balanced_by` and `against`.
-
-    Questions are left out if the train rows contain the same question with one of its answers.
+    """Drop questions that the train rows contain, and select questions by the set's settings `balanced_by` and
+    `against`. A question is dropped if a train row has the same question with one of its answers.
     """
     _check_inputs(name, examples, raw)
     rows = examples
@@ -242,7 +243,7 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
 
 
 def few_chosen(challenge: ChallengeSpec, examples: Examples) -> str:
-    """Return a clause with the size of a set of chosen questions, or "" if the set has enough questions."""
+    """Return a warning if `balanced_by` or `against` leave too few questions in the set; otherwise, return ""."""
     if not (challenge.balanced_by or challenge.against) or examples.questions is None:
         return ""
     return few_questions(len(np.unique(examples.questions)))

@@ -54,7 +54,7 @@ class TrainSampleSettings(StageSettings):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the names of both fields, or only `sample` if the dataset's YAML file requests no sample."""
+        """Return the names of all fields of the class, or only `sample` if the YAML file requests no sample."""
         return ("sample",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
 
     @classmethod

@@ -53,7 +53,9 @@ class ControlSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key, including the version of the draw of whole questions."""
+        """Return the JSON values for the result's key; multiple choice adds the version of the code that draws
+        questions.
+        """
         of_questions: dict[str, object] = {"questions": "2"} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
@@ -323,7 +325,7 @@ def _single_pass(
 def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
     """Return the table of a control set; `weighted` adds a column of weights.
 
-    Results of datasets without weighted sets have no such column.
+    If a dataset has no weighted sets, its tables have no column of weights.
     """
     rows = len(control.row_ids)
     columns = {

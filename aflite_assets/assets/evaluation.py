@@ -70,7 +70,7 @@ def forgettable_sets(
     """Train rows that weak models forget or never learn, and other rows for comparison; there are no rows unless
     `forgettables` is set.
 
-    Evaluators of kind `fine_tuned` can be trained on these rows after `full`, if one of their stages sets
+    Evaluators of kind `fine_tuned` can be trained on the forgettable rows after `full`, if one of their stages sets
     `forgettables`.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)

@@ -55,8 +55,8 @@ class SharedText:
 
     `rows`: number of train rows that share a text. `share`: `rows` divided by the number of all train rows.
     `ungrouped_rows` and `ungrouped_share` count only rows that share the text with a row of another group. Without
-    groups, they count all rows that share a text. `texts`: number of different texts in the column. `example`: the most
-    frequent text (untrusted: escape it), which occurs in `example_rows` rows.
+    groups, `ungrouped_rows` and `ungrouped_share` count all rows that share a text. `texts`: number of different texts
+    in the column. `example`: the most frequent text (untrusted: escape it), which occurs in `example_rows` rows.
     """
 
     column: Literal["text", "text_pair"]

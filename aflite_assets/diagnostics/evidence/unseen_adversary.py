@@ -1,6 +1,6 @@
 """Accuracy of a simple model, which the filter never used, before and after filtering.
 
-This accuracy shows whether filtering made the data harder for models other than the filter's own.
+The accuracy of the simple model shows whether filtering made the data harder for models other than the filter's own.
 """
 
 import warnings

@@ -84,8 +84,8 @@ def independent_rows(
     """Draw rows in which the property has the same distribution in all classes; the class shares do not change.
 
     Let a_kv be the share of value v among the rows of class k. Of the rows with value v in class k, the share min_j
-    a_jv / a_kv is kept. Each class then keeps the share `tie.overlap` of its rows. A fraction `share`, in (0, 1], of
-    these rows is drawn. Returns a bool per row.
+    a_jv / a_kv is kept. By this rule, each class keeps the share `tie.overlap` of its rows. A fraction `share`, in (0,
+    1], of the rows kept by this rule is drawn. Returns a bool per row.
     """
     codes = _codes(values, tie.names)
     shares, classes = _shares(codes, labels), np.unique(labels)

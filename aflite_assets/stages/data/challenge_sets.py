@@ -193,8 +193,8 @@ def build_challenge(
 ) -> RawTable:
     """Return one challenge set in the raw dataset's form, with its category columns and its own labels.
 
-    `scale`: the scale by which the dataset's features were standardised. `complete=False`: `tables` hold only the first
-    rows.
+    `scale`: the scale by which the dataset's features were standardised. `complete`: False if `tables` hold only the
+    first rows.
 
     Raises:
         DataError: the rows do not match the spec, or the kind of their input differs from the dataset's.

@@ -43,8 +43,8 @@ def build_fine_tune(
     """Convert the rows of the split that `fine_tune` names to the raw dataset's form, with the set's own labels.
 
     `limit` and `category` apply only to test rows and are ignored. If `fine_tune_limit` is set, this number of rows is
-    drawn, stratified by label. `scale`: the scale by which the dataset's features were standardised. `complete=False`:
-    `tables` hold only the first rows.
+    drawn, stratified by label. `scale`: the scale by which the dataset's features were standardised. `complete`: False
+    if `tables` hold only the first rows.
 
     Raises:
         DataError: the source has no such split, or the rows do not match the spec.

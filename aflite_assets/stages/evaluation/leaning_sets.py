@@ -2,7 +2,8 @@
 
 For each candidate property, the stage publishes two train sets of the same size. In one train set, the property is not
 associated with any class; in the other, it remains associated. For every test row, the stage also publishes the class
-to which the property points. `evaluator_models` trains one evaluator on these sets, and `analysis` judges the result.
+to which the property points. `evaluator_models` trains one evaluator on the train sets, and `analysis` judges the
+result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -228,7 +229,8 @@ def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[Ti
 def _alike(one: TiedProperty, other: TiedProperty) -> bool:
     """Return True if two properties are nearly the same, so that only one is taken.
 
-    They are of the same kind in `_ONE_OF_KIND`, or they point to the same class on nearly all rows.
+    Two properties are nearly the same if they are of one kind in `_ONE_OF_KIND`, or point to the same class on nearly
+    all rows.
     """
     if one.of.kind == other.of.kind and one.of.kind in _ONE_OF_KIND:
         return True

@@ -204,8 +204,8 @@ def _whole_questions(
     """Redraw a random control set as whole questions if the filter kept whole questions.
 
     For each number of answers, `random` has as many questions as the filtered set. `random_matched` also has as many
-    questions per subset as the filtered set, and as many questions with a longer right answer. Other control sets are
-    returned unchanged.
+    questions per subset as the filtered set, and as many questions with a longer right answer. Control sets with other
+    names are returned unchanged.
     """
     if control.name not in ("random", "random_matched") or control.seed is None:
         return control

@@ -42,8 +42,8 @@ def label_mapping(
 
     Raises:
         DataError: without `map`, the set has a label that the dataset lacks. The error is also raised if `map` lacks a
-            label of the dataset, if it contains an unknown label, or if no label is mapped to a label that rows of the
-            set have.
+            label of the dataset or contains an unknown label, or if rows of the set have a label to which no label is
+            mapped.
     """
     where, own = f"challenge set {name!r}", examples.label_names
     given: Mapping[str, str | None] = {label: label for label in own} if challenge.map is None else challenge.map

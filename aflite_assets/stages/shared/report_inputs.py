@@ -131,8 +131,8 @@ def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
     """Return the earlier sets and controls that are equal to the filter's whole input, as pairs (representation, train
     set).
 
-    A comparison between two sets that both equal the filter's input would be meaningless. Each additional comparison
-    also makes significant results in the other comparisons less likely, because of Holm's correction.
+    A comparison between two sets that both equal the filter's input would be meaningless. Because of Holm's correction,
+    each additional comparison also makes significant results less likely.
     """
     return frozenset(
         (representation, f"{kind}_{name}")

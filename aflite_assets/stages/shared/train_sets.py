@@ -41,9 +41,9 @@ class TrainSet:
 class EarlierSet:
     """The rows that were left when the filter reached a certain number of train rows.
 
-    `row_ids`: int64, ascending, by split (train and the other splits that were filtered). `iteration`: the iteration
-    that reached this number of train rows, or None if the filter began with no more train rows. `cutoff`: lowest score
-    of the rows that the iteration removed.
+    `row_ids`: int64, ascending, by split (train and the other splits that were filtered). `iteration`: the iteration in
+    which the filter reached the number, or None if the filter began with no more train rows. `cutoff`: lowest score of
+    the rows that the iteration removed.
     """
 
     iteration: int | None
@@ -91,7 +91,7 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords |
     `rows`: the published rows of the filtered set, with the columns row_id, split, removed_in_iteration, predictability
     and held_out_count. Some settings of the filter need another column: `group` if whole groups are removed, `label` if
     removal is balanced by class, or `last_label_probability` if rows are ranked by label probability. `words`: the
-    words of these rows, needed if the filter ranked them by vocabulary.
+    words of the rows in `rows`, needed if the filter ranked rows by vocabulary.
 
     Raises:
         InvalidInputError: `words` is missing but needed, or given but not needed.
@@ -231,8 +231,8 @@ def train_sets(
 ) -> list[TrainSet]:
     """Return every train set for one seed: `full`, then each representation's filtered set and its controls.
 
-    If a filter removed no train row, its filtered set and most of its controls equal `full` and are left out. In this
-    case, only the controls `sampled` and `weighted` of the filter are returned.
+    If a filter removed no train row, its filtered set and most of its controls equal `full` and are left out. If a
+    filter removed no train row, only its controls `sampled` and `weighted` are returned.
 
     `full`: ids of the train rows (`published.full_rows`), int64 ascending; all other sets are subsets of it. If a
     sample is filtered, the other sets are subsets of `sampled`.

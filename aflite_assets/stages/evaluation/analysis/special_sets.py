@@ -147,7 +147,7 @@ def read_rankings(
 ) -> dict[str, inputs.RankingPair]:
     """Return pairs of filtered sets that have the same representation but were made with different rankings.
 
-    Two sets are compared by the rows that were kept at the end. They are also compared by the rows that remained at
+    Two sets are compared by the rows that were kept at the end. Two sets are also compared by the rows that remained at
     each earlier size that both sets reached.
     """
     by_name = {one.representation: one for one in filtered}

@@ -16,7 +16,7 @@ from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultSt
 class CellChoice(dg.Config):
     """Cells of the evaluator grid to train in this run.
 
-    Results of earlier training runs are used. All other cells have the status "not run".
+    Results of earlier training runs are reused. All other cells have the status "not run".
     """
 
     evaluators: list[str] = Field(default=[], description="evaluators to train, by name; empty: all evaluators")

@@ -1,7 +1,7 @@
 """State of a run of one dataset: its lock, the results of its steps, and the final record.
 
-The executor opens a scope for the run and takes the dataset's lock before any step requests a slot of a pool. This
-order prevents a deadlock between a run that holds the lock and a run that holds the slot.
+The executor opens a scope for the run and takes the dataset's lock before any step requests a slot of a pool. Taking
+the lock first prevents a deadlock between a run that holds the lock and a run that holds the slot.
 """
 
 from collections.abc import Callable, Iterable, Iterator

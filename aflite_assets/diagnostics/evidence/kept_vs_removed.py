@@ -201,10 +201,9 @@ def _floats(values: pa.ChunkedArray) -> np.ndarray:
 
 
 def _counts(kept: np.ndarray, removed: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Return the numbers of kept and of removed rows per value, and three shares.
-
-    The first two shares are the value's share among all kept rows and its share among all removed rows. The third is
-    the share of the value's rows that were kept.
+    """Return the numbers of kept and of removed rows per value, and three shares per value. The first share is the
+    value's share among all kept rows, and the second is its share among all removed rows. The third share is the share
+    of the rows with the value that were kept.
     """
     all_kept, all_removed = int(kept.sum()), int(removed.sum())
     for here, gone in zip(kept.tolist(), removed.tolist(), strict=True):

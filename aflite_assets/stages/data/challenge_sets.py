@@ -77,8 +77,8 @@ def run(
     """Load each challenge set, with its category columns and its own labels, into a folder named after the set.
 
     If the files of a set with `required: false` are missing, the set is skipped and the reason is recorded. The next
-    run looks for the files again. If evaluators may train on rows of a set, these rows are saved in a subfolder of the
-    set's folder.
+    run looks for the files again. Rows of a set on which evaluators may train are saved in a subfolder of the set's
+    folder.
     """
     raw, scale = load_examples(inputs.raw_dataset.path), Scale.load(inputs.raw_dataset.path)
     sets: dict[str, ChallengeFacts] = {}

@@ -247,7 +247,7 @@ class _Training:
         return _Outcome("done")
 
     def _problem(self, cell: GridCell) -> str | None:
-        """Return the reason why training cannot start, or None.
+        """Return the reason why training cannot start, or None if it can.
 
         The rows of the cell's stages may be missing, or its base training may have failed.
         """

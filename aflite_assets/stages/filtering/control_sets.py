@@ -236,7 +236,7 @@ def _earlier_controls(
 ) -> list[ControlSet]:
     """Return the train sets of the earlier filter sizes in `train_sets`, and random sets of the same sizes.
 
-    The set of an earlier size has the rows that remained when the filter reached this size.
+    The set of an earlier size has the rows that remained when the filter reached the size.
     """
     made = []
     kinds = question_kinds(train, subset=None) if by_question else None

@@ -13,8 +13,8 @@ do not dominate a batch.
 
 
 def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Array:
-    """Return each row's weight: its class's share divided by its label probability, clipped to `WEIGHT_BOUNDS`
-    (float32). The weight is null without a label probability.
+    """Return each row's weight: class share divided by label probability, clipped to `WEIGHT_BOUNDS` (float32). The
+    weight is null if the row has no label probability.
 
     The weight is 1 if the features predict the row's label no better than the share of its class does. The weight is
     smaller if the features reveal the label, and larger if they point to another label.

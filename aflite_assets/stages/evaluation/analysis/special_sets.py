@@ -77,7 +77,7 @@ def threshold_curves(
 
     There is one curve per challenge set and evaluator, for evaluators trained on `full` that give probabilities. A
     curve requires a class of the dataset that corresponds one to one to a class of the challenge set. The probability
-    of this class is compared with the thresholds.
+    of the corresponding class of the dataset is compared with the thresholds.
     """
     seeds: dict[str, list[int]] = {}
     for cell in cells:

@@ -117,12 +117,12 @@ def score_test(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return two numbers per cue: z, and the expected sum of outcomes if the cue is uninformative within strata.
 
-    The sum is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its stratum. Let x_i be the
-    indicator of the cue (0 or 1) minus the cue's share in the stratum. The statistic is z = sum_i e_i x_i /
-    sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2). The statistic z is the score test of a stratified comparison with
-    variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). If the outcomes or the cue do not vary
-    within any stratum, z is 0. With `signs` (values 1 and -1, of shape (strata in ascending order, cues)), x_i is
-    multiplied by the sign of its stratum.
+    The expected sum of outcomes is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its
+    stratum. Let x_i be the indicator of the cue (0 or 1) minus the cue's share in the stratum. The statistic is z =
+    sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2). The statistic z is the score test of a stratified
+    comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). If the outcomes or the
+    cue do not vary within any stratum, z is 0. With `signs` (values 1 and -1, of shape (strata in ascending order,
+    cues)), x_i is multiplied by the sign of its stratum.
     """
     from scipy.sparse import csr_array
 

@@ -138,7 +138,8 @@ def _sliced_again(
     run: FilterRun,
     words: "RowWords | None",
 ) -> tuple[np.ndarray, float | None]:
-    """Return the rows that an iteration removes (bool) if at most `room` train rows may be removed, and the cut-off.
+    """Return which rows an iteration removes if at most `room` train rows may go (bool per row), and the score at the
+    cut.
 
     Rows that stayed in the iteration get no score, so that only rows of the original slice can be removed.
     """

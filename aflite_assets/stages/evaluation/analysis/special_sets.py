@@ -119,7 +119,7 @@ def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
 
 def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
     """Yield a record of how rows were learnt for each training of a weak model. Sets of rows are drawn from a model's
-    first training, so only the record of the first training contains sets.
+    first training, so only the record of the first training contains sets of rows.
     """
     rows = pq.read_table(result.file(published.FORGETTABLE_ROWS))
     sets: dict[str, dict[str, np.ndarray]] = {model: {} for model in rows["weak_model"].unique().to_pylist()}

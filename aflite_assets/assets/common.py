@@ -98,7 +98,7 @@ def run_asset(
 ) -> StoredResult:
     """Return the result of the asset's stage (which has the same name) for the dataset of the partition.
 
-    `cells` has the same meaning as in `run_stage`. Errors and retries are the same as in `found_or_made`.
+    `cells`: the cells of the evaluator grid to train now. Errors and retries are the same as in `found_or_made`.
     """
     name = context.op_def.name  # a check that runs alone has no asset key
     if _comes_first(context):

@@ -127,7 +127,7 @@ def cue_scan(
 ) -> dg.MaterializeResult:
     """Properties of rows that predict the label by themselves, and the rows that have each property; no model is used.
 
-    The check fails if one of these properties cannot be part of any task. `docs/scan.md` explains how cues are found
+    The check fails if a property that was found cannot be part of any task. `docs/scan.md` explains how cues are found
     and tested.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)

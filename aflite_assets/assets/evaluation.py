@@ -16,7 +16,7 @@ from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultSt
 class CellChoice(dg.Config):
     """Cells of the evaluator grid to train in this run.
 
-    Results of earlier training runs are used. All other cells have the status "not run".
+    Results of earlier training runs are reused. All other cells have the status "not run".
     """
 
     evaluators: list[str] = Field(default=[], description="evaluators to train, by name; empty: all evaluators")
@@ -70,7 +70,7 @@ def forgettable_sets(
     """Train rows that weak models forget or never learn, and other rows for comparison; there are no rows unless
     `forgettables` is set.
 
-    Evaluators of kind `fine_tuned` can be trained on these rows after `full`, if one of their stages sets
+    Evaluators of kind `fine_tuned` can be trained on the forgettable rows after `full`, if one of their stages sets
     `forgettables`.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
@@ -96,8 +96,8 @@ def leaning_sets(
 ) -> dg.MaterializeResult:
     """At most three properties associated with the label, and train rows that can show whether models use a property.
 
-    `evaluator_models` trains an evaluator on rows in which a property is not associated with any class, and, for
-    comparison, on the same number of other rows.
+    `evaluator_models` trains an evaluator on rows in which a property is not associated with any class. For comparison,
+    it trains the evaluator on the same number of other rows.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     metadata = {

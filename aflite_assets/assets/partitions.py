@@ -16,8 +16,8 @@ Each run has its own process and therefore reads the files again.
 class DatasetPartitions(dg.DynamicPartitionsDefinition):
     """Partitions of the assets, one per dataset with a YAML file.
 
-    A dataset can be run even if its partition is not listed in the Dagster instance. A new instance can therefore run
-    any dataset, and a run continues even if its dataset's file is being replaced.
+    A dataset can be run even if its partition is not listed in the Dagster instance. A new instance can thus run any
+    dataset, and a run continues even while its dataset's YAML file is being replaced.
     """
 
     def has_partition_key(self, partition_key: str, *_: object, **__: object) -> bool:
@@ -30,8 +30,8 @@ class DatasetPartitions(dg.DynamicPartitionsDefinition):
         Raises:
             DagsterUnknownPartitionError: the message names the most similar dataset, all datasets, and the error of an
                 invalid file with this name.
-            ClickException: the same message, raised in commands such as `dg launch`, because these would print
-                Dagster's own error as a traceback or with another message.
+            ClickException: the same message, raised in commands such as `dg launch`, where Dagster's own error would
+                become a traceback or another message.
         """
         why = _why_unknown(partition_key, load_registry())
         if why is not None:

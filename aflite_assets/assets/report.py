@@ -31,8 +31,8 @@ def benchmark_report(
 
     If `aflite serve` runs at the address in `AFLITE_RESULTS_URL`, `report` is a link and pictures are shown directly.
     Without a server, paste `report_link` into the browser, and click [Show Markdown] to see pictures. Accuracies (in
-    [0, 1]) and the difference that decides the verdict (in percentage points) are plotted under Metadata, Plots;
-    `accuracy.of` names the comparison.
+    [0, 1]) and the difference that decides the verdict (in percentage points) are plotted under Metadata, Plots. The
+    comparison that is plotted is named in `accuracy.of`.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     store = result_store.open()

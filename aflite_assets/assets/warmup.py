@@ -66,9 +66,7 @@ def warmup_models(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A trained encoder per representation. A representation that uses given features has no encoder and is reported as
-    such.
-    """
+    """A trained encoder per representation. A representation that uses given features has no encoder."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     metadata = {"encoders": table({"representation": name, **facts} for name, facts in summary.items())}

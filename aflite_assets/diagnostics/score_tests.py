@@ -36,17 +36,17 @@ def enrichment(
     """Test whether rows with a cue were removed more often than random rows, same number per class.
 
     `signs`, of shape (classes in ascending order, cues): 1 for classes that the cue is associated with, else -1
-    (`class_signs`). None means 1 everywhere. If a cue predicts the label by itself, rows with the cue are removed in
-    the associated classes, and rows without the cue in the other classes. Without signs, these differences would
-    cancel.
+    (`class_signs`). If `signs` is None, every sign is 1. If a cue predicts the label by itself, rows with the cue are
+    removed in the associated classes, and rows without the cue in the other classes. Without signs, the removals in the
+    associated classes and in the other classes would cancel.
 
     The expected number is a sum over classes: for each class, the number of rows with the cue times the share of the
     class's rows that were removed. The p-value is the larger of two p-values. The first p-value is from the stratified
     score test with variances between groups of rows (`score_test`).
 
     The second p-value is correct for few rows with the cue (Mantel 1963, Journal of the American Statistical
-    Association 58:690). Its statistic is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with hypergeometric variances
-    V_k. The sum in the numerator is moved towards zero by 0.5.
+    Association 58:690). The statistic of the second test is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with
+    hypergeometric variances V_k. The sum in the numerator is moved towards zero by 0.5.
     """
     from scipy.stats import norm
 
@@ -85,9 +85,7 @@ def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class LabelTies:
-    """The class that each cue is most associated with, its share of the rows with the cue, and the p-value
-    (Bonferroni).
-    """
+    """Class that each cue is most associated with, the class's share, and the p-value (Bonferroni), per cue."""
 
     labels: np.ndarray
     shares: np.ndarray
@@ -119,11 +117,12 @@ def score_test(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return two numbers per cue: z, and the expected sum of outcomes if the cue is uninformative within strata.
 
-    The sum is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its stratum. Let x_i be the
-    indicator of the cue (0 or 1) minus the cue's share in the stratum. The statistic is z = sum_i e_i x_i /
-    sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2). z is the score test of a stratified comparison with variances between
-    groups (Liang and Zeger 1986, Biometrika 73:13, section 3). If nothing varies, z is 0. With `signs` (values 1 and
-    -1, of shape (strata in ascending order, cues)), x_i is multiplied by the sign of its stratum.
+    The expected sum of outcomes is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its
+    stratum. Let x_i be the indicator of the cue (0 or 1) minus the cue's share in the stratum. The statistic is z =
+    sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2). The statistic z is the score test of a stratified
+    comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). If the outcomes or the
+    cue do not vary within any stratum, z is 0. With `signs` (values 1 and -1, of shape (strata in ascending order,
+    cues)), x_i is multiplied by the sign of its stratum.
     """
     from scipy.sparse import csr_array
 

@@ -32,7 +32,7 @@ def stage_checks(
         stage: the stage that computed `result`.
         result: a published result; results that were published without outcomes are accepted.
         settings: the dataset's YAML file, or settings with the fields that the checks read.
-        results: results by stage; at least the results that the checks read.
+        results: results by stage name, including every result that the checks read.
 
     Raises:
         DataError: a result does not match the others.

@@ -67,7 +67,7 @@ class StageJob:
 class ChildTraceback(Exception):
     """The traceback of an error in the child process, as text.
 
-    This traceback is set as the cause of the error that the parent process raises.
+    The parent process sets the traceback as the cause of the error that it raises.
     """
 
     def __str__(self) -> str:
@@ -78,8 +78,8 @@ class StageWorker:
     """A child process that runs stages one after another, so that libraries are loaded once.
 
     As a context manager, it ends the process on exit. The process starts with the first stage. The process ends after a
-    stage that failed, used a GPU or a cluster, or left more than `MOST_MEMORY` bytes in use. The next stage then starts
-    a new process.
+    stage that failed, used a GPU or a cluster, or left more than `MOST_MEMORY` bytes in use. If the process has ended,
+    the next stage starts a new process.
     """
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class StageWorker:
         return obtained
 
     def end(self, *, interrupt: bool = False) -> None:
-        """End the process if there is one; with `interrupt`, stop a running stage, which may clean up first."""
+        """End the child process if one is running; with `interrupt`, let a running stage clean up first."""
         child, self._child = self._child, None
         if child is not None:
             child.end(interrupt=interrupt)

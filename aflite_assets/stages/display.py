@@ -1,6 +1,7 @@
 """Pictures and checks of a result that take time to compute; they are computed once and stored with the result.
 
-`reports` draws the pictures, and each stage defines its checks. The report's own figures are files of its result.
+`reports` draws the pictures, and each stage defines its checks. The figures of the report are not listed here; they are
+files in the report's result.
 """
 
 import base64

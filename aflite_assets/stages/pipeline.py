@@ -207,7 +207,7 @@ def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredRes
 
 
 class _ToBeMadeError(Exception):
-    """Error if a result that was found no longer exists."""
+    """Error for a result that was found but has been deleted since."""
 
 
 def _leave(draft: Draft) -> Mapping[str, object]:
@@ -267,7 +267,7 @@ def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], wh
     """Record the current results of a dataset as a refresh, if all stages have results that match each other.
 
     Results match if each result was computed from the current results of the stages before it. `made`: the stages that
-    were computed just now. `what`: what started the run.
+    were computed in this run. `what`: what started the run.
 
     Raises:
         StoreError: the record cannot be written.
@@ -318,8 +318,8 @@ def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
 def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
     """Return the current result of an input stage.
 
-    A missing result that the dataset's YAML file does not request is created here as an empty result. A store that was
-    filled before the stage existed therefore needs no new run.
+    A missing result that the dataset's YAML file does not request is created here as an empty result. A store whose
+    results are older than the stage therefore needs no new run.
     """
     if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
         return run_stage(name, spec, store=store).result

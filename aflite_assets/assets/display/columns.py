@@ -209,7 +209,9 @@ def _challenge_schemas(result: PublishedResult) -> Iterable[pa.Schema]:
 
 
 def _of_parts(file: str) -> Callable[[PublishedResult], Iterable[pa.Schema]]:
-    """Return a function that reads the schema of the same file in each part; parts without the file are left out."""
+    """Return a function that reads the schema of a file from each part of a result; parts without the file are left
+    out.
+    """
     return lambda result: [
         pq.read_schema(part.path / file) for part in result.parts.values() if file in part.manifest["files"]
     ]

@@ -65,10 +65,10 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
     """Return the numbers of `analysis` that are plotted.
 
-    Accuracies are in [0, 1]. `difference`, `difference_low` and `difference_high` are in percentage points. The numbers
-    are the accuracy of `filtered` minus the accuracy of its control, and the ends of the 95 % interval. The comparison
-    is the most significant of those that decide the verdict. If there is no such comparison, accuracies are those of
-    the first evaluator on all rows of the first test set.
+    Accuracies are in [0, 1]. `difference`, `difference_low` and `difference_high` are in percentage points.
+    `difference` is the accuracy of `filtered` minus the accuracy of its control; the other two are the ends of its 95 %
+    interval. The numbers are from the most significant of the comparisons that decide the verdict. If no comparison
+    decides the verdict, accuracies are those of the first evaluator on all rows of the first test set.
     """
     paired = [row for row in _rows(result, "differences") if row["comparison"] == "control"]
     accuracies = [row for row in _rows(result, "accuracies") if row["top"] == 1]

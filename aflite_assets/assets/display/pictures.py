@@ -13,7 +13,7 @@ _REPORT_KINDS = ("overview", "falls", "filtering_curves", "examples", "scatter_b
 
 
 def markdown_picture(png: bytes, alt: str) -> dg.MarkdownMetadataValue:
-    """Return a PNG under 50 kB as Markdown metadata; `alt` is plain text instead of Markdown."""
+    """Return a PNG under 50 kB as Markdown metadata; `alt` is the alternative text, without Markdown."""
     from aflite_assets.reports.page.markdown import escape_markdown
 
     return dg.MetadataValue.md(f"![{escape_markdown(alt)}](data:image/png;base64,{base64.b64encode(png).decode()})")

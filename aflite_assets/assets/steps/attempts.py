@@ -42,8 +42,8 @@ def found_or_made(
     If the dataset's YAML file does not request a result, an empty result is written in this process.
 
     Raises:
-        dg.Failure: the stage refused its input, took too long, or failed for the last time; a retry would not help.
-        dg.RetryRequested: a retry may succeed, for example because the hub was busy or a process was killed.
+        Failure: the stage refused its input, took too long, or failed for the last time; a retry would not help.
+        RetryRequested: a retry may succeed, for example because the hub was busy or a process was killed.
         DagsterExecutionInterruptedError: the run was cancelled before this retry.
     """
     if context.retry_number:
@@ -88,7 +88,7 @@ def _wait_for_retry(context: dg.AssetExecutionContext) -> None:
     """Wait for the time in `RETRY_DELAYS` inside the step, because Dagster can interrupt a run only during a step.
 
     Raises:
-        DagsterExecutionInterruptedError: the run was cancelled meanwhile.
+        DagsterExecutionInterruptedError: the run was cancelled during the wait.
     """
     end = time.monotonic() + RETRY_DELAYS[context.retry_number - 1]
     while not was_cancelled(context.instance, context.run.run_id):

@@ -1,8 +1,8 @@
 """Slots of Dagster's pool `gpu`; a step claims a slot only when it starts to compute a result on a GPU.
 
-If an asset declared the pool, its step would claim a slot before the step begins. Steps with existing results would
-then wait too, even on machines without a GPU. Later runs could overtake a queued run while all of its first steps wait
-for a full pool.
+If an asset declared the pool, its step would claim a slot before the step begins. Steps that only reuse a result would
+also wait for a slot, even on machines without a GPU. While all first steps of a queued run waited for a slot, later
+runs could overtake the queued run.
 """
 
 import time
@@ -26,8 +26,8 @@ _LONGEST_NAP = 0.5
 class PatientSlots(InstanceConcurrencyContext):
     """Claims of Dagster's slots; a waiting claim sleeps between attempts and notices a cancellation.
 
-    In Dagster 1.13, a waiting step polls without a pause, which keeps a CPU core busy. Such a step notices a
-    cancellation only when it has the slot.
+    In Dagster 1.13, a waiting step polls without a pause, which keeps a CPU core busy. Dagster's waiting step notices a
+    cancellation only after it gets the slot.
     """
 
     def claim(self, concurrency_key: str, step_key: str, step_priority: int = 0) -> bool:

@@ -15,8 +15,9 @@ import dagster as dg
 def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.MaterializeResult]], dg.AssetsDefinition]:
     """Decorate a function like `@dg.asset(**options)`, for a result with only the checks that apply.
 
-    Other checks pass with a reason, because Dagster would show a check without an outcome as unfinished. Checks can be
-    executed alone. A missing result is then computed, but no materialisation is reported.
+    Checks that do not apply pass with a reason, because Dagster would show a check without an outcome as unfinished.
+    Checks can be executed alone. If checks are executed alone, a missing result is computed, but no materialisation is
+    reported.
     """
     of_spec = ("group_name", "kinds", "owners", "partitions_def", "deps", "code_version", "tags")
 

@@ -1,7 +1,7 @@
 """State of a run of one dataset: its lock, the results of its steps, and the final record.
 
 The executor opens a scope for the run and takes the dataset's lock before any step requests a slot of a pool. Taking
-the slot and the lock in this order prevents a deadlock between two runs.
+the lock first prevents a deadlock between a run that holds the lock and a run that holds the slot.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -33,8 +33,7 @@ class RunScope:
         return f"Dagster run {self.run_id}"
 
     def record(self, steps: Iterable[str]) -> Refresh | None:
-        """Record the inputs of the dataset's results if all these steps have results and the results of all stages
-        match.
+        """Record the inputs of the dataset's results if all `steps` have results and the results of all stages match.
 
         Raises:
             StoreError: the record cannot be written.
@@ -66,8 +65,8 @@ def dataset_held(
 ) -> Iterator[RunScope]:
     """Hold the dataset's lock for one step, unless the run already holds it.
 
-    Yield the scope of the run, or a scope for this step alone if the executor opened no scope. With such an executor,
-    runs of the same dataset alternate step by step.
+    Yield the scope of the run, or a scope for this step alone if the executor opened no scope. If the executor opens no
+    scope, runs of the same dataset may alternate step by step.
     """
     scope = _open.get(run_id)
     if scope is not None and scope.partition == partition:

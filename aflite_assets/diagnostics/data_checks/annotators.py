@@ -24,9 +24,8 @@ _BY_CLASS = pa.schema(
 class AnnotatorAgreement:
     """Agreement of single annotators with the rows' labels.
 
-    `rows`: number of rows with at least one annotator's label. `annotator_labels`: number of annotators' labels on
-    these rows. `mean_accuracy`: the share of a row's annotators who gave the row's label, averaged over rows, in [0,
-    1].
+    `rows`: number of rows with at least one annotator's label. `annotator_labels`: number of all annotators' labels.
+    `mean_accuracy`: the share of a row's annotators who gave the row's label, averaged over rows, in [0, 1].
 
     `unanimous_share`: among rows with at least two annotators, the share whose annotators all gave the same label; None
     if there is no such row.

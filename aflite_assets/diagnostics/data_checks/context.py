@@ -95,7 +95,7 @@ class CheckContext:
 
     @cached_property
     def questions(self) -> bool:
-        """True if rows are answers to multiple choice questions; such rows share texts by nature."""
+        """True if rows are answers to multiple choice questions; answers to one question share a text by nature."""
         return right_answers(self.examples) is not None
 
     @cached_property
@@ -127,7 +127,7 @@ class CheckContext:
     def feature_columns(self) -> FeatureColumns:
         """Findings about the feature columns in the train rows.
 
-        This requires finite feature vectors and at least one train row.
+        The dataset must have finite feature vectors and at least one train row.
         """
         return feature_columns(self.examples.features, self.in_train)
 

@@ -38,12 +38,12 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
     """Find copies of the label among the feature columns (which must be finite) or the text columns.
 
     `in_train`: bool mask of the train rows. In a copy, all train rows of a class have the same value, and no two
-    classes have the same value. Constant columns, and columns with a different value in each row, are therefore no
-    copies.
+    classes have the same value. A constant column is not a copy, and neither is a column with a different value in each
+    row.
 
     If there are few train rows, or if nearly all of them are in one class, a column may be a copy by chance. No column
-    is reported if this is probable. An upper bound on the probability is A B / C. A is the number of columns, B the
-    number of ways to assign values to classes, and C the number of arrangements of the labels.
+    is reported if a copy by chance is probable. The probability of a copy by chance is at most A B / C. A is the number
+    of columns, B the number of ways to assign values to classes, and C the number of arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1

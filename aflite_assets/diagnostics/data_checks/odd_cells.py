@@ -19,7 +19,7 @@ SHOWN_ROWS = 10
 class OddCells:
     """Cells of one column that contain a NUL byte, or that have at least `HUGE_BYTES` bytes.
 
-    `row_ids`: the first few ids of these rows. `largest`: size of the largest of these cells in bytes.
+    `row_ids`: ids of the first few rows with an odd cell. `largest`: size in bytes of the largest odd cell.
     """
 
     column: str

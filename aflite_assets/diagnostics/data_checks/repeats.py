@@ -23,8 +23,9 @@ class RepeatCount:
     """Number of rows outside the train split whose whole input occurs in the train split too, with the same or another
     label.
 
-    `rows`: number of such rows. `share`: their share of all rows outside train (0 if there are none). `by_split`:
-    number of such rows in each split other than train. `row_ids`: the first few row ids, in row order.
+    `rows`: number of rows with a repeated input. `share`: `rows` divided by the number of all rows outside train, or 0
+    if there are no rows outside train. `by_split`: number of rows with a repeated input in each split other than train.
+    `row_ids`: ids of the first few rows with a repeated input, in row order.
     """
 
     rows: int
@@ -37,10 +38,11 @@ class RepeatCount:
 class TrainRepeats:
     """Numbers of train rows whose whole input also occurs in another train row.
 
-    `same_label`: number of rows with the same input and label as a row of another group. `same_label_ids`: the first
-    few row ids. `conflicting`: number of rows with the same input as a row with another label. `conflicting_inputs`:
-    number of different inputs of these rows. A row can count for both `same_label` and `conflicting`. `conflicts`: the
-    row ids of the first few conflicting inputs, one tuple per input, in row order.
+    `same_label`: number of rows with the same input and label as a row of another group. `same_label_ids`: ids of the
+    first few rows that `same_label` counts. `conflicting`: number of rows with the same input as a row with another
+    label. `conflicting_inputs`: number of different inputs of the rows that `conflicting` counts. A row can count for
+    both `same_label` and `conflicting`. `conflicts`: the row ids of the first few conflicting inputs, one tuple per
+    input, in row order.
     """
 
     train_rows: int

@@ -53,10 +53,10 @@ def _is_empty(texts: pa.ChunkedArray) -> np.ndarray:
 class SharedText:
     """Number of train rows that share the text in one column with another train row.
 
-    `rows`: number of such rows; `share`: their share of all train rows. `ungrouped_rows` and `ungrouped_share` count
-    only rows that share the text with a row of another group (all such rows if there are no groups). `texts`: number of
-    different texts in the column. `example`: the most frequent text (untrusted: escape it), which occurs in
-    `example_rows` rows.
+    `rows`: number of train rows that share a text. `share`: `rows` divided by the number of all train rows.
+    `ungrouped_rows` and `ungrouped_share` count only rows that share the text with a row of another group. Without
+    groups, `ungrouped_rows` and `ungrouped_share` count all rows that share a text. `texts`: number of different texts
+    in the column. `example`: the most frequent text (untrusted: escape it), which occurs in `example_rows` rows.
     """
 
     column: Literal["text", "text_pair"]
@@ -70,7 +70,7 @@ class SharedText:
 
 
 def shared_texts(train: Examples) -> tuple[SharedText, ...]:
-    """Return the text columns in which train rows share a text; columns with more such rows come first.
+    """Return the text columns in which train rows share a text, in decreasing order of the number of these rows.
 
     Rows that share a premise belong in one group. Without groups, a random partition may use one row of a premise for
     training and hold out another row. Rows without a text are ignored.

@@ -74,8 +74,8 @@ class CandidateCues:
     (rows x cues, float64). `rows`: positions of the tested rows among the train rows; None for all train rows.
 
     `planted`: bool per cue; a planted cue need not be associated with a label. `at_chance`: for partial inputs, the
-    share of rows that are predicted correctly by chance; the share of a cue must be larger. `at_chance` is None for
-    other cues, which must be associated with a label.
+    share of rows that are predicted correctly by chance. The cue's p-value tests whether more rows are predicted
+    correctly. `at_chance` is None for other cues, which must be associated with a label.
     """
 
     kind: Kind
@@ -98,13 +98,13 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
     Returns:
         A table with one row per cue. `kind` is the kind of the cue. `name` is the attribute, text column, length or
         feature. `value` is the value of the attribute or length, or the word; it is empty for other kinds of cues.
-        `label_name` is the class that the cue is associated with. `label_name` is null if there is no such class, and
-        for planted attributes, partial inputs and feature columns. `class_share` is the share of this class among the
-        rows with the cue, and `class_shares` are the shares of all classes in order. `rows` and `removed_rows` are the
-        numbers of all rows and of removed rows with the cue. `share_removed` is the share of the removed rows that have
-        the cue and belong to an associated class. `share_expected` is the same share for random rows, with as many rows
-        of each class as were removed. `p_value` is one-sided and not adjusted for other tests. `same_rows_as` is a more
-        significant word of the same text that occurs in nearly the same rows, or null.
+        `label_name` is the class that the cue is associated with. `label_name` is null for planted attributes, partial
+        inputs and feature columns, and for cues without an associated class. `class_share` is the share of the
+        associated class among the rows with the cue, and `class_shares` are the shares of all classes in order. `rows`
+        and `removed_rows` are the numbers of all rows and of removed rows with the cue. `share_removed` is the share of
+        the removed rows that have the cue and belong to an associated class. `share_expected` is the same share for
+        random rows, with as many rows of each class as were removed. `p_value` is one-sided and not adjusted for other
+        tests. `same_rows_as` is a more significant word of the same text that occurs in nearly the same rows, or null.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)

@@ -1,4 +1,4 @@
-"""Comparison of each split's kept share with the train split's, for all rows and for each class."""
+"""Comparison of the share of rows kept in each split with the share kept in train, for all rows and for each class."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ class KeptShare:
     1].
 
     `label`: a class, or None for all classes together. `by_chance`: the largest difference of the two shares, in
-    percentage points, that chance can explain. `by_chance` is a bound for all comparisons of the split together, and it
-    is valid if rows of a group are kept or removed together.
+    percentage points, that chance can explain. `by_chance` bounds all comparisons of the split together. The bound also
+    holds if all rows of a group are kept or removed together.
     """
 
     split: str
@@ -35,7 +35,7 @@ class KeptShare:
 
     @property
     def difference(self) -> float:
-        """The split's share minus the train split's share, in percentage points."""
+        """The share of rows kept in the split minus the share kept in train, in percentage points."""
         return 100 * (self.share - self.train_share)
 
     @property
@@ -45,7 +45,8 @@ class KeptShare:
 
 
 def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, ...]:
-    """Compare each split's kept share with the train split's, for all rows and for each class that both splits contain.
+    """Compare the share of rows kept in each split with the share kept in train, for all rows and for each common
+    class.
 
     Args:
         rows: the rows of a filtered set, with the columns `split`, `label`, `kept`, and `group` if rows have groups.
@@ -64,7 +65,7 @@ def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, 
 
 
 def unlike_train(shares: tuple[KeptShare, ...]) -> tuple[str, ...]:
-    """Return a sentence for each split with a kept share that differs significantly from the train split's.
+    """Return a sentence for each split in which the share of kept rows differs significantly from the share in train.
 
     If only the shares of classes differ, the sentence names the class that differs most.
     """

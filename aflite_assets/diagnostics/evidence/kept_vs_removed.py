@@ -104,8 +104,7 @@ def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
 
 
 def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 50) -> pa.Table:
-    """For each value of every `attribute.*` column, compare its share among the kept rows with that among the removed
-    rows.
+    """Compare the shares of each value of every `attribute.*` column among the kept and among the removed rows.
 
     Args:
         rows: the filtered set's rows.
@@ -202,10 +201,9 @@ def _floats(values: pa.ChunkedArray) -> np.ndarray:
 
 
 def _counts(kept: np.ndarray, removed: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Return the numbers of kept and of removed rows per value, and three shares.
-
-    The first two shares are the value's share among all kept rows and its share among all removed rows. The third is
-    the share of the value's rows that were kept.
+    """Return the numbers of kept and of removed rows per value, and three shares per value. The first share is the
+    value's share among all kept rows, and the second is its share among all removed rows. The third share is the share
+    of the rows with the value that were kept.
     """
     all_kept, all_removed = int(kept.sum()), int(removed.sum())
     for here, gone in zip(kept.tolist(), removed.tolist(), strict=True):
@@ -266,10 +264,10 @@ def _side(examples: Examples, annotators: np.ndarray, side: np.ndarray) -> tuple
 
 
 def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Count the train rows of each class that each iteration removed, and list the three easiest of them.
+    """Count the train rows of each class that each iteration removed, and list the three easiest removed rows.
 
-    Appendix A.8 of Le Bras et al., ICML 2020, shows such rows. The easiest rows have the highest predictability; ties
-    are broken by the highest `label_probability`, then by the lowest id.
+    Appendix A.8 of Le Bras et al., ICML 2020, shows the easiest removed rows. The easiest rows have the highest
+    predictability; ties are broken by the highest `label_probability`, then by the lowest id.
 
     Returns:
         A table with one row per class and per iteration that removed train rows. The columns are `iteration`,

@@ -39,9 +39,9 @@ def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray
     """Return which labels are suspected (bool per row) by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
 
     The method estimates the joint distribution of given and true labels from the rows with confident predictions. For
-    each pair of classes, this distribution gives the number of mislabelled rows. For each pair, this number of rows is
-    suspected, namely those with the largest margin. The rule is called "prune by noise rate"; it is the default of the
-    package cleanlab, which computes it here.
+    each pair of classes, the joint distribution gives the number n of mislabelled rows. For each pair of classes, the n
+    rows with the largest margin are suspected. The package cleanlab, which is used here, calls this rule "prune by
+    noise rate".
 
     If the features explain the noise, or if the task is hard, rows with right labels are suspected too. If a class has
     only one row, this row is never suspected.

@@ -85,7 +85,7 @@ def nearest_kept(
 def _nearest(
     features: np.ndarray, labels: np.ndarray, asked: np.ndarray, choice: np.ndarray, memory_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest row in `choice` for each `wanted` row, and the cosine of both rows (float32).
+    """Return the nearest row in `choice` for each row in `asked`, and the cosine of both rows (float32).
 
     The nearest row is a position, or -1 if there is none.
     """

@@ -38,8 +38,8 @@ class NeighbourDistances:
 
     `overall` has the columns `when`, `k`, `within_class`, `across_classes`, `queries` and `train_rows`. `when` is
     "before" (all train rows), "random" (as many random train rows as were kept) or "after" (the kept train rows).
-    `within_class` and `across_classes` are the distances to train rows of the query's class and of other classes; null
-    if no query has such train rows.
+    `within_class` and `across_classes` are the distances to train rows of the query's class and of other classes. A
+    distance is null if there are no train rows to compare with.
 
     `by_class` has the column `label_name` and the columns of `overall`, for the queries of one class; `train_rows`
     counts rows of this class. Classes without queries are left out.
@@ -86,14 +86,14 @@ def neighbour_distances(
     submission. The set "random" shows how much the distances grow if train rows are removed at random.
 
     If a query's class has fewer than k train rows, the mean is over the rows that exist. With more than `most_rows`
-    train rows or queries, a sample of that many is drawn from `seed`. In a sample, only the sampled kept rows represent
-    the kept rows. A row of zeros has distance 1 from every row.
+    train rows or queries, a sample of `most_rows` rows is drawn with `seed`. If train rows are sampled, the set "after"
+    contains only the kept rows in the sample. A row of zeros has distance 1 from every row.
 
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row.
-        in_train: bool per row, the train rows of the pool. Rows outside train are the queries. If there are none, all
-            train rows are queries, and each is compared with the other train rows.
+        in_train: bool per row, the train rows of the pool. Rows outside train are the queries. If there are no rows
+            outside train, every train row is a query and is compared with the other train rows.
         kept: bool per row, True if filtering kept the row; used for train rows only.
         label_names: the classes' names.
         seed: seed of the samples and of the random set.

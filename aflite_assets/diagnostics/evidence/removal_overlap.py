@@ -41,10 +41,10 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
         filters; `first_removed`, `second_removed` and `both_removed` are numbers of removed rows among these.
         `jaccard`, in [0, 1], is `both_removed` divided by the number of rows that at least one representation removed.
         `jaccard` is null if no row was removed. `expected_jaccard` is the Jaccard index expected for random removals
-        (see the function of this name). `scored_rows` is the number of common rows that have a predictability in both
-        filters. `kendall_tau`, in [-1, 1], is Kendall's tau-b of the last known predictabilities of the scored rows: 1
-        for the same order, 0 for no agreement. `kendall_tau` is null if a representation has fewer than two different
-        predictabilities.
+        (see the function `expected_jaccard`). `scored_rows` is the number of common rows that have a predictability in
+        both filters. `kendall_tau`, in [-1, 1], is Kendall's tau-b of the last known predictabilities of the scored
+        rows: 1 for the same order, 0 for no agreement. `kendall_tau` is null if a representation has fewer than two
+        different predictabilities.
     """
     trains = {name: _by_row_id(rows) for name, rows in filtered.items()}
     records = [(*names, *_compared(*(trains[name] for name in names))) for names in combinations(trains, 2)]

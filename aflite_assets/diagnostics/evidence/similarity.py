@@ -45,10 +45,10 @@ def class_similarities(
 ) -> pa.Table:
     """Compute pairwise cosine similarities among the kept rows, the removed rows and random rows of each class.
 
-    Figure 1 of Le Bras et al., ICML 2020, shows such similarities for some images of two classes. The paper contains
-    neither means over all pairs nor random rows. The random side has as many rows of the class as were kept, drawn from
-    the kept and the removed rows together. The random side shows what the similarity would be if rows were removed at
-    random.
+    Figure 1 of Le Bras et al., ICML 2020, shows pairwise cosine similarities for some images of two classes. The paper
+    contains neither means over all pairs nor random rows. The random side has as many rows of the class as were kept,
+    drawn from the kept and the removed rows together. The random side shows what the similarity would be if rows were
+    removed at random.
 
     Args:
         features: rows x width, float32, finite; a memory map is read in blocks.
@@ -64,11 +64,11 @@ def class_similarities(
         most_rows: see `MOST_ROWS`.
 
     Returns:
-        A table with three rows per class, in the order above, for the sides "kept", "removed" and "random". The columns
-        are `label`, `side`, `rows` (number of the class's rows on this side), `used_rows` (number of rows used for the
-        mean), `mean_similarity` in [-1, 1] (over all pairs of different rows), `row_ids` (the shown rows) and
-        `similarities` (shown rows x shown rows, float32). A row of zeros has similarity 0 to every row, including
-        itself, as in scikit-learn.
+        A table with three rows per class, for the sides "kept", "removed" and "random". The columns are `label`,
+        `side`, `rows` (number of the class's rows on this side), `used_rows` (number of rows used for the mean),
+        `mean_similarity` in [-1, 1] (over all pairs of different rows), `row_ids` (the shown rows) and `similarities`
+        (shown rows x shown rows, float32). A row of zeros has similarity 0 to every row, including itself, as in
+        scikit-learn.
 
     Raises:
         InvalidInputError: lengths do not match, or a value is not finite.

@@ -1,6 +1,6 @@
 """Accuracy of a simple model, which the filter never used, before and after filtering.
 
-This accuracy shows whether filtering made the data harder for models other than the filter's own.
+The accuracy of the simple model shows whether filtering made the data harder for models other than the filter's own.
 """
 
 import warnings
@@ -79,7 +79,7 @@ def unseen_adversary(
     For texts, the model is multinomial logistic regression on TF-IDF weights of lower-cased words and word pairs of
     each column. The model uses the first 2,000 characters of a text and the 20,000 most frequent terms of a column
     (fewer terms with over 50 classes). For images, the model is logistic regression on standardised grey pixels. For
-    features, it is nearest neighbours.
+    features, the model is a nearest-neighbour classifier.
 
     Args:
         train: the pool's train rows.

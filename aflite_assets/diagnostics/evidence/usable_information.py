@@ -27,8 +27,8 @@ _MEANS = pa.schema(
 def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the pointwise V-information of each row in bits: log2 p(y | x) - log2 p(y | no input).
 
-    The source is Ethayarajh, Choi, Swayamdipta 2022, section 3. The paper trains a second model on empty inputs for p(y
-    | no input). Here this model predicts the label shares of the train rows.
+    The source is Ethayarajh, Choi, Swayamdipta 2022, section 3. For p(y | no input), the paper trains a second model on
+    empty inputs. Here p(y | no input) is the share of the label y among the train rows.
 
     A model without input can predict only one distribution, and the label shares have the least cross-entropy on the
     train rows. The label shares are therefore the infimum in the paper's definition 1. Training a model with a free

@@ -37,12 +37,12 @@ class AmongDraws:
 
     @property
     def mean(self) -> float:
-        """Mean over the random sets."""
+        """Mean of the statistic over the random sets."""
         return float(np.mean(self.random))
 
     @property
     def deviation(self) -> float:
-        """Standard deviation over the random sets."""
+        """Standard deviation of the statistic over the random sets."""
         return float(np.std(self.random, ddof=1))
 
     @property

@@ -1,7 +1,7 @@
 """Associations ("ties") between a property and the label: the class that each value of the property points to.
 
 This module also draws sets of rows without the association. The properties of a dataset are listed in `values`. The
-stage `analysis` decides whether models lean on a property.
+stage `analysis` decides whether models rely on a property.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ NOWHERE = -1
 class Tie:
     """Association of a property's values with the label, estimated on train rows.
 
-    `names`: the values that point to a class. `points_to`: the class (int) of each of these values. `p_value`: the
-    p-value of the most significant value, adjusted for all values and classes (Bonferroni).
+    `names`: the values that point to a class. `points_to`: the class (int) that each value in `names` points to.
+    `p_value`: the p-value of the most significant value, adjusted for all values and classes (Bonferroni).
 
     `overlap`, in [0, 1]: the largest share of each class's rows that can be kept so that the property has the same
     distribution in all classes. `overlap` is 1 if the property is not associated with any class.
@@ -84,8 +84,8 @@ def independent_rows(
     """Draw rows in which the property has the same distribution in all classes; the class shares do not change.
 
     Let a_kv be the share of value v among the rows of class k. Of the rows with value v in class k, the share min_j
-    a_jv / a_kv is kept. Each class then keeps the share `tie.overlap` of its rows. A fraction `share`, in (0, 1], of
-    these rows is drawn. Returns a bool per row.
+    a_jv / a_kv is kept. By this rule, each class keeps the share `tie.overlap` of its rows. A fraction `share`, in (0,
+    1], of the rows kept by this rule is drawn. Returns a bool per row.
     """
     codes = _codes(values, tie.names)
     shares, classes = _shares(codes, labels), np.unique(labels)

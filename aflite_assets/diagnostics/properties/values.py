@@ -45,7 +45,7 @@ class Property:
     edges: np.ndarray | None = None
 
     def values(self, rows: Examples, of_set: str = "train") -> np.ndarray | None:
-        """Return each row's value as text (dtype object), or None if the rows of this set do not have the property."""
+        """Return each row's value as text (dtype object), or None if the rows of the set do not have the property."""
         raw = self.read(rows, of_set)
         if raw is None or self.edges is None:
             return raw

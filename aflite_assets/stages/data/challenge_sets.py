@@ -56,7 +56,9 @@ class ChallengeSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key, including the version of the links between questions."""
+        """Return the JSON values for the result's key; multiple choice adds the version of the code that links
+        questions.
+        """
         linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
         of_questions: dict[str, object] = {"links": LINKS_VERSION} if linked else {}
         return super().as_json(spec) | of_questions
@@ -75,8 +77,8 @@ def run(
     """Load each challenge set, with its category columns and its own labels, into a folder named after the set.
 
     If the files of a set with `required: false` are missing, the set is skipped and the reason is recorded. The next
-    run looks for the files again. If evaluators may train on rows of a set, these rows are saved in a subfolder of the
-    set's folder.
+    run looks for the files again. Rows of a set on which evaluators may train are saved in a subfolder of the set's
+    folder.
     """
     raw, scale = load_examples(inputs.raw_dataset.path), Scale.load(inputs.raw_dataset.path)
     sets: dict[str, ChallengeFacts] = {}
@@ -191,8 +193,8 @@ def build_challenge(
 ) -> RawTable:
     """Return one challenge set in the raw dataset's form, with its category columns and its own labels.
 
-    `scale`: the scale by which the dataset's features were standardised. `complete=False`: `tables` hold only the first
-    rows.
+    `scale`: the scale by which the dataset's features were standardised. `complete`: False if `tables` hold only the
+    first rows.
 
     Raises:
         DataError: the rows do not match the spec, or the kind of their input differs from the dataset's.
@@ -220,9 +222,8 @@ def build_challenge(
 
 
 def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Examples, *, seed: int) -> Examples:
-    """Select the questions of a set by `balanced_by` and `against`.
-
-    Questions are left out if the train rows contain the same question with one of its answers.
+    """Drop questions that the train rows contain, and select questions by the set's settings `balanced_by` and
+    `against`. A question is dropped if a train row has the same question with one of its answers.
     """
     _check_inputs(name, examples, raw)
     rows = examples
@@ -242,7 +243,7 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
 
 
 def few_chosen(challenge: ChallengeSpec, examples: Examples) -> str:
-    """Return a clause with the size of a set of chosen questions, or "" if the set has enough questions."""
+    """Return a warning if `balanced_by` or `against` leave too few questions in the set; otherwise, return ""."""
     if not (challenge.balanced_by or challenge.against) or examples.questions is None:
         return ""
     return few_questions(len(np.unique(examples.questions)))

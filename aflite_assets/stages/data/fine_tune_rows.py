@@ -1,6 +1,7 @@
 """Rows of challenge sets for training evaluators, with the dataset's own classes and without rows of test sets.
 
-The stage `challenge_sets` builds the test rows. `sources.recipes` lists the evaluators that train on these rows.
+The stage `challenge_sets` builds the test rows. `sources.recipes` lists the evaluators that train on rows of challenge
+sets.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,9 +43,9 @@ def build_fine_tune(
 ) -> RawTable:
     """Convert the rows of the split that `fine_tune` names to the raw dataset's form, with the set's own labels.
 
-    `limit` and `category` apply only to test rows and are ignored. If `fine_tune_limit` is set, this number of rows is
-    drawn, stratified by label. `scale`: the scale by which the dataset's features were standardised. `complete=False`:
-    `tables` hold only the first rows.
+    `limit` and `category` apply only to test rows and are ignored. If `fine_tune_limit` is set, only `fine_tune_limit`
+    rows are drawn, stratified by label. `scale`: the scale by which the dataset's features were standardised.
+    `complete`: False if `tables` hold only the first rows.
 
     Raises:
         DataError: the source has no such split, or the rows do not match the spec.

@@ -33,7 +33,7 @@ from aflite_assets.wording import counted, quoted_list
 
 @dataclass(frozen=True)
 class LoadedTable(RawTable):
-    """The raw table as published, without the rows whose images cannot be decoded; such rows are counted by split.
+    """The raw table as published, without rows whose images cannot be decoded, and counts of those rows by split.
 
     `how_read`: a sentence about columns that were recognised by their names, or "". `scale`: the scale by which
     features were standardised, or None. `annotations_left_out`: the reason why the labels of single annotators are
@@ -65,7 +65,9 @@ class RawDatasetSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key, including the version of the links between questions."""
+        """Return the JSON values for the result's key; multiple choice adds the version of the code that links
+        questions.
+        """
         of_questions: dict[str, object] = {"links": LINKS_VERSION} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 

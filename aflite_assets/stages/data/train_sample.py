@@ -1,7 +1,7 @@
 """The stage `train_sample`: a random sample of the train rows, enlarged until a model trained on it stops improving.
 
-Growing the sample in steps is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule
-is in `analysis.inputs.learning_curve`. Warm-up, filter and controls then use the sample instead of all train rows.
+The stage is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
+`analysis.inputs.learning_curve`. Warm-up, filter and controls then use the sample instead of all train rows.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ class TrainSampleSettings(StageSettings):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the names of both fields, or only `sample` if the dataset's YAML file requests no sample."""
+        """Return the names of all fields of the class, or only `sample` if the YAML file requests no sample."""
         return ("sample",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
 
     @classmethod
@@ -107,9 +107,9 @@ def run(
 def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamples:
     """Check the model, hold back train rows, and draw every sample that may be needed, without training.
 
-    Each sample contains the previous sample. The additional rows are drawn by label and in whole groups. Raising
-    `sample.most` therefore changes neither the smaller samples nor the models trained on them. If there are fewer train
-    rows than `sample.most`, the last sample contains all of them.
+    Each sample contains the previous sample. The rows added to a sample are stratified by label, and groups are added
+    as a whole. Raising `sample.most` therefore changes neither the smaller samples nor the models trained on them. If
+    there are fewer train rows than `sample.most`, the last sample contains all of them.
 
     Raises:
         ModelError: the model does not fit the data or cannot be obtained.

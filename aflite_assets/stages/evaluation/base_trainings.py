@@ -29,7 +29,7 @@ from aflite_assets.stages.shared.published import fine_tune_examples, read_chall
 
 @dataclass(frozen=True)
 class BaseTraining:
-    """A training whose weights several cells use: the training of `cell` with `settings`.
+    """A training of `cell` with `settings`, whose weights several cells use.
 
     `key`: the key of the stored weights.
     """
@@ -51,7 +51,8 @@ class BaseTraining:
 
 @dataclass(frozen=True)
 class StageRows:
-    """Rows on which the later stages of recipes train, keyed by the name that a stage uses for its rows.
+    """Rows for the later stages of evaluators that are trained in several stages, keyed by the stage's name for its
+    rows.
 
     `challenge_sets`: a fingerprint of the rows of each challenge set, or None if the set has no rows to train on.
     `weak_models`: ids (int64) of forgettable train rows, by name and seed. `problems`: reasons why rows are missing.

@@ -91,8 +91,9 @@ def check_learning(
 ) -> Iterator[CheckOutcome]:
     """Yield the checks `better_than_largest_class` per evaluator and `not_at_chance` per challenge set.
 
-    The two checks use evaluators trained on `full`, except those in `left_out`. The `numbers` of an outcome name
-    evaluators that cannot be judged: they have too few rows, or do not give the probabilities that the check needs.
+    The two checks use the evaluators trained on `full`, except the evaluators in `left_out`. The `numbers` of an
+    outcome name evaluators that cannot be judged: they have too few rows, or do not give the probabilities that the
+    check needs.
     """
     judged = [cell for cell in cells if cell.evaluator not in left_out]
     trained = dict.fromkeys(cell.evaluator for cell in judged if (cell.train_set, cell.status) == ("full", "done"))

@@ -143,9 +143,7 @@ def run(
 
 
 def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
-    """Return cells for the one evaluator that is tested for relying on properties; the cells' seeds are 0, 1, and so
-    on.
-    """
+    """Return the cells of the evaluator that is trained on the sets of `leaning_sets`, with seeds from 0."""
     sets = leaning_train_sets(leaning_sets)
     evaluator = leaning_sets.summary["evaluator"]
     return [GridCell(evaluator, one, training) for training, of_training in sets.items() for one in of_training]
@@ -189,7 +187,8 @@ class _Training:
     def base_names(self) -> list[str]:
         """Return the names of all base trainings.
 
-        A base training can have several names; the list begins with the first name of each.
+        If a base training has several names, the list begins with its first name, and the other names follow at the
+        end.
         """
         firsts: dict[str, str] = {}
         for base in self.plans.base_trainings.values():
@@ -248,7 +247,7 @@ class _Training:
         return _Outcome("done")
 
     def _problem(self, cell: GridCell) -> str | None:
-        """Return the reason why training cannot start, or None.
+        """Return the reason why training cannot start, or None if it can.
 
         The rows of the cell's stages may be missing, or its base training may have failed.
         """

@@ -163,7 +163,7 @@ def nearest_rows(rows: pa.Table, embedded: PublishedResult, *, seed: int) -> pa.
 def similarity_tables(representation: str, alike: pa.Table) -> Iterator[EvidenceTable]:
     """Yield a table of mean similarities from the table that `similarities` returned.
 
-    No table is yielded if no class has both two removed and two kept rows.
+    No table is yielded if no class has at least two removed and at least two kept rows.
     """
     if not alike.num_rows:
         return

@@ -361,7 +361,7 @@ def _drawn(row_ids: np.ndarray, labels: np.ndarray, sizes: Mapping[int, int], se
 
 
 def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw as many random rows of `full` as in `taken`, by class if `entry` requires it; return ascending ids."""
+    """Draw as many rows of `full` at random as `taken` has (per class if `entry` requires it); return ascending ids."""
     if not (entry.balance and entry.random_rows == "by_class"):
         return np.sort(np.random.default_rng(seed).choice(full.row_ids, len(taken), replace=False))
     sizes = Counter(full.labels[np.isin(full.row_ids, taken)].tolist())
@@ -371,7 +371,7 @@ def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed
 def _sets(
     counted: CountedRows, entry: ForgettablesSpec, full: Examples, *, seed: int, seeds: Sequence[int]
 ) -> list[ForgettableSet]:
-    """Return the sets of rows for recipes and train sets: forgettable rows, random rows per seed, and others."""
+    """Return one weak model's sets: forgettable rows, random rows per seed, never learnt rows, highest-loss rows."""
     name, sizes = counted.training.name, Counter(full.labels[np.isin(full.row_ids, counted.taken)].tolist())
     sets = [ForgettableSet(name, "forgettable", None, counted.taken)]
     for each in seeds:
@@ -392,7 +392,7 @@ def _sets(
 def _cut_sets(
     settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples
 ) -> list[ForgettableSet]:
-    """For each seed, draw the sets that recipes request at the size of another model's set (EACL 2021, footnote 2)."""
+    """Cut sets that recipes request to the size of another weak model's set, for each seed (EACL 2021, footnote 2)."""
     chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.forgettable}
     sets = []
     for one in sorted(chosen, key=lambda rows: (rows.weak_model, rows.set_name)):
@@ -405,7 +405,7 @@ def _cut_sets(
 
 
 def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw rows from `taken`, of each class at most as many as in `sizes_of`; return their ids, int64, ascending."""
+    """Draw rows from `taken`, at most as many per class as `sizes_of` has; return ids (int64, ascending)."""
     own, other = (full.labels[np.isin(full.row_ids, ids)] for ids in (taken, sizes_of))
     sizes = {label: min(rows, Counter(other.tolist())[label]) for label, rows in Counter(own.tolist()).items()}
     return _drawn(taken, own, sizes, seed) if sizes else taken

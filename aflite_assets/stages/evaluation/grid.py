@@ -119,8 +119,8 @@ def grid_of(
 ) -> list[GridCell]:
     """Return all cells of the grid, ordered by evaluator, seed and train set.
 
-    `train_sets`: the train sets for each seed. `full_alone`: evaluators that continue training on forgettable rows.
-    These evaluators are trained on `full` only, because forgettable rows would include rows that a filter has removed.
+    `train_sets`: the train sets for each seed. `full_alone`: evaluators that are trained on `full` only, because they
+    continue training on forgettable rows. Forgettable rows would include rows that a filter has removed.
     """
     return [
         GridCell(evaluator, train_set, seed)

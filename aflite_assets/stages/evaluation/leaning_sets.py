@@ -2,7 +2,8 @@
 
 For each candidate property, the stage publishes two train sets of the same size. In one train set, the property is not
 associated with any class; in the other, it remains associated. For every test row, the stage also publishes the class
-to which the property points. `evaluator_models` trains one evaluator on these sets, and `analysis` judges the result.
+to which the property points. `evaluator_models` trains one evaluator on the train sets, and `analysis` judges the
+result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -228,7 +229,8 @@ def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[Ti
 def _alike(one: TiedProperty, other: TiedProperty) -> bool:
     """Return True if two properties are nearly the same, so that only one is taken.
 
-    They are of the same kind in `_ONE_OF_KIND`, or they point to the same class on nearly all rows.
+    Two properties are nearly the same if they are of one kind in `_ONE_OF_KIND`, or point to the same class on nearly
+    all rows.
     """
     if one.of.kind == other.of.kind and one.of.kind in _ONE_OF_KIND:
         return True
@@ -238,10 +240,9 @@ def _alike(one: TiedProperty, other: TiedProperty) -> bool:
 
 
 def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int = MOST_CANDIDATES) -> int:
-    """Return the largest allowed number of rows of one set.
-
-    With this size, all sets together have about a quarter of the rows on which the grid trains. `full`: the number of
-    rows of the train set `full`, from which the sets are drawn.
+    """Return the largest allowed number of rows of one train set. If every train set of this stage has this size, all
+    of them together have about a quarter of the rows on which the grid trains. `full`: the number of rows of the train
+    set `full`, from which the sets are drawn.
     """
     grid = 2.5 * full * evaluators * seeds  # `full`, and three sets with about half of its rows
     allowed = max(ENOUGH_ROWS, int(SHARE_OF_GRID * grid / (2 * TRAININGS * max(candidates, 1))))
@@ -249,7 +250,9 @@ def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int 
 
 
 def _train_sets(one: TiedProperty, full: Examples, seed: int, *, most_rows: int) -> pa.Table:
-    """Draw the sets of every training; there are no sets if too few rows remain to train a model."""
+    """Draw the train sets of one property, two per training; the table is empty if too few rows remain to train a
+    model.
+    """
     rows = one.tie.overlap * len(full)
     tables = [DRAWN.empty_table()]
     for training in range(TRAININGS) if rows >= FEWEST_TRAIN_ROWS else ():

@@ -15,7 +15,7 @@ def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSe
 
     `largest_class` is the accuracy of always predicting the largest class, in [0, 1]; `low` and `high` bound the
     margin, in percentage points. Splits for which no margin can be computed are left out. `predictions`: the published
-    table.
+    table of the training's predictions.
     """
     cell = Cell(name, "full", None, 0, 0, "done", None, predictions)
     found = {test_set.name: over_largest_class([cell], [test_set]).get(name) for test_set in tests}

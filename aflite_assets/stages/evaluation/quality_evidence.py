@@ -59,7 +59,7 @@ def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterat
 
 
 def _first_term(overall: pa.Table, kept: int) -> str:
-    """Return a sentence about the term t1, by which the paper ranks datasets."""
+    """Return a sentence about t1, the term of the Data Quality Index by which Mishra and Sachdeva rank rows."""
     named = {(row["component"], row["term"]): row for row in overall.to_pylist()}
     first = named["c1", "t1"]
     if not kept:

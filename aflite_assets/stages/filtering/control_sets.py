@@ -53,7 +53,9 @@ class ControlSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key, including the version of the draw of whole questions."""
+        """Return the JSON values for the result's key; multiple choice adds the version of the code that draws
+        questions.
+        """
         of_questions: dict[str, object] = {"questions": "2"} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
@@ -202,8 +204,8 @@ def _whole_questions(
     """Redraw a random control set as whole questions if the filter kept whole questions.
 
     For each number of answers, `random` has as many questions as the filtered set. `random_matched` also has as many
-    questions per subset as the filtered set, and as many questions with a longer right answer. Other control sets are
-    returned unchanged.
+    questions per subset as the filtered set, and as many questions with a longer right answer. Control sets with other
+    names are returned unchanged.
     """
     if control.name not in ("random", "random_matched") or control.seed is None:
         return control
@@ -234,7 +236,7 @@ def _earlier_controls(
 ) -> list[ControlSet]:
     """Return the train sets of the earlier filter sizes in `train_sets`, and random sets of the same sizes.
 
-    The set of an earlier size has the rows that remained when the filter reached this size.
+    The set of an earlier size has the rows that remained when the filter reached the size.
     """
     made = []
     kinds = question_kinds(train, subset=None) if by_question else None
@@ -323,7 +325,7 @@ def _single_pass(
 def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
     """Return the table of a control set; `weighted` adds a column of weights.
 
-    Results of datasets without weighted sets have no such column.
+    If a dataset has no weighted sets, its tables have no column of weights.
     """
     rows = len(control.row_ids)
     columns = {

@@ -13,7 +13,7 @@ def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
     """Return a number (int64) for each of `row_ids`: rows with the same whole input and label have the same number.
 
     Inputs are compared byte for byte. The input of an image is its encoded bytes or the hash of its file. Return None
-    if none of these rows is a copy of another.
+    if no row is a copy of another.
     """
     examples = load_examples(raw.path)
     inputs = {name: examples.table[name] for name in _INPUTS if name in examples.table.column_names}

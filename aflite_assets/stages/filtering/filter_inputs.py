@@ -32,10 +32,10 @@ _MOST_PROBABILITIES = 2**23
 class FilterInputs:
     """Inputs of every run of one representation's filter, except the seed.
 
-    Arrays have one entry per row that enters the filter. `entering`: the positions of these rows among the embedded
-    `rows`. `policies`: the treatment of each split other than train. `copies`: a number per row, equal for exact
-    copies; None if there are no copies. `words`: the words of each row; None if rows are not ranked by words.
-    `whole_groups`: whether the training parts of partitions contain whole groups.
+    Arrays have one entry per row that enters the filter. `entering`: the positions, among the embedded `rows`, of the
+    rows that enter the filter. `policies`: the treatment of each split other than train. `copies`: a number per row,
+    equal for exact copies; None if there are no copies. `words`: the words of each row; None if rows are not ranked by
+    words. `whole_groups`: whether the training parts of partitions contain whole groups.
     """
 
     rows: pa.Table

@@ -25,8 +25,8 @@ FILTERED, FULL = "own_layout_filtered", "own_layout_full"
 class OwnRows:
     """Rows of a source of questions or preferences.
 
-    `tables`: the rows as in the source's files, by the source's split. `split` and `row` locate each row of the raw
-    table: its split in the source, and its row number (from 0) in this split.
+    `tables`: the rows as in the source's files, by the source's split. `split` and `row`: for each row of the raw
+    table, the row's split in the source and its number (from 0) in the split.
     """
 
     tables: Mapping[str, pa.Table]

@@ -196,7 +196,7 @@ def _own_layout(
 def _write(configuration: Configuration, content: PublishedRows | None, folder: Path) -> dict[str, str]:
     """Write one file per split, and return the files' paths relative to the folder.
 
-    `content` is None for rows in the source's own layout.
+    `content`: the rows in their published form, or None if the tables have the source's own layout.
     """
     paths = {}
     for split, table in configuration.tables.items():
@@ -233,8 +233,8 @@ def _configurations(
 def _tagged(content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
     """Return all rows with the columns that the filter adds; rows that did not enter the filter have no score.
 
-    Rows that did not enter are warm-up rows, quarantined rows, train rows outside a sample, and rows of splits that
-    were not filtered.
+    Rows that did not enter the filter are warm-up rows, quarantined rows, train rows outside a sample, and rows of
+    splits that were not filtered.
     """
     raw, own, rows = content.raw, content.names.own, filtered.rows
     position = {row_id: number for number, row_id in enumerate(rows["row_id"].to_pylist())}

@@ -11,11 +11,11 @@ from aflite_assets.data.questions import right_answers, separate_questions
 
 @dataclass(frozen=True, eq=False)
 class QuestionKinds:
-    """The questions to which some rows are the answers, and the kinds of each question.
+    """The questions of multiple-choice rows, and two descriptions of each question's kind (`sizes` and `alike`).
 
     `of_row` (int64): the question number of each row. `sizes` and `alike` have one entry per question. `sizes`: the
-    numbers of right and of wrong answers. `alike`: the sizes, the subset, and whether the right answers are longer or
-    shorter than the wrong answers.
+    numbers of right and of wrong answers. `alike`: the two numbers in `sizes`, the question's subset of the data, and
+    whether the right answers are longer or shorter than the wrong answers.
     """
 
     row_ids: np.ndarray
@@ -36,7 +36,7 @@ class QuestionKinds:
 
         Args:
             kept: int64, row ids of whole questions.
-            kinds: `sizes` or `alike`.
+            kinds: the kind of each question, either `self.sizes` or `self.alike`.
             seed: seed of the draw.
         """
         rng = np.random.default_rng(seed)

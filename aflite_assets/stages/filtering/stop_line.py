@@ -35,8 +35,8 @@ def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: f
 def _next_rows(result: FilterResult, given: FilterInputs, kept: np.ndarray) -> int:
     """Return the number of kept rows with a predictability at or above the threshold.
 
-    If groups are removed as a whole, the mean predictability of each group counts. Rows that are only scored are
-    excluded.
+    If groups are removed as a whole, each group's mean predictability is compared with the threshold. Rows that the
+    filter scores but never trains on are not counted.
     """
     rows = np.flatnonzero(kept & ~given.score_only & ~np.isnan(result.predictability))
     scores, groups = result.predictability[rows], given.groups

@@ -48,8 +48,9 @@ class AskedSets:
         DataError if the predictions do not match the rows of a test set.
 
         Probabilities are read for one cell and one test set at a time, because all of them together do not fit into
-        memory. The probabilities are reduced to the rank of each row's own class (`RANK`), to its margin (`MARGIN`,
-        only for trainings on `full`) or to predictions per question.
+        memory. The probabilities of a row are reduced to the rank of its own class (`RANK`) and, for trainings on
+        `full`, the margin of its own class (`MARGIN`). For multiple choice, probabilities are reduced to predictions
+        per question.
         """
         by_row = [one for one in self.asked if one.unit == "row"]
         ranked = [one for one in by_row if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
@@ -82,8 +83,8 @@ def asked_sets(
 ) -> AskedSets:
     """Return the test sets `by_row` in the same order, with multiple choice sets converted to questions.
 
-    `label_names`: names of the dataset's classes. `raw_dataset`: its manifest contains the format of the source.
-    `specs`: specs of the dataset's challenge sets.
+    `label_names`: names of the dataset's classes. `raw_dataset`: the published raw dataset, whose manifest contains the
+    source's format. `specs`: specs of the dataset's challenge sets.
     """
     declared = {name for name, spec in specs.items() if isinstance(spec.source, ChoiceSource)}
     if raw_dataset.manifest["made_from"]["fields"]["source"]["format"] in CHOICE_FORMATS:
@@ -100,7 +101,7 @@ def choice_sets(
     questions.
 
     A multiple choice set must have the dataset's own classes, and every group must be a question with one right answer.
-    For the sets in `declared`, which have a multiple choice source, one such group is enough.
+    If a set is in `declared`, its source is multiple choice, and a single group with one right answer is enough.
     """
     right = right_class(label_names)
     return [
@@ -123,8 +124,8 @@ def test_sets(
 ) -> tuple[TestSet, ...]:
     """Return every test set: natural sets with the rows that each filter kept, and challenge sets with class maps.
 
-    Missing challenge sets are left out. The splits in `unreported` are left out too, because they are used for early
-    stopping. If evaluators were fine-tuned on a set, its notes mention this. Raises DataError if the published
+    Missing challenge sets are left out. The splits in `unreported` are left out because they are used for early
+    stopping. If evaluators were fine-tuned on a set, the notes on the set say so. Raises DataError if the published
     challenge sets differ from those in the spec, or no longer fit the spec's label maps.
     """
     published = read_challenge_sets(challenges)

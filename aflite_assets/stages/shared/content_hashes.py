@@ -50,7 +50,7 @@ class FieldContents:
 
         Raises:
             DataError: a file is missing, or a dataset of the hub is unavailable or does not exist.
-            UnsettledDataError: a file cannot be hashed yet.
+            UnsettledDataError: a file is still being written, or is not completely hashed yet.
             ModelError: a checkpoint is not a file, a folder, or a model that is on the hub or in the hub's cache.
         """
         contents = {}
@@ -93,7 +93,7 @@ class FieldContents:
 
 
 def content_hashes(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, object]:
-    """Return the result of `FieldContents.of` for a new `FieldContents`."""
+    """Return the hashes and commits that `FieldContents.of` returns for these fields of a spec."""
     return FieldContents(spec).of(fields)
 
 

@@ -54,6 +54,6 @@ def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPh
 
 
 def is_apart(cell: Cell, phases: Mapping[str, SecondPhase]) -> bool:
-    """Return True if a cell appears only in the tables about forgettable rows or about leaning on properties."""
+    """Return True if a cell appears only in the tables about forgettable rows or about reliance on properties."""
     apart = is_forgettable_set(cell.train_set) or is_leaning_set(cell.train_set)
     return cell.evaluator in phases or apart

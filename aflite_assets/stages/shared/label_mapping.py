@@ -34,14 +34,16 @@ def label_mapping(
     """Return, for each label of the dataset in order, the matching label of the challenge set `name`, or None.
 
     The spec's `map` determines the matching labels. Without `map`, labels with the same name match, in any order;
-    labels that the challenge set lacks are mapped to None (ImageNet-A has 200 of ImageNet's 1,000 classes).
+    labels that the challenge set lacks are mapped to None. For example, ImageNet-A has only 200 of ImageNet's 1,000
+    classes.
 
     `complete=False` means that only the first rows of the challenge set or the dataset were read, so labels may be
-    missing. In this case, missing labels raise no error.
+    missing. With `complete=False`, missing labels raise no error.
 
     Raises:
-        DataError: without `map`, the set has a label that the dataset lacks. With `map`, a label of the dataset is not
-            mapped, a name is unknown, or rows have a label of the set to which no label is mapped.
+        DataError: without `map`, the set has a label that the dataset lacks. The error is also raised if `map` lacks a
+            label of the dataset or contains an unknown label, or if rows of the set have a label to which no label is
+            mapped.
     """
     where, own = f"challenge set {name!r}", examples.label_names
     given: Mapping[str, str | None] = {label: label for label in own} if challenge.map is None else challenge.map

@@ -27,8 +27,8 @@ def model_architectures(
 ) -> dict[str, str]:
     """Return the architecture of every model; models that differ only in size or weights have the same text.
 
-    The texts come from `ModelFamily.architecture`; a misleading name of a checkpoint is not detected. For models
-    without a `ModelFamily`, the text is the one from `model_families`.
+    The text is `ModelFamily.architecture`, which is wrong if the name of a checkpoint is misleading. If a model has no
+    `ModelFamily`, the text is the family that `model_families` returns.
     """
     models = _models(representations, evaluators)
     return {name: _make(one, architecture=True) for name, one in models.items()}
@@ -46,11 +46,11 @@ def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float
 def leaning_evaluator(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> str | None:
-    """Return the evaluator that is tested for leaning on properties, or None if no evaluator is suitable.
+    """Return the evaluator that is tested for relying on properties, or None if no evaluator is suitable.
 
     Suitable evaluators see whole inputs and are trained in one phase. The result is the first suitable evaluator whose
-    family (see `model_families`) is not the family of any filter. If there is no such evaluator, the result is the
-    first suitable one.
+    family (see `model_families`) is not the family of any filter. If every suitable evaluator shares a filter's family,
+    the result is the first suitable evaluator.
     """
     families, partial = model_families(representations, evaluators), partial_inputs(evaluators)
     filters = {make for name, make in families.items() if name.startswith("representations.")}

@@ -1,7 +1,7 @@
 """Nested samples of the train rows, held-back rows to compare the samples, and cached trainings on each sample.
 
-The settings `warmup.size: auto` and `sample` choose a size with nested samples. The stages of these settings decide
-which sizes are tried and how a size is chosen.
+The settings `warmup.size: auto` and `sample` choose a size with nested samples. The stages `warmup_split` and
+`train_sample` decide which sizes are tried and how a size is chosen.
 """
 
 import hashlib
@@ -56,8 +56,8 @@ class SampledModel:
     """A model for a learning curve; one copy of the model is trained on each sample.
 
     `name`: name of the learning curve. `point`: suffix of the names of nested runs, after the number of rows. `place`:
-    the setting in the dataset's YAML file, for messages. `train(rows, asked, part)` trains on `rows` and returns
-    predictions for `asked`; `part` is a draft folder for its files.
+    the setting in the dataset's YAML file that defines the model, for error messages. `train(rows, asked, part)` trains
+    on `rows` and returns predictions for `asked`; `part` is a draft folder for its files.
     """
 
     name: str
@@ -73,8 +73,8 @@ class CurvePoints:
     """Cached trainings of models on samples of `train`, each tested on the held-back rows.
 
     `inputs`: data versions of the results that a training depends on, besides its own settings. The trainings are
-    stored apart from the stage's result. Later stages therefore stay valid if a repeated training selects the same
-    rows.
+    stored apart from the stage's result. Results of later stages therefore stay valid if a training is repeated and the
+    same rows are selected.
     """
 
     train: Examples

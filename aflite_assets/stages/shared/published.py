@@ -122,7 +122,7 @@ class ControlSet:
     `name` is one of these:
 
     - `random`, `random_matched`, `single_pass_model` or `single_pass_linear`;
-    - `random_<name>` or `filtered_<name>`: rows left at an earlier size of the filter, and random rows of that size;
+    - `filtered_<name>` or `random_<name>`: the rows left at an earlier size of the filter, or as many random rows;
     - `sampled`: all rows of the sample that the other sets are drawn from;
     - `weighted`: all train rows that any set is drawn from, with a factor for each row's loss in `weights` (float32).
 
@@ -141,8 +141,8 @@ class ControlSet:
 class ForgettableSet:
     """Train rows that a weak model forgets, or other train rows to compare them with.
 
-    `name` is one of `specs.recipes.set_name`. `row_ids` is int64. `seed` is the evaluators' seed with which the rows
-    were drawn, or None if no rows were drawn at random.
+    `name` is a name that `specs.recipes.set_name` returns. `row_ids` is int64. `seed` is the evaluators' seed with
+    which the rows were drawn, or None if no rows were drawn at random.
     """
 
     weak_model: str
@@ -156,7 +156,7 @@ class TrainSample:
     """A sample of the train rows, which is filtered in place of all train rows, and the rows that were used to choose
     the sample.
 
-    The rows of both sets are given as row ids, int64.
+    `rows` and `held_back` are row ids, int64.
     """
 
     rows: np.ndarray
@@ -180,7 +180,7 @@ def category_column(name: str) -> str:
 def category_columns(examples: Examples) -> dict[str, np.ndarray]:
     """Return a challenge set's category columns by their names in the source.
 
-    Each is an object array with one text or None per row.
+    Each column is an object array with one text or None per row.
     """
     return {
         column.removeprefix(_CATEGORY): np.array(examples.table[column].to_pylist(), dtype=object)
@@ -245,7 +245,7 @@ def full_rows(
 ) -> Examples:
     """Return the set `full`: all rows of every split, except warm-up rows and rows held back to choose `sample`.
 
-    With `include_warmup`, the warm-up rows are included, as in the paper's D.
+    With `include_warmup`, the warm-up rows are included, as in the set D of the AFLite paper.
     """
     rows = raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
     return rows if sample is None else without_rows(rows, sample.held_back)
@@ -375,7 +375,7 @@ def report_iterations(representation: str, part: PublishedResult, progress: Prog
 
 
 def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
-    """Return the names and facts of the published challenge sets, and the reasons for missing ones."""
+    """Return the names and facts of the published challenge sets, and the reason why each missing set is missing."""
     published = json.loads(result.file(CHALLENGE_SETS_FILE).read_text(encoding="utf-8"))
     reasons = result.summary["missing"]
     sets = {}
@@ -389,7 +389,7 @@ def fine_tune_examples(challenges: PublishedResult, name: str) -> Examples:
     """Return the rows of a challenge set for fine-tuning evaluators, with the dataset's classes.
 
     Raises:
-        DataError: the set is missing, or was published without such rows.
+        DataError: the set is missing, or was published without rows for fine-tuning.
     """
     return load_examples(challenges.path / name / FINE_TUNE)
 

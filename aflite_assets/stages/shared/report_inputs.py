@@ -131,8 +131,8 @@ def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
     """Return the earlier sets and controls that are equal to the filter's whole input, as pairs (representation, train
     set).
 
-    A comparison of such sets with each other would be meaningless. Each additional comparison also makes significant
-    results in the other comparisons less likely, because of Holm's correction.
+    A comparison between two sets that both equal the filter's input would be meaningless. Because of Holm's correction,
+    each additional comparison also makes significant results less likely.
     """
     return frozenset(
         (representation, f"{kind}_{name}")
@@ -218,7 +218,9 @@ def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]
 
 
 def read_evidence(result: PublishedResult, named: Callable[[str], str] = str) -> tuple[EvidenceTable, ...]:
-    """Return the tables of `bias_evidence` in their published order; `named` is as in `read_removal_cues`."""
+    """Return the tables of `bias_evidence` in their published order; `named` returns a raw table column's name in the
+    source.
+    """
     tables = []
     for entry in _evidence_index(result)["tables"]:
         caption = _CUE_COLUMNS.sub(lambda found: named(found[0]), entry["caption"])

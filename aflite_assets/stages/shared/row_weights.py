@@ -13,17 +13,18 @@ do not dominate a batch.
 
 
 def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Array:
-    """Return each row's weight: its class's share divided by its label probability, clipped to `WEIGHT_BOUNDS`
-    (float32). The weight is null without a label probability.
+    """Return each row's weight: class share divided by label probability, clipped to `WEIGHT_BOUNDS` (float32). The
+    weight is null if the row has no label probability.
 
     The weight is 1 if the features predict the row's label no better than the share of its class does. The weight is
     smaller if the features reveal the label, and larger if they point to another label.
 
-    Suppose that the probabilities are right, that every label is possible and that nothing is clipped. The weighted
-    rows have a mean weight of 1, unchanged class shares, and labels independent of the input of the classifiers.
+    If the probabilities are right, every label is possible and nothing is clipped, the mean weight is 1 and the class
+    shares do not change. Under these conditions, the labels of the weighted rows are independent of the classifiers' input.
 
     The method is reweighing (Kamiran and Calders 2012), with the classifiers' probability in place of the share counted
-    in a group. Statisticians call it a stabilised inverse probability weight; Cole and Hernan (2008) also truncate it.
+    in a group. In statistics, the weight is called a stabilised inverse probability weight; Cole and Hernan (2008) also
+    truncate weights.
 
     Args:
         label_probability: per row, the first iteration's mean held-out probability of its own label, in [0, 1], or

@@ -102,7 +102,8 @@ def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
 def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int = 2) -> int:
     """Return the number of train rows to spend on training encoders; 0 if no representation needs an encoder.
 
-    With `warmup.size: auto`, it is the largest number that may be chosen. `classes` is used only in this case.
+    With `warmup.size: auto`, return the largest number that may be chosen. `classes` is used only with `warmup.size:
+    auto`.
 
     Raises:
         DataError: the size is impossible, or leaves too few rows to filter.
@@ -180,7 +181,7 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
     the pool.
 
     Raises:
-        DataError: a size is impossible in the pool, or the sizes contradict each other (t < n, k <= n).
+        DataError: a size is impossible in the pool, or the sizes contradict each other.
     """
     train_size = spec.train_size if spec.train_size is not None else (warmup or 0.1)
     settings = FilterSettings(

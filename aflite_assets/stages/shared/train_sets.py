@@ -42,8 +42,8 @@ class EarlierSet:
     """The rows that were left when the filter reached a certain number of train rows.
 
     `row_ids`: int64, ascending, by split (train and the other splits that were filtered). `iteration`: the iteration in
-    which this number was reached, or None if the filter began with at most this number. `cutoff`: lowest score of the
-    rows that the iteration removed.
+    which the filter reached the number, or None if the filter began with no more train rows. `cutoff`: lowest score of
+    the rows that the iteration removed.
     """
 
     iteration: int | None
@@ -89,9 +89,9 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords |
     the filter kept more than `size` rows. Return all rows if the filter began with at most `size` rows.
 
     `rows`: the published rows of the filtered set, with the columns row_id, split, removed_in_iteration, predictability
-    and held_out_count. Some settings need another column: group to remove whole groups, label to balance removal by
-    class, or last_label_probability to rank rows by it. `words`: the words of these rows, needed if the filter ranked
-    them by vocabulary.
+    and held_out_count. Some settings of the filter need another column: `group` if whole groups are removed, `label` if
+    removal is balanced by class, or `last_label_probability` if rows are ranked by label probability. `words`: the
+    words of the rows in `rows`, needed if the filter ranked rows by vocabulary.
 
     Raises:
         InvalidInputError: `words` is missing but needed, or given but not needed.
@@ -138,7 +138,8 @@ def _sliced_again(
     run: FilterRun,
     words: "RowWords | None",
 ) -> tuple[np.ndarray, float | None]:
-    """Return the rows that an iteration removes (bool) if at most `room` train rows may be removed, and the cut-off.
+    """Return which rows an iteration removes if at most `room` train rows may go (bool per row), and the score at the
+    cut.
 
     Rows that stayed in the iteration get no score, so that only rows of the original slice can be removed.
     """
@@ -217,7 +218,7 @@ def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[Tr
 
 
 def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
-    """Return the train sets that test whether models lean on a property; the keys are numbers of trainings, from 0."""
+    """Return the train sets that test whether models rely on a property, by the number of the training (from 0)."""
     table = pq.read_table(result.file("train_sets.parquet"))
     found: dict[int, list[TrainSet]] = {}
     for key, rows in by_keys(table, "candidate", "name", "training"):
@@ -231,8 +232,8 @@ def train_sets(
 ) -> list[TrainSet]:
     """Return every train set for one seed: `full`, then each representation's filtered set and its controls.
 
-    If a filter removed no train row, its filtered set and most of its controls equal `full` and are left out. Only its
-    controls `sampled` and `weighted` are returned.
+    If a filter removed no train row, its filtered set and most of its controls equal `full` and are left out. If a
+    filter removed no train row, only its controls `sampled` and `weighted` are returned.
 
     `full`: ids of the train rows (`published.full_rows`), int64 ascending; all other sets are subsets of it. If a
     sample is filtered, the other sets are subsets of `sampled`.

@@ -95,12 +95,12 @@ class LocalWorkers:
     Use an instance as a context manager, which ends the processes. If a worker process dies, its job fails with a
     ModelError and the worker is replaced.
 
-    `gpus`: GPUs of this machine. If there are at least two GPUs, there is one worker process per GPU. The worker
-    process sees only this GPU and uses an equal share of the step's threads.
+    `gpus`: GPUs of this machine. If there are at least two GPUs, there is one worker process per GPU. Each worker
+    process sees only its own GPU and uses an equal share of the step's threads.
 
-    `cores`: without a GPU, the number of worker processes, each with one thread. These workers train models that never
-    use more than one thread. The workers start as soon as the remaining work is long enough. A model that uses all
-    threads is trained alone, while the workers wait.
+    `cores`: without a GPU, the number of worker processes, each with one thread. Workers without a GPU train models
+    that never use more than one thread. The workers start as soon as the remaining work is long enough. A model that
+    uses all threads is trained alone, while the workers wait.
 
     With fewer than two GPUs or cores, and before workers start, models are trained in this process.
     """

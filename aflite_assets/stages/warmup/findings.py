@@ -60,7 +60,7 @@ class EncoderFit:
 class EncoderFits:
     """Accuracies of the trained encoders on their own warm-up rows.
 
-    `largest_class`: share, in [0, 1], of the largest class of these rows.
+    `largest_class`: share, in [0, 1], of the largest class of the warm-up rows.
     """
 
     largest_class: float

@@ -33,8 +33,8 @@ def measure_text_lengths(
 ) -> dict[str, TextLengths]:
     """Return the text lengths for each model; each tokenizer runs once.
 
-    If there are more than `most_rows` rows, a random sample of this size is measured, drawn from `seed`. Before this
-    call, `check_model` must have accepted the checkpoints.
+    If there are more than `most_rows` rows, a random sample of `most_rows` rows is measured, drawn with `seed`. Before
+    this call, `check_model` must have accepted the checkpoints.
     """
     rows = np.arange(len(examples))
     if len(rows) > most_rows:

@@ -53,8 +53,8 @@ _UNMEASURED: dict[type, str] = {
 class WarmupDraw:
     """The warm-up rows (`row_ids` and class numbers `labels`, int64), and the requested number of rows (`asked`).
 
-    `samples`: the samples from which learning curves choose one; set only for `warmup.size: auto`. Until then, the
-    warm-up rows are those of the largest sample.
+    `samples`: the samples from which learning curves choose one; set only for `warmup.size: auto`. Until a sample is
+    chosen, the warm-up rows are the rows of the largest sample.
     """
 
     row_ids: np.ndarray

@@ -58,7 +58,7 @@ def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
         columns: one column of texts, or two of equal length for pairs; a null is not a text.
 
     Raises:
-        InvalidInputError: there is no column, there are more than two, or their lengths differ.
+        InvalidInputError: there are no text columns, more than two text columns, or columns of different lengths.
     """
     sizes = {len(column) for column in columns}
     if not 1 <= len(columns) <= 2 or len(sizes) > 1:
@@ -122,10 +122,10 @@ def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, n
 def _longer(
     shorter: np.ndarray, words: np.ndarray, left: np.ndarray, length: int, vocabulary: int, word_rows: np.ndarray
 ) -> tuple[Items, np.ndarray]:
-    """Return the sequences of `length` words, and for each position the number of the sequence that begins there.
+    """Return the sequences of `length` words, and the number of the sequence that begins at each position.
 
-    `shorter`: the result for sequences with one word less. `left`: for each position, the number of words from there to
-    the end of the text.
+    `shorter`: the result for sequences with one word less. `left`: for each position, the number of words from the
+    position to the end of the text.
     """
     starts = np.flatnonzero(left >= length)
     keys = shorter[starts].astype(np.int64) * vocabulary + words[starts + length - 1]

@@ -80,8 +80,8 @@ def label_spread_term(counts: np.ndarray, items: np.ndarray, labels: int, rows: 
 
     sd(c) is the standard deviation of an item's count over labels. The term is NaN if there is only one label.
 
-    `counts`: the count of each pair of an item and a label. `items`: the number of each pair's item, from 0. An item's
-    count is 0 for labels without such a pair. `labels`: number of labels.
+    `counts`: the count of each pair of an item and a label. `items`: the number of each pair's item, from 0. A missing
+    pair of an item and a label has the count 0. `labels`: number of labels.
     """
     if labels < 2 or not rows:
         return np.nan

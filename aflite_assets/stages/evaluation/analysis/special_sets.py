@@ -77,7 +77,7 @@ def threshold_curves(
 
     There is one curve per challenge set and evaluator, for evaluators trained on `full` that give probabilities. A
     curve requires a class of the dataset that corresponds one to one to a class of the challenge set. The probability
-    of this class is compared with the thresholds.
+    of the corresponding class of the dataset is compared with the thresholds.
     """
     seeds: dict[str, list[int]] = {}
     for cell in cells:
@@ -118,9 +118,8 @@ def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
 
 
 def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
-    """Yield how rows were learnt in each training of a weak model.
-
-    The sets of rows are drawn from a model's first training, so only the record of this training contains them.
+    """Yield a record of how rows were learnt for each training of a weak model. Sets of rows are drawn from a model's
+    first training, so only the record of the first training contains sets of rows.
     """
     rows = pq.read_table(result.file(published.FORGETTABLE_ROWS))
     sets: dict[str, dict[str, np.ndarray]] = {model: {} for model in rows["weak_model"].unique().to_pylist()}
@@ -148,8 +147,8 @@ def read_rankings(
 ) -> dict[str, inputs.RankingPair]:
     """Return pairs of filtered sets that have the same representation but were made with different rankings.
 
-    Two sets are compared in the rows that were kept at the end, and in the rows that remained when both had the same
-    earlier size.
+    Two sets are compared by the rows that were kept at the end. Two sets are also compared by the rows that remained at
+    each earlier size that both sets reached.
     """
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[published.representation_of(filtered_sets, name)], one) for name, one in by_name.items()]
@@ -190,7 +189,7 @@ def overlap(
 def read_leanings(
     result: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], named: Callable[[str], str] = str
 ) -> tuple[LeaningInputs, ...]:
-    """Return every candidate property of `leaning_sets`, with predictions and with its values on test rows.
+    """Return every candidate property of `leaning_sets`, with its values on test rows and the evaluator's predictions.
 
     Args:
         cells: all cells of the grid of evaluators.

@@ -125,11 +125,10 @@ def outlook_lines(
     datasets: dict[str, list[str]] = {}
     for plan in plans:
         due = due_by_dataset.get(plan.dataset)
-        words = _outlook(plan, due)
+        runner = occupant(store.locks_folder, plan.dataset)
+        words = _outlook(plan, due) if runner is None else f"wait, because it is being run by {runner}"
         if due is not None and due.stages and (growth := row_growth(registry[plan.dataset], plan, store)):
             words = f"{words}; {growth}"
-        if (runner := occupant(store.locks_folder, plan.dataset)) is not None:
-            words = f"wait, because it is being run by {runner}"
         if words is not None:
             datasets.setdefault(words, []).append(plan.dataset)
     yield "a refresh now would:" if datasets else "a refresh now would do nothing: all is found"

@@ -24,12 +24,13 @@ from aflite_assets.text import listed
 DEFAULT_PORT = 3333
 ADDRESS = "127.0.0.1"
 
-_DESCRIPTION = """\
-Serves the published files below AFLITE_HOME to browsers on this machine, read-only. If Dagster is started with
-{RESULTS} set to the printed address, its pages link to reports and show pictures directly.
+_DESCRIPTION = f"""\
+Serves the published results to browsers on this machine, read-only, at http://{ADDRESS}:{DEFAULT_PORT}. The results are
+in the folder results of AFLITE_HOME (default: .aflite), unless AFLITE_STORE names another place. If Dagster is started
+with {RESULTS} set to the printed address, its pages link to reports and show pictures directly.
 """
 
-_OPENING = """\
+_OPENING = f"""\
 Opens the current report of a dataset in the browser. Serves the report on {ADDRESS} until Ctrl+C, as `aflite serve`
 does.
 """

@@ -66,7 +66,9 @@ def test_plan_says_that_a_dataset_is_being_run(table: Path, home: Path, capsys: 
         out = said(capsys, "plan", "points")
         (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
     waits = "  points: wait, because it is being run by Dagster run 7, process "
-    assert out.split("a refresh now would:\n")[1].startswith(waits)
+    outlook = out.split("a refresh now would:\n")[1]
+    assert outlook.startswith(waits)
+    assert outlook.endswith("; train has 140 rows, 20 new\n")
     assert facts["run_by"].startswith("Dagster run 7, process ")
     (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
     assert facts["run_by"] is None

@@ -20,7 +20,7 @@ import dagster as dg
 
 from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.automation.jobs import benchmark_job
-from aflite_assets.automation.runs_of_datasets import UNDER_WAY, is_retried, latest_run, under_way
+from aflite_assets.automation.runs_of_datasets import UNDER_WAY, awaited_retry, latest_run, under_way
 from aflite_assets.automation.up_to_date import evaluation, stale_lines
 from aflite_assets.automation.watched_versions import event_of, watched_version
 from aflite_assets.refresh.due import what_is_due
@@ -150,7 +150,7 @@ class Tick:
             if REFRESH_TAG not in run.tags and self._state.notes(name).run is not None:
                 self._state.forget_run(name)
             return
-        if is_retried(latest, now=self.now.timestamp()):
+        if awaited_retry(latest, now=self.now.timestamp()) is not None:
             return
         is_cancelled = run.status == dg.DagsterRunStatus.CANCELED
         ended = f"run {run.run_id[:8]} {'was cancelled' if is_cancelled else 'failed'}"
@@ -173,9 +173,8 @@ class Tick:
         run_id = self._under_way.get(name) or (now and now.dagster_run.run_id)
         if run_id:
             return f"run {run_id}"
-        if latest is not None and is_retried(latest, now=self.now.timestamp()):
-            return f"the retry of run {latest.dagster_run.run_id}"
-        return occupant(self.store.locks_folder, name)
+        retry = None if latest is None else awaited_retry(latest, now=self.now.timestamp())
+        return retry or occupant(self.store.locks_folder, name)
 
 
 def _ended_badly(record: dg.RunRecord) -> bool:

@@ -23,16 +23,15 @@ class GivenUp:
     @property
     def remedy(self) -> str:
         """Advice for a person who wants the stage to run."""
-        launch = f"start it by hand: `{launch_command(self.stage.dataset)}`"
+        launch = _by_hand(self.stage.dataset)
         remedies = {"refused": "correct its inputs", "failed": f"correct its inputs, or {launch}", "cancelled": launch}
         return remedies[self.left.kind]
 
     def __str__(self) -> str:
-        until = "not retried until its inputs change"
         words = {
-            "refused": f"is refused, and is {until}",
-            "failed": f"failed, and is {until} or a person starts it",
-            "cancelled": f"is {until} or a person starts it",
+            "refused": "refused its inputs, and is not retried until they change",
+            "failed": "failed, and is not retried until its inputs change or a person starts it",
+            "cancelled": "is not retried until its inputs change or a person starts it",
         }
         return f"{self.stage.stage} {words[self.left.kind]}: {self.left.why}"
 
@@ -41,10 +40,10 @@ class GivenUp:
 class Due:
     """The stages of one dataset that a refresh runs now.
 
-    `stages`: stages to run, in order. `following`: later stages, which may become due. `why_not`: a line per reason if
-    nothing is due although a stage is stale. `given_up`: stages that were refused, failed or were cancelled. `closed`:
-    a pause, `never` or cron forbids all stages. `never_begun`: the dataset has no result, and its file does not set
-    `refresh.start`.
+    `stages`: stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the
+    remedy for each stage that does not run. `given_up`: stages that were refused, failed or were cancelled. `closed`: a
+    pause, `never` or cron forbids all stages. `never_begun`: the dataset has no result, its file does not set
+    `refresh.start`, and no run of it failed.
     """
 
     dataset: str
@@ -91,13 +90,13 @@ def what_is_due(
     why_not: list[str] = []
     for stage in plan.stale:
         held_back = given_up_before(stage, state)
-        if stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
-            why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
-        elif held_back is not None and not (at_once and held_back.left.kind != "refused"):
+        if held_back is not None and not (at_once and held_back.left.kind != "refused"):
             given_up.append(held_back)
+            why_not.append(f"{held_back}; {held_back.remedy}")
+        elif stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
+            why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
         else:
             due.append(stage)
-    why_not += map(str, given_up)
     why_not += [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     waiting = any(stage.state == "waiting" for stage in plan.stages)
     if refresh.cron is not None and not (due or waiting or dry_run):
@@ -108,9 +107,9 @@ def what_is_due(
         name,
         tuple(due),
         tuple(stage for stage in following if refresh.start or _made_before(stage, plan)),
-        why_not=() if due else tuple(why_not),
+        why_not=tuple(why_not),
         given_up=tuple(given_up),
-        never_begun=never_begun,
+        never_begun=never_begun and not given_up,
     )
 
 
@@ -121,10 +120,8 @@ def _closed(
     paused = state.paused()
     if paused is not None:
         return str(paused)
-    if plan.failure is not None:
-        return "its file is invalid"
     if refresh == "never":
-        return "refresh: never"
+        return f"its file has `refresh: never`; remove this setting, or {_by_hand(plan.dataset)}"
     last = None if at_once else refresh.last_time(now)
     if last is None:
         return None
@@ -136,7 +133,8 @@ def _closed(
             state.note_acted(plan.dataset, until=now)
     if last > acted:
         return None
-    return f"changes wait for {refresh.next_time(now):%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
+    wait = f"changes wait for {refresh.next_time(now):%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
+    return f"{wait}; `aflite refresh --now {plan.dataset}` acts on them at once"
 
 
 def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
@@ -152,6 +150,10 @@ def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
 def how_to_start(dataset: str) -> str:
     """Return how a person starts a dataset that no refresh makes for the first time."""
     return f"start it once with `{launch_command(dataset)}`, or write `refresh: {{start: true}}` into its file"
+
+
+def _by_hand(dataset: str) -> str:
+    return f"start it by hand: `{launch_command(dataset)}`"
 
 
 def _made_before(stage: str, plan: DatasetPlan) -> bool:

@@ -61,7 +61,8 @@ class Paused:
 
     def __str__(self) -> str:
         reason = f": {self.reason}" if self.reason else ""
-        return f"refreshes are paused since {self.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC{reason}"
+        since = f"{self.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        return f"refreshes are paused since {since}{reason}; `aflite resume` continues them"
 
 
 _NOTES, _PAUSED = TypeAdapter(Notes), TypeAdapter(Paused)
@@ -166,8 +167,7 @@ class RefreshState:
         except FileNotFoundError:
             return None
         except (OSError, ValidationError):
-            why = f"{self._pause_file} cannot be read; `aflite resume` removes it"
-            return Paused(datetime.fromtimestamp(0, UTC), why)
+            return Paused(datetime.fromtimestamp(0, UTC), f"{self._pause_file} cannot be read")
 
     def make_folder(self) -> None:
         """Make the folder of the notes if it does not exist."""

@@ -321,10 +321,8 @@ def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> 
     assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}"
     settled.now += timedelta(minutes=2)
     line = why_not(settled.tick())
-    assert (
-        f"brand_new: raw_dataset failed, and is not retried until its inputs change or a person starts it: run {run.run_id[:8]} failed; "
-        in line
-    )
+    assert line.startswith("brand_new: raw_dataset failed, and is not retried until its inputs change or ")
+    assert f"run {run.run_id[:8]} failed; " in line
     assert "start it by hand: `" in line
 
 

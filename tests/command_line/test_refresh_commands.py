@@ -203,7 +203,7 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, mo
     assert would("vectors")[0].startswith("  vectors: make nothing: changes wait for ")
     run("pause", "--reason", "moving disks")
     assert re.fullmatch(
-        r"  vectors: make nothing: refreshes are paused since [-\d]{10} \d\d:\d\d UTC: moving disks; `aflite resume` .*",
+        r"  vectors: make nothing: refreshes are paused since [-\d]{10} \d\d:\d\d UTC: moving disks; `aflite .*",
         would("vectors")[0],
     )
     assert would("circles_1")[0].startswith("  circles_1: make nothing: refreshes are paused since ")

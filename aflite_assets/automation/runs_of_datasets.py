@@ -40,9 +40,9 @@ def latest_run(
 
 
 def failed_at_start(datasets: Iterable[str], *, now: float) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the datasets whose newest run in `DAGSTER_HOME` failed before its first step, and the awaited retries.
+    """Return the newest runs in `DAGSTER_HOME` that failed before their first step, or else the awaited retries.
 
-    Both are in words, by dataset. A dataset with an awaited retry is only in the second dictionary.
+    Both dictionaries have a text per dataset.
     """
     failed, awaited = {}, {}
     with dg.DagsterInstance.get() as instance:
@@ -70,9 +70,9 @@ def reason_of(error: SerializableErrorInfo | None) -> str:
 
 
 def awaited_retry(record: dg.RunRecord, *, now: float) -> str | None:
-    """Return in words the retry of a failed run that Dagster announced and has not requested yet, or None.
+    """Return in words the retry that Dagster announced for a failed run and has not requested yet, or None.
 
-    Dagster's tag `will_retry` is no proof: for a run of `dg launch`, and if the daemon fails, no retry is requested.
+    Dagster's tag `will_retry` is no proof: no retry comes for a run of `dg launch`, or if the daemon fails.
     """
     run, tags = record.dagster_run, record.dagster_run.tags
     if tags.get("dagster/will_retry") != "true" or "dagster/auto_retry_run_id" in tags or not started_elsewhere(run):

@@ -91,7 +91,7 @@ def run_plan(options: argparse.Namespace) -> int:
 
 
 def plan_lines(plans: Iterable[DatasetPlan], due_by_dataset: Mapping[str, Due]) -> list[str]:
-    """Return a table of every stage that is not found and current, and a legend of the states.
+    """Return a table of the stages that are not up to date, and a legend of the states.
 
     A dataset has a single line if all its stages are found, or if it was never made.
     """
@@ -157,7 +157,7 @@ def _outlook(plan: DatasetPlan, due: Due | None, *, runner: str | None, retry: s
 
 
 def row_growth(spec: DatasetSpec, plan: DatasetPlan, store: ResultStore) -> str | None:
-    """Return the row counts of changed splits, or why a table cannot be read; None unless tables in files changed."""
+    """Return the row counts of changed splits, or why a table cannot be read; None if no file of a table changed."""
     stage = plan["raw_dataset"]
     if stage.state != "made" or not any(reason.kind == "file" for reason in stage.reasons):
         return None
@@ -209,7 +209,7 @@ def run_refresh(options: argparse.Namespace) -> int:
 
 
 def _context(options: argparse.Namespace, store: ResultStore, stack: ExitStack) -> RefreshContext:
-    """Return the resources of a refresh: on a terminal with progress bars, which `stack` ends."""
+    """Return the resources of a refresh; on a terminal, progress bars are shown until `stack` closes."""
     lines = Progress(log=lambda line: _say([escaped(line)], error=True), on_iteration=lambda report: None)
     bars = stack.enter_context(StageBars(sys.stderr)) if sys.stderr.isatty() else None
     name = uuid.uuid4().hex[:12]
@@ -269,11 +269,11 @@ def refreshed_lines(done: Refreshed) -> Iterator[str]:
     said += [f"{stage} failed: {reason}" for stage, reason in done.failed.items() if stage not in left]
     said += done.due.why_not
     is_new = bool(done.made) and done.plan["benchmark_report"].current
-    report = open_store().current("benchmark_report", done.dataset) if is_new else None
+    report = open_store().current("benchmark_report", done.plan.dataset) if is_new else None
     verdicts = [] if report is None else report.summary["verdicts"]
-    yield from (f"{done.dataset}: {escaped(one_line(line))}" for line in [*said, *verdicts] or ["nothing is due"])
+    yield from (f"{done.plan.dataset}: {escaped(one_line(line))}" for line in [*said, *verdicts] or ["nothing is due"])
     if report is not None:
-        yield f"{done.dataset}: the report is {escaped(str(report.file('report.html')))}"
+        yield f"{done.plan.dataset}: the report is {escaped(str(report.file('report.html')))}"
 
 
 def run_pause(options: argparse.Namespace) -> None:
@@ -317,7 +317,7 @@ def run_status(options: argparse.Namespace) -> None:
 
 
 def _failed_at_start(plans: Iterable[DatasetPlan], now: datetime) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return `failed_at_start` of the datasets that are not up to date; empty without `DAGSTER_HOME`."""
+    """Return failed runs and awaited retries (`failed_at_start`) of datasets that are not up to date."""
     names = [plan.dataset for plan in plans if not plan.up_to_date]
     if not names or not os.environ.get("DAGSTER_HOME"):
         return {}, {}
@@ -362,7 +362,7 @@ def _refusals(plan: DatasetPlan) -> bool:
 
 
 def _of(names: list[str], words: str) -> str:
-    """Return the words with the dataset's name in their command if there is only one dataset."""
+    """Return the words; if there is one dataset, with its name in the command."""
     return for_dataset(words, names[0]) if len(names) == 1 else words
 
 

@@ -1,4 +1,4 @@
-"""The record of one alert, and its text for a log and for a chat. Nothing is sent here."""
+"""The record of one alert, and its text for a log and for a chat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

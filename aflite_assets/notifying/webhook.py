@@ -1,4 +1,4 @@
-"""Posting of a message to a webhook; its secret address does not appear in errors or logs."""
+"""Posting of a message to a webhook; the webhook's secret address does not appear in errors or logs."""
 
 import json
 from http.client import HTTPException, HTTPMessage

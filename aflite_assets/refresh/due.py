@@ -1,4 +1,4 @@
-"""The stages of a plan that a refresh runs now, and why it does not run the others: pause, settings, cron, failures."""
+"""The due stages of a plan, and why a refresh leaves out other stages: a pause, settings, cron or failures."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ Settings = RefreshSpec | Literal["never"]
 
 @dataclass(frozen=True)
 class GivenUp:
-    """A stage that was refused, failed, or was left by a cancelled run, for the key that it has now."""
+    """A stage that no refresh tries with its current key: it was refused, it failed, or its run was cancelled."""
 
     stage: StagePlan
     left: Left
@@ -42,7 +42,7 @@ class Due:
 
     `stages`: stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the
     remedy for each stage that does not run. `given_up`: stages that were refused, failed or were cancelled. `closed`: a
-    pause, `never` or cron forbids all stages. `never_begun`: the dataset has no result, its file does not set
+    pause, `refresh: never` or cron forbids all stages. `never_begun`: the dataset has no result, its file does not set
     `refresh.start`, and no run of it failed.
     """
 
@@ -69,12 +69,12 @@ def what_is_due(
     at_once: bool = False,
     dry_run: bool = False,
 ) -> Due:
-    """Return the stages that a refresh runs at `now`, a time with a zone.
+    """Return the stages that a refresh runs at the time `now`, which has a time zone.
 
-    `at_once`: ignore cron, and include stages that failed or were cancelled. Changes are acted on from the first time
-    of `cron` after the dataset was first planned, until nothing is due; later changes wait for the next time. Only the
-    cron times that were acted on are written to the state, and nothing with `dry_run`. A stage is made for the first
-    time only with `refresh: {start: true}`, or if a stage after it has a result.
+    `at_once`: ignore cron, and include stages that failed or were cancelled. With `cron`, a change waits for the next
+    time of `cron`; from then on, stages run until nothing is due. The state records the cron times that were acted on,
+    except with `dry_run`. A stage that was never made runs only if the file sets `refresh: {start: true}`, or if a
+    later stage has a result.
 
     Raises:
         StoreError: the state cannot be used.
@@ -148,7 +148,7 @@ def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
 
 
 def how_to_start(dataset: str) -> str:
-    """Return how a person starts a dataset that no refresh makes for the first time."""
+    """Return how a person starts a dataset that was never made."""
     return f"start it once with `{launch_command(dataset)}`, or write `refresh: {{start: true}}` into its file"
 
 

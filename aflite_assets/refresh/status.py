@@ -1,4 +1,4 @@
-"""The status of datasets: a letter per stage, times, sizes, and what needs a person; also for `aflite doctor`."""
+"""The status of datasets: a letter per stage, times, sizes, and problems that need a person."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ def dataset_status(
     failed_run: str | None = None,
     retry: str | None = None,
 ) -> DatasetStatus:
-    """Return the status of a planned dataset. `failed_run`: its newest run, if it failed before its first stage.
+    """Return the status of a planned dataset. `failed_run`: the newest run, if it failed before its first stage.
 
     `retry`: the retry that Dagster announced and has not started yet.
 
@@ -86,7 +86,7 @@ def dataset_status(
 
 
 def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem]:
-    """Yield invalid dataset files, and refused or no longer tried stages of datasets that were made before."""
+    """Yield invalid dataset files, and stages of known datasets that cannot run or are no longer tried."""
     for message in registry.failures.values():
         yield Problem("dataset file", _one_line(message), "until then refreshes skip this dataset")
     state = RefreshState.beside(store)

@@ -103,8 +103,8 @@ class Tick:
         self._state.note_check(now=self.now)
         for line in lines:
             self.log.info(line)
-        more = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
-        skip = None if requests else "\n".join([*lines[:_MOST_LINES], *more]) or "nothing is due"
+        lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+        skip = None if requests else "\n".join(lines) or "nothing is due"
         return dg.SensorResult(
             run_requests=requests or None, skip_reason=skip, asset_events=events, cursor=json.dumps(marks)
         )

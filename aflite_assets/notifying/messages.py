@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Literal
 
 LONGEST_REASON = 400
@@ -52,7 +53,7 @@ def one_line(text: str) -> str:
 def _chat_line(alert: Alert) -> str:
     subject = f"*{_inert(alert.dataset)}*, {_inert(alert.stage)}"
     # In Slack, a link ends at ">", and its text follows "|".
-    link = _entities(one_line(alert.link)).replace("|", "%7C")
+    link = escape(one_line(alert.link), quote=False).replace("|", "%7C")
     return f"{subject} {_WORDS[alert.kind]}: `{_inert(alert.reason)}` <{link}|open>"
 
 
@@ -62,8 +63,4 @@ def _inert(text: str) -> str:
     Slack requires entities for its three signs of markup (docs.slack.dev, "Formatting message text"). Other chats
     mention people by "@all" without markup, and all chats turn addresses into links; an invisible space prevents both.
     """
-    return _entities(one_line(text)).replace("`", "'").replace("@", "@\u200b").replace("://", ":\u200b//")
-
-
-def _entities(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape(one_line(text), quote=False).replace("`", "'").replace("@", "@\u200b").replace("://", ":\u200b//")

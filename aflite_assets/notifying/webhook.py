@@ -27,8 +27,8 @@ def post_message(address: str, text: str, *, seconds: float = TIMEOUT_SECONDS) -
     """Post `{"text": text}` as JSON, as for Slack's incoming webhooks; any 2xx answer counts as delivered.
 
     Raises:
-        NotificationError: the address is invalid, or the message was not accepted within `seconds`. It may still
-            arrive later.
+        NotificationError: the address is invalid, or the message was not accepted within `seconds`. The message may
+            still arrive later.
     """
     trouble = _trouble(address, text, seconds)
     # Raised here without the original error as context, because the text of that error may contain the address.

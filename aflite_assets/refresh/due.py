@@ -87,7 +87,7 @@ def what_is_due(
     assert refresh != "never"
     due: list[StagePlan] = []
     given_up: list[GivenUp] = []
-    why_not: list[str] = []
+    why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     for stage in plan.stale:
         held_back = given_up_before(stage, state)
         if held_back is not None and not (at_once and held_back.left.kind != "refused"):
@@ -97,7 +97,6 @@ def what_is_due(
             why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
         else:
             due.append(stage)
-    why_not += [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     waiting = any(stage.state == "waiting" for stage in plan.stages)
     if refresh.cron is not None and not (due or waiting or dry_run):
         state.note_acted(name, until=now)
@@ -126,23 +125,16 @@ def _closed(
     if last is None:
         return None
     acted = state.notes(plan.dataset).acted
-    if acted is None:
-        # Cron times before the first plan are not made up for.
-        acted = now
-        if not dry_run:
-            state.note_acted(plan.dataset, until=now)
-    if last > acted:
+    if acted is None and not dry_run:
+        state.note_acted(plan.dataset, until=now)
+    if last > (acted or now):  # cron times before the first plan are not made up for
         return None
     wait = f"changes wait for {refresh.next_time(now):%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
     return f"{wait}; `aflite refresh --now {plan.dataset}` acts on them at once"
 
 
 def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
-    """Return why no refresh makes a stage with its present key, or None if a refresh may make it.
-
-    Raises:
-        StoreError: the state cannot be used.
-    """
+    """Return why no refresh makes a stage with its present key, or None if a refresh may make it."""
     left = state.left(stage.dataset, stage.stage, stage.key or "")
     return None if left is None or not left.is_final else GivenUp(stage, left)
 

@@ -62,9 +62,6 @@ def dataset_status(
     """Return the status of a planned dataset. `failed_run`: the newest run, if it failed before its first stage.
 
     `retry`: the retry that Dagster announced and has not started yet.
-
-    Raises:
-        StoreError: the notes about refreshes cannot be read.
     """
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
     left = {stage.stage for stage in plan.stale if given_up_before(stage, state) is not None}

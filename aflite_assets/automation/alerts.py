@@ -8,11 +8,10 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.addresses import dagster_page
-from aflite_assets.automation.runs_of_datasets import reason_of
+from aflite_assets.automation.runs_of_datasets import WILL_RETRY, reason_of
 from aflite_assets.notifying import Alert, chat_text, log_line, post_message
 from aflite_assets.stages.pipeline import STAGES
 
-WILL_RETRY = "dagster/will_retry"
 ROW_COUNT = "dagster/row_count"
 _LEAST_KEPT = 0.95
 """Largest share of a dataset's former rows at which an alert is sent."""

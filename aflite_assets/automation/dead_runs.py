@@ -26,7 +26,7 @@ def mark_run(instance: dg.DagsterInstance, run_id: str) -> None:
 def find_dead_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
     """Return the "started" and "canceling" runs of this machine without a process, the oldest first.
 
-    Runs without a mark are left out: other code started them, or they ended before the mark was written.
+    Runs without the tag of `mark_run` are left out: another program started them, or they ended too early.
     """
     return [run for run in instance.get_runs(RunsFilter(statuses=_UNFINISHED), ascending=True) if _is_dead(run)]
 

@@ -1,4 +1,4 @@
-"""Queued runs and listed partitions in a Dagster instance of datasets with a deleted file."""
+"""Queued runs and listed partitions of datasets whose files were deleted, in a Dagster instance."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import dagster as dg
 
 from aflite_assets.assets.partitions import DATASETS
+from aflite_assets.automation.runs_of_datasets import PARTITION_TAG
 from aflite_assets.specs.registry import Registry
 
-_PARTITION = "dagster/partition"
 _WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED]
 
 
 @dataclass(frozen=True)
 class InstanceLeftovers:
-    """Datasets without a file: listed partitions, and ids of queued runs by dataset."""
+    """Datasets whose files were deleted: listed partitions, and ids of queued runs by dataset."""
 
     listed: frozenset[str]
     queued: dict[str, list[str]]
@@ -25,8 +25,8 @@ def find_leftovers(registry: Registry) -> InstanceLeftovers:
     with dg.DagsterInstance.get() as instance:
         queued: dict[str, list[str]] = {}
         for run in instance.get_runs(dg.RunsFilter(statuses=_WAITING)):
-            if _PARTITION in run.tags:
-                queued.setdefault(run.tags[_PARTITION], []).append(run.run_id)
+            if PARTITION_TAG in run.tags:
+                queued.setdefault(run.tags[PARTITION_TAG], []).append(run.run_id)
         listed = registry.without_file(instance.get_dynamic_partitions(str(DATASETS.name)))
     return InstanceLeftovers(frozenset(listed), {name: queued[name] for name in registry.without_file(queued)})
 

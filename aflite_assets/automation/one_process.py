@@ -38,7 +38,7 @@ def one_process_executor(_: dg.InitExecutorContext) -> "OneProcessExecutor":
 
 
 class OneProcessExecutor(dg.Executor):
-    """Dagster's in-process executor with a wait for slots of pools that sleeps between checks."""
+    """Dagster's in-process executor, which sleeps between two checks for a free slot of a pool."""
 
     @property
     def retries(self) -> RetryMode:
@@ -87,7 +87,7 @@ def _end_if_cancelled(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
 
 
 def _note_cancellation(plan_context: PlanOrchestrationContext) -> None:
-    """Report that Ctrl-C of `dg launch` cancels the run, because Dagster counts other interruptions as failures.
+    """Report a run of `dg launch` as cancelled after Ctrl-C, which Dagster would count as a failure.
 
     If a daemon started the run, the interruption is a failure: the code location ended, and the run is retried.
     """

@@ -24,7 +24,7 @@ class PruneConfig(dg.Config):
 
 
 class Retention(dg.Config):
-    """The age from which runs are deleted."""
+    """Settings of the job `forget_old_runs`."""
 
     older_than_days: float = Field(default=90, ge=1, description="keep runs that started later")
 
@@ -78,8 +78,7 @@ def forget_dagster_runs(instance: dg.DagsterInstance, *, before: datetime) -> in
 def _latest_runs(instance: dg.DagsterInstance) -> Iterator[str]:
     wanted = [dg.AssetRecordsFilter(dg.AssetKey("dataset_registry"))]
     for stage in map(dg.AssetKey, STAGES):
-        made = instance.get_materialized_partitions(stage)
-        wanted += [dg.AssetRecordsFilter(stage, asset_partitions=[dataset]) for dataset in made]
+        wanted += [dg.AssetRecordsFilter(stage, [name]) for name in instance.get_materialized_partitions(stage)]
     for each in wanted:
         yield from (record.run_id for record in instance.fetch_materializations(each, limit=1).records)
 

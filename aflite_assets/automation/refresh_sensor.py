@@ -20,8 +20,8 @@ import dagster as dg
 
 from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.automation.jobs import benchmark_job
-from aflite_assets.automation.runs_of_datasets import UNDER_WAY, is_retried, latest_run, under_way
-from aflite_assets.automation.up_to_date import evaluation, stale_lines
+from aflite_assets.automation.runs_of_datasets import UNDER_WAY, awaited_retry, latest_run, under_way
+from aflite_assets.automation.up_to_date import MOST_BYTES, evaluation, stale_lines
 from aflite_assets.automation.watched_versions import event_of, watched_version
 from aflite_assets.refresh.due import what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, plan_datasets
@@ -34,8 +34,6 @@ from aflite_assets.specs.registry import load_registry
 from resources import ResultStoreResource
 
 TICK_SECONDS = 30
-MOST_BYTES = 4 << 30
-"""Most bytes hashed per tick, because a tick may take a minute at most; the next tick continues."""
 STILL_SECONDS = 15.0
 """Least seconds between two ticks that must find a changed file unchanged; less than the time between ticks."""
 BECAUSE_TAG = "aflite/because"
@@ -61,7 +59,7 @@ def refresh(context: dg.SensorEvaluationContext, result_store: ResultStoreResour
 
 @dataclass
 class Tick:
-    """One check of all datasets at `now`, a time with a zone. `watch`: which files have not changed for a while."""
+    """One check of all datasets at the time `now`. `watch` remembers files between ticks, to see which files change."""
 
     instance: dg.DagsterInstance
     store: ResultStore
@@ -105,8 +103,8 @@ class Tick:
         self._state.note_check(now=self.now)
         for line in lines:
             self.log.info(line)
-        more = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
-        skip = None if requests else "\n".join([*lines[:_MOST_LINES], *more]) or "nothing is due"
+        lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+        skip = None if requests else "\n".join(lines) or "nothing is due"
         return dg.SensorResult(
             run_requests=requests or None, skip_reason=skip, asset_events=events, cursor=json.dumps(marks)
         )
@@ -141,7 +139,7 @@ class Tick:
             yield dg.RunRequest(run, partition_key=name, asset_selection=assets, tags=tags)
 
     def _note_end(self, plan: DatasetPlan, latest: dg.RunRecord, inputs: str) -> None:
-        """Note the stages that the latest run did not make if it was cancelled or failed with the present inputs.
+        """Note the stages that the latest run left without a result, if it ended badly with the present inputs.
 
         The notes are removed after a person has started a run.
         """
@@ -150,7 +148,7 @@ class Tick:
             if REFRESH_TAG not in run.tags and self._state.notes(name).run is not None:
                 self._state.forget_run(name)
             return
-        if is_retried(latest, now=self.now.timestamp()):
+        if awaited_retry(latest, now=self.now.timestamp()) is not None:
             return
         is_cancelled = run.status == dg.DagsterRunStatus.CANCELED
         ended = f"run {run.run_id[:8]} {'was cancelled' if is_cancelled else 'failed'}"
@@ -165,7 +163,7 @@ class Tick:
         self._state.note_run(name, run.run_id, left)
 
     def _runner(self, name: str, latest: dg.RunRecord | None) -> str | None:
-        """Return in words what runs a dataset, or ran it when the tick began; None if nothing does.
+        """Return in words the run of a dataset that is active or was active when the tick began, or None.
 
         A run that ended since then counts, because the plan may not include its results.
         """
@@ -173,9 +171,8 @@ class Tick:
         run_id = self._under_way.get(name) or (now and now.dagster_run.run_id)
         if run_id:
             return f"run {run_id}"
-        if latest is not None and is_retried(latest, now=self.now.timestamp()):
-            return f"the retry of run {latest.dagster_run.run_id}"
-        return occupant(self.store.locks_folder, name)
+        retry = None if latest is None else awaited_retry(latest, now=self.now.timestamp())
+        return retry or occupant(self.store.locks_folder, name)
 
 
 def _ended_badly(record: dg.RunRecord) -> bool:

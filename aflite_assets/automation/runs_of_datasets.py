@@ -6,8 +6,8 @@ import dagster as dg
 
 from aflite_assets.assets.dagster_internals import SerializableErrorInfo
 
-RETRY_SECONDS = 300.0
-"""Most seconds between a failure and the start of the announced retry."""
+RETRY_SECONDS = 120.0
+"""Most seconds between a failure and the request of the announced retry; the daemon looks every five seconds."""
 
 UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
@@ -16,7 +16,7 @@ UNDER_WAY = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-PARTITION_TAG = "dagster/partition"
+PARTITION_TAG, WILL_RETRY = "dagster/partition", "dagster/will_retry"
 _STEP_START, _RUN_FAILURE = dg.DagsterEventType.STEP_START, dg.DagsterEventType.RUN_FAILURE
 
 
@@ -39,13 +39,19 @@ def latest_run(
     return next(iter(instance.get_run_records(ours, limit=1)), None)
 
 
-def failed_at_start(datasets: Iterable[str]) -> dict[str, str]:
-    """Return id and reason of each dataset's newest run, if it failed before its first step, in `DAGSTER_HOME`."""
-    failed = {}
+def failed_at_start(datasets: Iterable[str], *, now: float) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the newest runs in `DAGSTER_HOME` that failed before their first step, or else the awaited retries.
+
+    Both dictionaries have a text per dataset.
+    """
+    failed, awaited = {}, {}
     with dg.DagsterInstance.get() as instance:
         for name in datasets:
             record = latest_run(instance, name)
             if record is None or record.dagster_run.status != dg.DagsterRunStatus.FAILURE:
+                continue
+            if (retry := awaited_retry(record, now=now)) is not None:
+                awaited[name] = retry
                 continue
             entries = instance.all_logs(record.dagster_run.run_id, of_type={_STEP_START, _RUN_FAILURE})
             if entries and not any(entry.dagster_event_type == _STEP_START for entry in entries):
@@ -53,7 +59,7 @@ def failed_at_start(datasets: Iterable[str]) -> dict[str, str]:
                 error = None if event.event_specific_data is None else event.job_failure_data.error
                 reason = reason_of(error) or event.message or ""
                 failed[name] = f"run {record.dagster_run.run_id[:8]} failed before its first stage: {reason}"
-    return failed
+    return failed, awaited
 
 
 def reason_of(error: SerializableErrorInfo | None) -> str:
@@ -63,9 +69,13 @@ def reason_of(error: SerializableErrorInfo | None) -> str:
     return "" if error is None else error.message.strip().partition("\n")[0]
 
 
-def is_retried(record: dg.RunRecord, *, now: float) -> bool:
-    """Return whether Dagster has announced a retry of a failed run and has not started the retry yet."""
-    run = record.dagster_run
-    if run.tags.get("dagster/will_retry") != "true" or not started_elsewhere(run):
-        return False  # for a run of `dg launch` Dagster announces a retry, but starts none
-    return now - (record.end_time or now) < RETRY_SECONDS
+def awaited_retry(record: dg.RunRecord, *, now: float) -> str | None:
+    """Return in words the retry that Dagster announced for a failed run and has not requested yet, or None.
+
+    Dagster's tag `will_retry` is no proof: no retry comes for a run of `dg launch`, or if the daemon fails.
+    """
+    run, tags = record.dagster_run, record.dagster_run.tags
+    if tags.get(WILL_RETRY) != "true" or "dagster/auto_retry_run_id" in tags or not started_elsewhere(run):
+        return None
+    ended = record.end_time or record.update_timestamp.timestamp()
+    return f"the retry of run {run.run_id}" if now - ended < RETRY_SECONDS else None

@@ -19,6 +19,7 @@ from resources import ResultStoreResource
 
 NAME, ASSET = "up_to_date", "source_files"
 MOST_BYTES = 4 << 30
+"""Most bytes hashed per check, because a sensor's tick may take a minute at most; the next check continues."""
 _MOST_REASONS = 3
 
 
@@ -49,7 +50,7 @@ def stale_lines(plan: DatasetPlan) -> list[str]:
 
 
 def evaluation(stale: Sequence[str], *, now: datetime) -> tuple[dg.AssetCheckEvaluation, str]:
-    """Return the outcome of the check, and a mark that changes with the outcome and with the hour."""
+    """Return the outcome of the check, and a mark, which changes with the outcome and every hour."""
     metadata = {
         "last_looked_at": now.astimezone(UTC).isoformat(timespec="seconds"),
         "stale": "\n".join(stale) or "none",

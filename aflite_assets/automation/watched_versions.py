@@ -27,8 +27,8 @@ def watched_version(spec: DatasetSpec, plan: DatasetPlan) -> str | None:
 def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str) -> Iterator[dg.AssetMaterialization]:
     """Yield the event that reports a version, or nothing if the version is not new.
 
-    A version is new if it differs from the last reported version. If no version was reported, it is new if it differs
-    from the version of a current result, so the first tick with many datasets reports only changes.
+    A version is new if it differs from the last reported version. If no version was reported, a version is new if
+    files or commits changed since the current results, so the first tick reports only changes.
     """
     reasons = [reason for stage in plan.stages for reason in stage.reasons if reason.kind in ("file", "commit")]
     changed = "\n".join(dict.fromkeys(map(str, reasons)))
@@ -47,7 +47,5 @@ def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str) -> I
 def latest_version(instance: dg.DagsterInstance, dataset: str) -> str | None:
     """Return the last reported data version of a dataset's files, or None if none was reported."""
     wanted = dg.AssetRecordsFilter(dg.AssetKey(ASSET), asset_partitions=[dataset])
-    for record in instance.fetch_materializations(wanted, limit=1).records:
-        if record.asset_materialization is not None:
-            return (record.asset_materialization.tags or {}).get(VERSION_TAG)
-    return None
+    materializations = [one.asset_materialization for one in instance.fetch_materializations(wanted, limit=1).records]
+    return next(((one.tags or {}).get(VERSION_TAG) for one in materializations if one is not None), None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from aflite_assets.command_line.leftovers import confirmed, find_leftovers
+from aflite_assets.command_line.leftovers import confirmed, find_leftovers, leftover_lines
 from aflite_assets.command_line.terminal import escaped, size, table
 from aflite_assets.wording import did_you_mean
 
@@ -114,6 +114,8 @@ def _prune(options: argparse.Namespace) -> None:
 
     store = _store()
     left = find_leftovers(store)
+    if options.dry_run:
+        _write(leftover_lines(left))
     is_removed = bool(left.words) if options.dry_run else confirmed(left, is_agreed=options.yes)
     deleted = list(left.words) if is_removed else []
     pruned = prune(

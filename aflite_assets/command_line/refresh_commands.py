@@ -25,7 +25,7 @@ its results on the disk. Lines below the table give the reasons.
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands to the parser's."""
+    """Add the commands to the subparsers."""
     plan = _add(commands, "plan", "print what a refresh would make, and why", _PLAN)
     refresh = _add(commands, "refresh", "make what changed", _REFRESH)
     pause = _add(commands, "pause", "stop all refreshes", _PAUSE)

@@ -77,13 +77,21 @@ def run_plan(options: argparse.Namespace) -> int:
         facts = [_as_json(plan) | {"run_by": occupant(store.locks_folder, plan.dataset)} for plan in plans]
         _say([json.dumps(facts, indent=2)])
     else:
-        _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(plans, due_by_dataset, registry, store)])
+        failed, retries = _failed_at_start(plans, now)
+        outlooks = {}
+        for plan in plans:
+            name, due = plan.dataset, due_by_dataset.get(plan.dataset)
+            growth = row_growth(registry[name], plan, store) if due is not None and due.stages else None
+            run = None if due is not None and due.given_up else failed.get(name)
+            words = _outlook(plan, due, runner=occupant(store.locks_folder, name), retry=retries.get(name))
+            outlooks[name] = "; ".join(filter(None, (words, growth, run)))
+        _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(outlooks)])
     is_left = any(due.failed for due in due_by_dataset.values())
     return FAILED if is_left or any(_refusals(plan) for plan in plans) else 0
 
 
 def plan_lines(plans: Iterable[DatasetPlan], due_by_dataset: Mapping[str, Due]) -> list[str]:
-    """Return a table of every stage that is not found and current, and a legend of the states.
+    """Return a table of the stages that are not up to date, and a legend of the states.
 
     A dataset has a single line if all its stages are found, or if it was never made.
     """
@@ -118,27 +126,23 @@ def plan_lines(plans: Iterable[DatasetPlan], due_by_dataset: Mapping[str, Due]) 
     ]
 
 
-def outlook_lines(
-    plans: Iterable[DatasetPlan], due_by_dataset: Mapping[str, Due], registry: Registry, store: ResultStore
-) -> Iterator[str]:
-    """Yield what a refresh would do now, with one line for all datasets that have the same answer."""
+def outlook_lines(outlooks: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a refresh would do now, with one line for all datasets that have the same outlook."""
     datasets: dict[str, list[str]] = {}
-    for plan in plans:
-        due = due_by_dataset.get(plan.dataset)
-        words = _outlook(plan, due)
-        if due is not None and due.stages and (growth := row_growth(registry[plan.dataset], plan, store)):
-            words = f"{words}; {growth}"
-        if (runner := occupant(store.locks_folder, plan.dataset)) is not None:
-            words = f"wait, because it is being run by {runner}"
-        if words is not None:
-            datasets.setdefault(words, []).append(plan.dataset)
+    for name, words in outlooks.items():
+        if words:
+            datasets.setdefault(words, []).append(name)
     yield "a refresh now would:" if datasets else "a refresh now would do nothing: all is found"
     for words, names in datasets.items():
         yield f"  {', '.join(names)}: {escaped(_of(names, words))}"
 
 
-def _outlook(plan: DatasetPlan, due: Due | None) -> str | None:
+def _outlook(plan: DatasetPlan, due: Due | None, *, runner: str | None, retry: str | None) -> str | None:
     """Return what a refresh would do about one dataset, or None if all stages are found."""
+    if runner is not None:
+        return f"wait, because it is being run by {runner}"
+    if retry is not None:
+        return f"wait for {retry}, which Dagster announced"
     if due is None:
         return "skip it until its file is corrected"
     if plan.up_to_date:
@@ -147,15 +151,13 @@ def _outlook(plan: DatasetPlan, due: Due | None) -> str | None:
         following = f", then later stages (at most {len(due.following)})" if due.following else ""
         took = f"; it took {_took(plan.seconds)} last time" if plan.seconds is not None else ""
         return f"make {', '.join(stage.stage for stage in due.stages)}{following}{took}"
-    if due.why_not == ("refresh: never",):
-        return "skip it (`refresh: never`)"
     if due.never_begun:
         return f"not start it, because it was never made; {how_to_start(PLACEHOLDER)}"
     return f"make nothing: {one_line('; '.join(due.why_not))}"
 
 
 def row_growth(spec: DatasetSpec, plan: DatasetPlan, store: ResultStore) -> str | None:
-    """Return the row counts of changed splits, or why a table cannot be read; None unless tables in files changed."""
+    """Return the row counts of changed splits, or why a table cannot be read; None if no file of a table changed."""
     stage = plan["raw_dataset"]
     if stage.state != "made" or not any(reason.kind == "file" for reason in stage.reasons):
         return None
@@ -181,7 +183,7 @@ def run_refresh(options: argparse.Namespace) -> int:
     state = RefreshState.beside(store)
     paused = state.paused()
     if paused is not None:
-        _say([_paused_line(paused)])
+        _say([escaped(str(paused))])
         return PAUSED
     state.make_folder()
     try:
@@ -207,7 +209,7 @@ def run_refresh(options: argparse.Namespace) -> int:
 
 
 def _context(options: argparse.Namespace, store: ResultStore, stack: ExitStack) -> RefreshContext:
-    """Return the resources of a refresh: on a terminal with progress bars, which `stack` ends."""
+    """Return the resources of a refresh; on a terminal, progress bars are shown until `stack` closes."""
     lines = Progress(log=lambda line: _say([escaped(line)], error=True), on_iteration=lambda report: None)
     bars = stack.enter_context(StageBars(sys.stderr)) if sys.stderr.isatty() else None
     name = uuid.uuid4().hex[:12]
@@ -257,7 +259,7 @@ def _without_files(store: ResultStore, registry: Registry) -> int:
 
 def refreshed_lines(done: Refreshed) -> Iterator[str]:
     """Yield what was made of one dataset, what was not and why, and the verdicts and the path of a new report."""
-    left = {given_up.stage.stage: given_up for given_up in done.due.given_up}
+    left = {given_up.stage.stage for given_up in done.due.given_up}
     said = []
     for stage, obtained in done.made:
         seconds = obtained.result.manifest["provenance"].get("seconds")
@@ -265,14 +267,13 @@ def refreshed_lines(done: Refreshed) -> Iterator[str]:
         why = truncate_escaped("; ".join(map(str, stage.reasons)), _WHY)
         said.append(f"{stage.stage} {how} ({why})")
     said += [f"{stage} failed: {reason}" for stage, reason in done.failed.items() if stage not in left]
-    said += [f"{given_up}; {given_up.remedy}" for given_up in left.values()]
-    said += [why for why in done.due.why_not if why not in map(str, left.values())]
+    said += done.due.why_not
     is_new = bool(done.made) and done.plan["benchmark_report"].current
-    report = open_store().current("benchmark_report", done.dataset) if is_new else None
+    report = open_store().current("benchmark_report", done.plan.dataset) if is_new else None
     verdicts = [] if report is None else report.summary["verdicts"]
-    yield from (f"{done.dataset}: {escaped(one_line(line))}" for line in [*said, *verdicts] or ["nothing is due"])
+    yield from (f"{done.plan.dataset}: {escaped(one_line(line))}" for line in [*said, *verdicts] or ["nothing is due"])
     if report is not None:
-        yield f"{done.dataset}: the report is {escaped(str(report.file('report.html')))}"
+        yield f"{done.plan.dataset}: the report is {escaped(str(report.file('report.html')))}"
 
 
 def run_pause(options: argparse.Namespace) -> None:
@@ -292,8 +293,11 @@ def run_status(options: argparse.Namespace) -> None:
     store = open_store()
     state = RefreshState.beside(store)
     plans = list(plan_datasets(load_registry(made=store.datasets()), store, options.names or None))
-    failed = _failed_at_start(plan.dataset for plan in plans if not plan.up_to_date)
-    standing = [(plan, dataset_status(plan, store, state, failed_run=failed.get(plan.dataset))) for plan in plans]
+    failed, retries = _failed_at_start(plans, datetime.now(UTC))
+    standing = [
+        (plan, dataset_status(plan, store, state, failed_run=failed.get(plan.dataset), retry=retries.get(plan.dataset)))
+        for plan in plans
+    ]
     standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
     paused, checked = state.paused(), state.last_check()
     left = Leftovers({}, None) if options.names else find_leftovers(store)
@@ -306,19 +310,20 @@ def run_status(options: argparse.Namespace) -> None:
         [
             *status_lines([(status, plan.failure is not None) for plan, status in standing]),
             *(["", f"all datasets were last checked {_when(checked)}"] if checked else []),
-            *(["", _paused_line(paused)] if paused else []),
+            *(["", escaped(str(paused))] if paused else []),
             *(["", *leftover_lines(left)] if left.words else []),
         ]
     )
 
 
-def _failed_at_start(names: Iterable[str]) -> Mapping[str, str]:
-    """Return the newest run of each dataset, if it failed before its first stage; empty without `DAGSTER_HOME`."""
-    if not os.environ.get("DAGSTER_HOME"):
-        return {}
+def _failed_at_start(plans: Iterable[DatasetPlan], now: datetime) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return failed runs and awaited retries (`failed_at_start`) of datasets that are not up to date."""
+    names = [plan.dataset for plan in plans if not plan.up_to_date]
+    if not names or not os.environ.get("DAGSTER_HOME"):
+        return {}, {}
     from aflite_assets.automation.runs_of_datasets import failed_at_start
 
-    return failed_at_start(names)
+    return failed_at_start(names, now=now.timestamp())
 
 
 def status_lines(standing: Iterable[tuple[DatasetStatus, bool]]) -> Iterator[str]:
@@ -332,8 +337,9 @@ def status_lines(standing: Iterable[tuple[DatasetStatus, bool]]) -> Iterator[str
     for status, is_refused in standing:
         made = "never" if status.made is None else _when(status.made)
         rows.append((status.dataset, made, "file refused" if is_refused else status.letters, size(status.size)))
-        for lines, said in ((needs, status.troubles), (waits, status.waits)):
-            lines += [f"  {status.dataset}: {truncate_escaped('; '.join(said), _room())}"] if said else []
+        # The remedy is at the end of a trouble, so troubles are not truncated.
+        needs += [f"  {status.dataset}: {escaped(trouble)}" for trouble in status.troubles]
+        waits += [f"  {status.dataset}: {truncate_escaped(wait, _room())}" for wait in status.waits]
     yield from table(rows, numbers=(3,))
     yield ""
     yield f"stages: {', '.join(STAGES)}"
@@ -356,12 +362,8 @@ def _refusals(plan: DatasetPlan) -> bool:
 
 
 def _of(names: list[str], words: str) -> str:
-    """Return the words with the dataset's name in their command if there is only one dataset."""
+    """Return the words; if there is one dataset, with its name in the command."""
     return for_dataset(words, names[0]) if len(names) == 1 else words
-
-
-def _paused_line(paused: object) -> str:
-    return f"{escaped(str(paused))}; `aflite resume` continues them"
 
 
 def _room() -> int:

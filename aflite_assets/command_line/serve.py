@@ -25,13 +25,14 @@ DEFAULT_PORT = 3333
 ADDRESS = "127.0.0.1"
 
 _DESCRIPTION = f"""\
-Serves the published files below AFLITE_HOME to browsers on this machine, read-only. If the variable {RESULTS}
-is set to the printed address when Dagster starts, Dagster's pages link to reports and show pictures.
+Serves the published results to browsers on this machine, read-only, at http://{ADDRESS}:{DEFAULT_PORT}. The results are
+in the folder results of AFLITE_HOME (default: .aflite), unless AFLITE_STORE names another place. If Dagster is started
+with {RESULTS} set to the printed address, its pages link to reports and show pictures directly.
 """
 
 _OPENING = f"""\
-Opens the current report of a dataset in the browser. Serves the report on {ADDRESS} until Ctrl+C, like
-`aflite serve`.
+Opens the current report of a dataset in the browser. Serves the report on {ADDRESS} until Ctrl+C, as `aflite serve`
+does.
 """
 
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
@@ -62,8 +63,8 @@ class ResultServer(http.server.ThreadingHTTPServer):
     """An HTTP server on the loopback address, which serves the published files below one folder.
 
     The server answers GET and HEAD. Requests with other host names are rejected, to prevent DNS rebinding by other
-    sites. Only regular files are served. A path with a symbolic link or a hidden name is rejected. The server does not
-    list the content of folders. The page `/` links to the current reports.
+    sites. Only regular files are served, and only if their paths have no symbolic links and no hidden names. Folders
+    are not listed. The page `/` links to the current reports.
     """
 
     daemon_threads = True
@@ -77,7 +78,7 @@ class ResultServer(http.server.ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Address at which browsers reach the server."""
+        """Address of the server."""
         return f"http://{ADDRESS}:{self.server_address[1]}"
 
     def file(self, path: str) -> Path | None:
@@ -88,7 +89,7 @@ class ResultServer(http.server.ThreadingHTTPServer):
         return _plain_file(self.root.joinpath(*segments))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore the errors of browsers that disconnect early. All other errors are reported."""
+        """Ignore the errors of browsers that disconnect early. Report all other errors."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -107,7 +108,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Write nothing, because nobody needs a log line for each request."""
+        """Do nothing, because nobody needs a log line for each request."""
 
     def _answer(self, *, body: bool) -> None:
         if host_name(self.headers.get("Host", "")) not in self.server.hosts:
@@ -168,9 +169,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _plain_file(wanted: Path) -> Path | None:
-    """Return an absolute path if it is a regular file.
-
-    Return None if the file is missing or the path contains a symbolic link.
+    """Return the regular file at an absolute path. Return None if the file is missing or the path contains a symbolic
+    link.
     """
     try:
         resolved = wanted.resolve(strict=True)
@@ -208,17 +208,19 @@ def _index_item(root: Path, dataset: str) -> str:
 
 
 def _damage(report: Path) -> str | None:
-    """Return a description of the damage to a report's result, or None if the result is intact."""
+    """Return a description of the damage if the result of a report's page is damaged, or None if the result is
+    intact.
+    """
     folder = report.parent
     wrong = own_damage(PublishedResult(_REPORTS, folder.parent.name, folder.name, folder))
     return "; ".join(wrong) or None
 
 
 def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda asset: None) -> ResultServer:
-    """Return a server that is bound to `port` (0 means any free port).
+    """Return a server that is bound to `port` (0 means any free port). The server answers when `serve_forever` runs.
 
-    The server answers while `serve_forever` runs. `bring`: a function that downloads the current results of an asset
-    into `root`. The server calls `bring` before it lists results.
+    `bring`: a function that downloads the current results of the named asset below `root`; it is called before results
+    are listed.
 
     Raises:
         StoreError: the port is in use or not permitted.
@@ -261,15 +263,10 @@ def add_commands(commands: Any) -> None:
     show = commands.add_parser("open", help="open a dataset's report in the browser", description=_OPENING)
     show.add_argument("dataset", metavar="NAME", help="the dataset")
     show.add_argument("--print", action="store_true", help="print the path of the report instead")
-    show.add_argument("--port", type=int, default=0, help="port of the server (default: any free port)")
+    show.add_argument("--port", type=int, default=0, help="default: any that is free")
     show.set_defaults(command=_open)
     parser = commands.add_parser("serve", help="show results in a browser, read-only", description=_DESCRIPTION)
-    parser.add_argument(
-        "--port",
-        type=int,
-        default=DEFAULT_PORT,
-        help=f"port of the server; 0 for any free port (default: {DEFAULT_PORT})",
-    )
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0: any that is free")
     parser.set_defaults(command=_serve)
 
 

@@ -1,7 +1,8 @@
-"""The record of one alert, and its text for a log and for a chat. The module `webhook` sends the messages."""
+"""The record of one alert, and its text for a log and for a chat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Literal
 
 LONGEST_REASON = 400
@@ -42,8 +43,7 @@ def chat_text(alerts: Sequence[Alert]) -> str:
 def one_line(text: str) -> str:
     """Return the text on one line of at most `LONGEST_REASON` printable characters.
 
-    Ends of lines become spaces. Control characters, direction overrides and invisible characters become replacement
-    marks.
+    Line ends become spaces. Control characters, direction overrides and invisible characters become replacement marks.
     """
     joined = " ".join(text[: 4 * LONGEST_REASON].split())
     shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in joined)
@@ -53,7 +53,7 @@ def one_line(text: str) -> str:
 def _chat_line(alert: Alert) -> str:
     subject = f"*{_inert(alert.dataset)}*, {_inert(alert.stage)}"
     # In Slack, a link ends at ">", and its text follows "|".
-    link = _entities(one_line(alert.link)).replace("|", "%7C")
+    link = escape(one_line(alert.link), quote=False).replace("|", "%7C")
     return f"{subject} {_WORDS[alert.kind]}: `{_inert(alert.reason)}` <{link}|open>"
 
 
@@ -61,11 +61,6 @@ def _inert(text: str) -> str:
     """Return text that a chat shows literally, without markup, links and mentions of people.
 
     Slack requires entities for its three signs of markup (docs.slack.dev, "Formatting message text"). Other chats
-    mention people by "@all" without markup, and all chats turn addresses into links. An invisible space after "@" and
-    inside addresses prevents mentions and links.
+    mention people by "@all" without markup, and all chats turn addresses into links; an invisible space prevents both.
     """
-    return _entities(one_line(text)).replace("`", "'").replace("@", "@\u200b").replace("://", ":\u200b//")
-
-
-def _entities(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape(one_line(text), quote=False).replace("`", "'").replace("@", "@\u200b").replace("://", ":\u200b//")

@@ -1,4 +1,4 @@
-"""Posting of a message to a webhook. The webhook's secret address does not appear in errors or logs."""
+"""Posting of a message to a webhook; the webhook's secret address does not appear in errors or logs."""
 
 import json
 from http.client import HTTPException, HTTPMessage
@@ -24,13 +24,11 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def post_message(address: str, text: str, *, seconds: float = TIMEOUT_SECONDS) -> None:
-    """Post `{"text": text}` as JSON, as for Slack's incoming webhooks.
-
-    Any response with a 2xx status counts as delivered.
+    """Post `{"text": text}` as JSON, as for Slack's incoming webhooks; any 2xx answer counts as delivered.
 
     Raises:
-        NotificationError: the address is invalid, or the message was not accepted within `seconds`. A message may still
-        arrive after the error.
+        NotificationError: the address is invalid, or the message was not accepted within `seconds`. The message may
+            still arrive later.
     """
     trouble = _trouble(address, text, seconds)
     # Raised here without the original error as context, because the text of that error may contain the address.

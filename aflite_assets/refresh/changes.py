@@ -20,7 +20,7 @@ _UNSET = object()
 
 @dataclass(frozen=True)
 class Change:
-    """One reason why a stage is due: the subject, and its shortened values before and now."""
+    """One reason why a stage is due: what changed, and its old and new value, shortened."""
 
     kind: Kind
     what: str
@@ -40,7 +40,7 @@ def changes(
     old_files: Mapping[str, Mapping[str, Any]],
     new_files: Mapping[str, Sequence[HashedFile]],
 ) -> tuple[Change, ...]:
-    """Return the differences between the key that a result was made from and another key.
+    """Return the differences between `key` and the key from which a result was computed (`made_from`).
 
     `old_files`: records of files in the result; empty for results of versions without such records.
     """

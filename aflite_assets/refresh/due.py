@@ -1,4 +1,4 @@
-"""The stages of a plan that a refresh runs now, and why it does not run the others: pause, settings, cron, failures."""
+"""The due stages of a plan, and why a refresh leaves out other stages: a pause, settings, cron or failures."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ Settings = RefreshSpec | Literal["never"]
 
 @dataclass(frozen=True)
 class GivenUp:
-    """A stage that was refused, failed, or was left by a cancelled run, for the key that it has now."""
+    """A stage that no refresh tries with its current key: it was refused, it failed, or its run was cancelled."""
 
     stage: StagePlan
     left: Left
@@ -23,16 +23,15 @@ class GivenUp:
     @property
     def remedy(self) -> str:
         """Advice for a person who wants the stage to run."""
-        launch = f"start it by hand: `{launch_command(self.stage.dataset)}`"
+        launch = _by_hand(self.stage.dataset)
         remedies = {"refused": "correct its inputs", "failed": f"correct its inputs, or {launch}", "cancelled": launch}
         return remedies[self.left.kind]
 
     def __str__(self) -> str:
-        until = "not retried until its inputs change"
         words = {
-            "refused": f"is refused, and is {until}",
-            "failed": f"failed, and is {until} or a person starts it",
-            "cancelled": f"is {until} or a person starts it",
+            "refused": "refused its inputs, and is not retried until they change",
+            "failed": "failed, and is not retried until its inputs change or a person starts it",
+            "cancelled": "is not retried until its inputs change or a person starts it",
         }
         return f"{self.stage.stage} {words[self.left.kind]}: {self.left.why}"
 
@@ -41,10 +40,10 @@ class GivenUp:
 class Due:
     """The stages of one dataset that a refresh runs now.
 
-    `stages`: stages to run, in order. `following`: later stages, which may become due. `why_not`: a line per reason if
-    nothing is due although a stage is stale. `given_up`: stages that were refused, failed or were cancelled. `closed`:
-    a pause, `never` or cron forbids all stages. `never_begun`: the dataset has no result, and its file does not set
-    `refresh.start`.
+    `stages`: stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the
+    remedy for each stage that does not run. `given_up`: stages that were refused, failed or were cancelled. `closed`: a
+    pause, `refresh: never` or cron forbids all stages. `never_begun`: the dataset has no result, its file does not set
+    `refresh.start`, and no run of it failed.
     """
 
     dataset: str
@@ -70,12 +69,12 @@ def what_is_due(
     at_once: bool = False,
     dry_run: bool = False,
 ) -> Due:
-    """Return the stages that a refresh runs at `now`, a time with a zone.
+    """Return the stages that a refresh runs at the time `now`, which has a time zone.
 
-    `at_once`: ignore cron, and include stages that failed or were cancelled. Changes are acted on from the first time
-    of `cron` after the dataset was first planned, until nothing is due; later changes wait for the next time. Only the
-    cron times that were acted on are written to the state, and nothing with `dry_run`. A stage is made for the first
-    time only with `refresh: {start: true}`, or if a stage after it has a result.
+    `at_once`: ignore cron, and include stages that failed or were cancelled. With `cron`, a change waits for the next
+    time of `cron`; from then on, stages run until nothing is due. The state records the cron times that were acted on,
+    except with `dry_run`. A stage that was never made runs only if the file sets `refresh: {start: true}`, or if a
+    later stage has a result.
 
     Raises:
         StoreError: the state cannot be used.
@@ -88,17 +87,16 @@ def what_is_due(
     assert refresh != "never"
     due: list[StagePlan] = []
     given_up: list[GivenUp] = []
-    why_not: list[str] = []
+    why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     for stage in plan.stale:
         held_back = given_up_before(stage, state)
-        if stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
-            why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
-        elif held_back is not None and not (at_once and held_back.left.kind != "refused"):
+        if held_back is not None and not (at_once and held_back.left.kind != "refused"):
             given_up.append(held_back)
+            why_not.append(f"{held_back}; {held_back.remedy}")
+        elif stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
+            why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
         else:
             due.append(stage)
-    why_not += map(str, given_up)
-    why_not += [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     waiting = any(stage.state == "waiting" for stage in plan.stages)
     if refresh.cron is not None and not (due or waiting or dry_run):
         state.note_acted(name, until=now)
@@ -108,9 +106,9 @@ def what_is_due(
         name,
         tuple(due),
         tuple(stage for stage in following if refresh.start or _made_before(stage, plan)),
-        why_not=() if due else tuple(why_not),
+        why_not=tuple(why_not),
         given_up=tuple(given_up),
-        never_begun=never_begun,
+        never_begun=never_begun and not given_up,
     )
 
 
@@ -121,37 +119,33 @@ def _closed(
     paused = state.paused()
     if paused is not None:
         return str(paused)
-    if plan.failure is not None:
-        return "its file is invalid"
     if refresh == "never":
-        return "refresh: never"
+        return f"its file has `refresh: never`; remove this setting, or {_by_hand(plan.dataset)}"
     last = None if at_once else refresh.last_time(now)
     if last is None:
         return None
     acted = state.notes(plan.dataset).acted
-    if acted is None:
-        # Cron times before the first plan are not made up for.
-        acted = now
-        if not dry_run:
-            state.note_acted(plan.dataset, until=now)
-    if last > acted:
+    if acted is None and not dry_run:
+        state.note_acted(plan.dataset, until=now)
+    if last > (acted or now):  # cron times before the first plan are not made up for
         return None
-    return f"changes wait for {refresh.next_time(now):%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
+    wait = f"changes wait for {refresh.next_time(now):%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
+    return f"{wait}; `aflite refresh --now {plan.dataset}` acts on them at once"
 
 
 def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
-    """Return why no refresh makes a stage with its present key, or None if a refresh may make it.
-
-    Raises:
-        StoreError: the state cannot be used.
-    """
+    """Return why no refresh makes a stage with its present key, or None if a refresh may make it."""
     left = state.left(stage.dataset, stage.stage, stage.key or "")
     return None if left is None or not left.is_final else GivenUp(stage, left)
 
 
 def how_to_start(dataset: str) -> str:
-    """Return how a person starts a dataset that no refresh makes for the first time."""
+    """Return how a person starts a dataset that was never made."""
     return f"start it once with `{launch_command(dataset)}`, or write `refresh: {{start: true}}` into its file"
+
+
+def _by_hand(dataset: str) -> str:
+    return f"start it by hand: `{launch_command(dataset)}`"
 
 
 def _made_before(stage: str, plan: DatasetPlan) -> bool:

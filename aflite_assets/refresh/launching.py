@@ -1,4 +1,4 @@
-"""The command that starts a run of a dataset, as it works in the folder where it is printed."""
+"""The shell command that starts a run of a dataset from the current folder."""
 
 import os
 import re
@@ -13,10 +13,10 @@ _NEEDS_NO_QUOTES = re.compile(r"[\w./:-]*")
 
 
 def launch_command(dataset: str) -> str:
-    """Return the shell command that runs all stages of a dataset, with the variables that are set here.
+    """Return the shell command that runs all stages of a dataset, with this process's environment variables.
 
-    The command works in any folder, because it names the module `definitions`. Paths below this folder begin with
-    `$PWD`.
+    The command works in any folder, because it names the module `definitions`. In the variables, paths below the
+    current folder begin with `$PWD`.
     """
     variables = [f"{name}={_in_shell(value)}" for name in _VARIABLES if (value := os.environ.get(name))]
     return " ".join([*variables, "dg launch -m definitions --job benchmark --partition", dataset])

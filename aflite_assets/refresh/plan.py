@@ -1,7 +1,7 @@
-"""The plan of a refresh: which stages of which datasets are found, which would be made, and why.
+"""The plan of a refresh: the stages whose results exist, the stages that would run, and why.
 
 A plan runs no stage and writes only hashes of files. The module `due` decides which planned stages a refresh runs. If a
-stage's data version is unchanged after a run, the next plan finds the later stages.
+run does not change a stage's data version, the next plan finds the results of the later stages.
 """
 
 import logging
@@ -47,10 +47,10 @@ HUB_SECONDS = 15.0
 class StagePlan:
     """The planned work on one stage of one dataset.
 
-    `reasons`: why the stage is not found or not current. `seconds`: duration of the computation of the current result,
-    None if unknown. `key`: digest of the stage's present key, None if an input or a file is missing. `current`: the
-    stage is found, and later stages read this result. `made_before`: there is a current result with any key.
-    `data_version`: data version of the found result.
+    `reasons`: why the stage is not found or not current. `seconds`: how long the current result took to
+    compute, or None if unknown. `key`: digest of the stage's present key, None if an input or a file is missing.
+    `current`: the stage is found, and later stages read this result. `made_before`: the stage has a current result,
+    whatever its key.
     """
 
     dataset: str
@@ -61,7 +61,6 @@ class StagePlan:
     key: str | None = None
     current: bool = False
     made_before: bool = False
-    data_version: str | None = None
 
     @property
     def stale(self) -> bool:
@@ -100,7 +99,7 @@ class DatasetPlan:
 
     @property
     def seconds(self) -> float | None:
-        """Total duration of the last computations of all stages that are not found, or None if one is unknown."""
+        """Total seconds of the last computations of all stages that are not found, or None if one is unknown."""
         known = [stage.seconds for stage in self.stages if stage.state != "found" and stage.seconds is not None]
         return sum(known) if len(known) == sum(stage.state != "found" for stage in self.stages) else None
 
@@ -111,10 +110,10 @@ class DatasetPlan:
 def plan_datasets(
     registry: Registry, store: ResultStore, names: Iterable[str] | None = None, *, hashes: FileHashes | None = None
 ) -> Iterator[DatasetPlan]:
-    """Yield the plans of these datasets, by default of all, and a plan with a `failure` for each invalid file.
+    """Yield a plan per dataset, by default of all datasets. The plan of an invalid file has a `failure`.
 
-    Commits are requested from the Hub within `HUB_SECONDS`. `hashes` computes the hashes of files, and its budget is
-    shared by all datasets. A dataset that cannot be planned does not affect the others.
+    The Hub has `HUB_SECONDS` to answer all requests for commits. `hashes` computes the hashes of files; all datasets
+    share its budget. A dataset that cannot be planned does not affect the others.
 
     Raises:
         SpecError: no file has one of the names.
@@ -147,8 +146,8 @@ def plan_dataset(
 ) -> DatasetPlan:
     """Return what a refresh of one dataset would do, stage by stage.
 
-    A stage is found if there is a complete result for the key that follows from the found results of earlier stages,
-    whether or not the result is current. `contents`: the dataset's files and commits; by default, they are read now.
+    A stage is found if the store has a complete result for its key, which follows from the found results of earlier
+    stages. The result need not be current. `contents`: the dataset's files and commits; by default, they are read now.
     """
     contents = contents or FieldContents(spec)
     plans: dict[str, StagePlan] = {}
@@ -211,7 +210,7 @@ class _Planner:
         reasons: tuple[Change, ...] = () if current else (Change("note", "found, but another result is current"),)
         if self.current is not None and not current:
             reasons += self._own_changes(key)
-        return self._planned("found", reasons, key=key.digest, current=current, data_version=result.data_version)
+        return self._planned("found", reasons, key=key.digest, current=current)
 
     def _why_made(self, key: ResultKey, *, again: bool) -> tuple[Change, ...]:
         different = self._own_changes(key)
@@ -232,9 +231,7 @@ class _Planner:
         return Change("lost", "its result was damaged and is set aside" if was_damaged else "its folder is missing")
 
     def _unavailable(self, key: ResultKey) -> tuple[Change, ...]:
-        """Return the challenge sets of the current result that the Hub does not serve now; they do not count as
-        changed.
-        """
+        """Return the challenge sets in the current result that the Hub does not serve now; these are no changes."""
         if self.manifest is None or "challenge_sets" not in self.stage.reads:
             return ()
         had = self.manifest["made_from"]["fields"].get("contents", {}).get("challenge_sets", {})
@@ -255,7 +252,7 @@ class _Planner:
                 yield Change("note", words.format(", ".join(named)))
 
     def _own_changes(self, key: ResultKey) -> tuple[Change, ...]:
-        """Return how the key differs from the current result's, except in inputs that are not found yet."""
+        """Return the differences of `key` from the current result's key, except inputs without a result."""
         if self.current is None:
             return (self._absent(),)
         if self.manifest is None:

@@ -30,7 +30,6 @@ class Refreshed:
     the state of the dataset afterwards.
     """
 
-    dataset: str
     made: tuple[tuple[StagePlan, StoredResult], ...]
     failed: dict[str, str]
     plan: DatasetPlan
@@ -61,7 +60,7 @@ def refresh_dataset(
     watch: Watch | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Refreshed:
-    """Run the due stages of a dataset until no stage is due. Each stage runs once; the state records failures.
+    """Run the due stages of a dataset until no stage is due. A stage runs once per key; the state records failures.
 
     `at_once`: ignore cron, and include stages that failed or were cancelled. `begin`: also make stages that were never
     made, as with `refresh: {start: true}` in the dataset's file.
@@ -93,11 +92,11 @@ def refresh_dataset(
         if made:
             new = [stage.stage for stage, obtained in made if not obtained.cached]
             record_if_whole(context.store, spec.name, made=new, what=what)
-    return Refreshed(spec.name, tuple(made), failed, plan, due)
+    return Refreshed(tuple(made), failed, plan, due)
 
 
 def settings_of(spec: DatasetSpec, *, begin: bool) -> Settings:
-    """Return a file's settings of refreshes, with `start` set if `begin`."""
+    """Return the refresh settings of a dataset's file; with `begin`, `start` is True."""
     if begin and spec.refresh != "never":
         return spec.refresh.model_copy(update={"start": True})
     return spec.refresh

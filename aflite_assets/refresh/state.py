@@ -43,8 +43,8 @@ class Left:
 class Notes:
     """Notes about one dataset.
 
-    `left`: stages without a result. `acted`: time up to which cron times were acted on. `run`: id of the last run that
-    ended without success.
+    `left`: stages without a result. `acted`: refreshes acted on all cron times up to this time. `run`: id
+    of the last run that ended without success.
     """
 
     left: dict[str, Left] = field(default_factory=dict)
@@ -61,7 +61,8 @@ class Paused:
 
     def __str__(self) -> str:
         reason = f": {self.reason}" if self.reason else ""
-        return f"refreshes are paused since {self.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC{reason}"
+        since = f"{self.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        return f"refreshes are paused since {since}{reason}; `aflite resume` continues them"
 
 
 _NOTES, _PAUSED = TypeAdapter(Notes), TypeAdapter(Paused)
@@ -118,7 +119,7 @@ class RefreshState:
                 notes.left.pop(stage, None)
 
     def note_run(self, dataset: str, run: str, left: Mapping[str, Left]) -> None:
-        """Record that a run ended without success, and the stages that have no result because of that."""
+        """Record that a run ended without success, and the stages that the run left without a result."""
         with self._changing(dataset) as notes:
             notes.run = run
             notes.left.update(left)
@@ -166,8 +167,7 @@ class RefreshState:
         except FileNotFoundError:
             return None
         except (OSError, ValidationError):
-            why = f"{self._pause_file} cannot be read; `aflite resume` removes it"
-            return Paused(datetime.fromtimestamp(0, UTC), why)
+            return Paused(datetime.fromtimestamp(0, UTC), f"{self._pause_file} cannot be read")
 
     def make_folder(self) -> None:
         """Make the folder of the notes if it does not exist."""
@@ -184,7 +184,7 @@ class RefreshState:
 
     @contextmanager
     def _changing(self, dataset: str) -> Iterator[Notes]:
-        """Yield the notes about a dataset, locked until the block ends, and write them."""
+        """Lock and yield the notes about a dataset, and write the notes when the block ends."""
         self.make_folder()
         with FileLock(self.folder / ".notes.lock"):
             notes = self.notes(dataset)
@@ -193,5 +193,5 @@ class RefreshState:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Return whether an error is about inputs that would be refused each time."""
+    """Return whether an error refuses inputs, and would refuse the same inputs again."""
     return isinstance(error, AfliteError) and error.refuses and not error.may_pass

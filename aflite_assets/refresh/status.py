@@ -1,4 +1,4 @@
-"""The status of datasets: a letter per stage, times, sizes, and what needs a person; also for `aflite doctor`."""
+"""The status of datasets: a letter per stage, times, sizes, and problems that need a person."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,11 +21,12 @@ LETTERS: Mapping[str, str] = {
     "M": "to be made",
     "a": "depends on an earlier stage",
     "w": "waits for a file",
-    "R": "refused",
-    "L": "failed, refused or cancelled; no longer tried",
+    "R": "cannot run until the named problem is fixed",
+    "L": "failed, refused its inputs or was cancelled; not retried",
     ".": "never made",
 }
 """Letters for the states of a stage, with their meanings."""
+_NOT_RETRIED = "stage not retried"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class DatasetStatus:
     """The status of one dataset.
 
     `letters`: a letter per stage, in order. `made`: time of the newest result in UTC, or None. `size`: bytes.
-    `troubles`: a line per problem that needs a person. `waits`: a line per stage that continues later by itself.
+    `troubles`: a line per problem that needs a person, with the remedy. `waits`: a line per stage that continues later
+    by itself.
     """
 
     dataset: str
@@ -50,16 +52,24 @@ class DatasetStatus:
 
 
 def dataset_status(
-    plan: DatasetPlan, store: ResultStore, state: RefreshState, *, failed_run: str | None = None
+    plan: DatasetPlan,
+    store: ResultStore,
+    state: RefreshState,
+    *,
+    failed_run: str | None = None,
+    retry: str | None = None,
 ) -> DatasetStatus:
-    """Return the status of a planned dataset. `failed_run`: its newest run, if it failed before its first stage.
+    """Return the status of a planned dataset. `failed_run`: the newest run, if it failed before its first stage.
 
-    Raises:
-        StoreError: the notes about refreshes cannot be read.
+    `retry`: the retry that Dagster announced and has not started yet.
     """
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
     left = {stage.stage for stage in plan.stale if given_up_before(stage, state) is not None}
-    troubles = [trouble.what for trouble in _troubles(plan, state)]
+    # The text of other problems contains the remedy.
+    troubles = [
+        f"{trouble.what}; {trouble.remedy}" if trouble.kind == _NOT_RETRIED else trouble.what
+        for trouble in _troubles(plan, state)
+    ]
     if failed_run is not None and not left:
         troubles.append(f"{failed_run}; start it again with `{launch_command(plan.dataset)}`")
     return DatasetStatus(
@@ -68,12 +78,12 @@ def dataset_status(
         max(made, default=None),
         store.size(plan.dataset),
         troubles=tuple(troubles),
-        waits=tuple(_waits(plan, store)),
+        waits=tuple(_waits(plan, store) if retry is None else [f"waits for {retry}"]),
     )
 
 
 def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem]:
-    """Yield invalid dataset files, and refused or no longer tried stages of datasets that were made before."""
+    """Yield invalid dataset files, and stages of known datasets that cannot run or are no longer tried."""
     for message in registry.failures.values():
         yield Problem("dataset file", _one_line(message), "until then refreshes skip this dataset")
     state = RefreshState.beside(store)
@@ -94,9 +104,9 @@ def _troubles(plan: DatasetPlan, state: RefreshState) -> Iterator[Problem]:
         yield Problem("dataset file", _one_line(plan.failure), "until then refreshes skip this dataset")
     for stage in plan.stages:
         if stage.state == "refused":
-            yield Problem("stage refused", f"{stage.stage} is refused: {_why(stage)}", "fix the named problem")
+            yield Problem("stage refused", f"{stage.stage} cannot run: {_why(stage)}", "fix the named problem")
         elif stage.stale and (given_up := given_up_before(stage, state)) is not None:
-            yield Problem("stage not retried", _one_line(str(given_up)), given_up.remedy)
+            yield Problem(_NOT_RETRIED, _one_line(str(given_up)), given_up.remedy)
 
 
 def _waits(plan: DatasetPlan, store: ResultStore) -> list[str]:

@@ -14,6 +14,7 @@ from aflite_assets.automation import refresh_sensor as module
 from aflite_assets.automation import runs_of_datasets
 from aflite_assets.automation.refresh_sensor import TICK_SECONDS, refresh
 from aflite_assets.automation.watched_versions import latest_version
+from aflite_assets.refresh.launching import launch_command
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, run_stage
@@ -145,7 +146,7 @@ def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Depl
         settled.run(request)
     again = settled.tick()
     assert requested(again) == {}  # refused, and the other is done
-    assert f"{failing}: raw_dataset is refused, and is not retried until its inputs change: " in why_not(again)
+    assert f"{failing}: raw_dataset refused its inputs, and is not retried until they change: " in why_not(again)
 
     # Mended in between: another content has tries of its own.
     write_table(settled.table(failing), rows=120, seed=12)
@@ -161,7 +162,7 @@ def test_a_refusal_is_tried_once(settled: Deployment) -> None:
     assert settled.run(request) == {}
     for later in (settled.tick(), settled.tick(), settled.tick()):
         assert requested(later) == {}
-        assert "raw_dataset is refused, and is not retried until its inputs change: " in why_not(later)
+        assert "raw_dataset refused its inputs, and is not retried until they change: " in why_not(later)
     assert len(settled.instance.get_runs()) == 1
     # Another run that has the stage does not try it either.
     assert settled.run(request) == {}
@@ -188,7 +189,7 @@ def test_a_stage_that_failed_is_left_until_a_person_starts_it(settled: Deploymen
             assert requested(later) == {}
             assert why_not(later) == (
                 "digits: published_dataset failed, and is not retried until its inputs change or a person starts it: "
-                "the disk is slow"
+                f"the disk is slow; correct its inputs, or start it by hand: `{launch_command('digits')}`"
             )
             settled.now += timedelta(days=1)
     assert len(settled.instance.get_runs()) == 1
@@ -245,7 +246,9 @@ def test_a_dataset_that_is_run_for_the_first_time_gets_no_advice_to_start_it(set
 
 def test_never_and_pause_are_heard(settled: Deployment) -> None:
     settled.edit("digits", title="Other words", refresh="never")
-    assert why_not(settled.tick()) == "digits: refresh: never"
+    assert why_not(settled.tick()).startswith(
+        "digits: its file has `refresh: never`; remove this setting, or start it "
+    )
     settled.edit("digits", refresh={})
     settled.state.pause(reason="maintenance", now=settled.now)
     assert "digits: refreshes are paused since 2026-05-04 12:01 UTC: maintenance" in why_not(settled.tick())
@@ -302,8 +305,25 @@ def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> No
     (record,) = settled.instance.get_run_records()
     settled.now = settled.now.fromtimestamp(record.end_time or 0, settled.now.tzinfo)
     assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}"
-    settled.now += timedelta(minutes=15)
+    settled.now += timedelta(minutes=2)
     assert f"run {run.run_id[:8]} failed" in why_not(settled.tick())
+
+
+def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> None:
+    write_dataset(settled.folder, "brand_new", seed=5)
+    settled.settled()
+    request = dg.RunRequest(partition_key="brand_new")
+    run = _begin(settled.instance, request, **{"dagster/will_retry": "true"})
+    _end(settled.instance, run)
+    settled.monkeypatch.setattr(runs_of_datasets, "started_elsewhere", lambda run: True)
+    (record,) = settled.instance.get_run_records()
+    settled.now = settled.now.fromtimestamp(record.end_time or 0, settled.now.tzinfo)
+    assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}"
+    settled.now += timedelta(minutes=2)
+    line = why_not(settled.tick())
+    assert line.startswith("brand_new: raw_dataset failed, and is not retried until its inputs change or ")
+    assert f"run {run.run_id[:8]} failed; " in line
+    assert "start it by hand: `" in line
 
 
 def test_a_launch_is_never_retried_and_not_waited_for(settled: Deployment) -> None:

@@ -99,12 +99,14 @@ def test_prune_removes_all_of_it_once_a_person_agrees(
 
     assert main(["prune", "--dry-run"]) == 0
     would = capsys.readouterr().out
+    left = f"{size(store.size('deleted'))} of results, 1 queued run, a partition that Dagster lists"
+    assert would.startswith(f"{HEAD}  deleted: {left}\nwould be removed:\n")
     assert "folders of deleted datasets  2" in would
     assert store.datasets() == {"ours", "deleted"}
 
     answer(monkeypatch, "y")
     assert main(["prune"]) == 0
-    assert would.splitlines()[1:4] == capsys.readouterr().out.split("removed:\n")[1].splitlines()[:3]
+    assert would.splitlines()[3:6] == capsys.readouterr().out.split("removed:\n")[1].splitlines()[:3]
     assert store.datasets() == {"ours"}
     assert store.current_key("raw_dataset", "ours") is not None
     assert instance.get_dynamic_partitions("aflite_dataset") == ["ours"]

@@ -107,7 +107,7 @@ def test_a_missing_file_is_found_by_the_doctor(vectors: Path, run: Run) -> None:
     _edit(vectors, source=spec["source"])
     code, out, _ = run("doctor")
     assert code == 1
-    assert "stage refused: vectors: raw_dataset is refused: " in out
+    assert "stage refused: vectors: raw_dataset cannot run: " in out
     assert "/gone.npy" in out
 
 
@@ -203,13 +203,15 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, mo
     assert would("vectors")[0].startswith("  vectors: make nothing: changes wait for ")
     run("pause", "--reason", "moving disks")
     assert re.fullmatch(
-        r"  vectors: make nothing: refreshes are paused since [-\d]{10} \d\d:\d\d UTC: moving disks",
+        r"  vectors: make nothing: refreshes are paused since [-\d]{10} \d\d:\d\d UTC: moving disks; `aflite .*",
         would("vectors")[0],
     )
     assert would("circles_1")[0].startswith("  circles_1: make nothing: refreshes are paused since ")
     run("resume")
     _edit(vectors, refresh="never")
-    assert would("vectors") == ["  vectors: skip it (`refresh: never`)"]
+    assert would("vectors")[0].startswith(
+        "  vectors: make nothing: its file has `refresh: never`; remove this setting, "
+    )
     (vectors.parent / "broken.yaml").write_text("source: [")
     assert would("broken") == ["  broken: skip it until its file is corrected"]
 
@@ -223,7 +225,7 @@ def test_planning_keeps_no_time_of_cron(vectors: Path, run: Run, home: Path) -> 
 def test_a_refusal_is_tried_once_and_named_with_its_reason(vectors: Path, run: Run) -> None:
     _edit(vectors, unlabelled=[1])
     outcomes = [run("refresh", "vectors")[:2] for _ in range(2)]
-    refused = "raw_dataset is refused, and is not retried until its inputs change: "
+    refused = "raw_dataset refused its inputs, and is not retried until they change: "
     assert outcomes[0] == outcomes[1]
     assert outcomes[0][0] == FAILED
     assert outcomes[0][1].startswith(f"vectors: {refused}")
@@ -267,7 +269,8 @@ def test_a_stage_that_failed_three_times_is_left(vectors: Path, run: Run, monkey
         assert run("refresh", "vectors")[:2] == (FAILED, f"vectors: {left}; {by_hand}")
     assert run("refresh", "vectors", "--now")[1] == f"{failed}\n"
     assert f"stage not retried: vectors: {left} - {by_hand}" in run("doctor")[1]
-    assert f"\nneeds you:\n  vectors: {left}\n" in run("status", "vectors")[1]
+    assert f"\nneeds you:\n  vectors: {left}; {by_hand}" in run("status", "vectors")[1]
+    assert f"  vectors: make nothing: {left}; {by_hand}" in run("plan", "vectors")[1]
 
 
 def test_a_file_that_is_refused_stands_first_and_keeps_its_time(vectors: Path, run: Run) -> None:

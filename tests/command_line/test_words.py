@@ -7,6 +7,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+import definitions
+from aflite_assets.automation import runs_of_datasets
 from aflite_assets.command_line import refresh_commands_actions
 from aflite_assets.command_line.main import main
 from aflite_assets.refresh.launching import launch_command
@@ -66,7 +68,9 @@ def test_plan_says_that_a_dataset_is_being_run(table: Path, home: Path, capsys: 
         out = said(capsys, "plan", "points")
         (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
     waits = "  points: wait, because it is being run by Dagster run 7, process "
-    assert out.split("a refresh now would:\n")[1].startswith(waits)
+    outlook = out.split("a refresh now would:\n")[1]
+    assert outlook.startswith(waits)
+    assert outlook.endswith("; train has 140 rows, 20 new\n")
     assert facts["run_by"].startswith("Dagster run 7, process ")
     (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
     assert facts["run_by"] is None
@@ -78,7 +82,7 @@ def test_status_as_json(table: Path, home: Path, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     whole = json.loads(said(capsys, "status", "--json"))
     assert set(whole) == {"paused", "checked", "datasets", "deleted"}
-    assert whole["paused"].endswith("moving disks")
+    assert whole["paused"].endswith("moving disks; `aflite resume` continues them")
     assert whole["deleted"] == {}
     broken, points = whole["datasets"]
     assert (broken["dataset"], broken["stages"]) == ("broken", {})
@@ -119,6 +123,30 @@ def test_status_names_a_run_that_failed_before_its_first_stage(
         f"it again with `{launch_command('never_made')}`\n"
     ) in out
     assert "  points: " not in out
+
+
+def test_plan_and_status_wait_for_a_retry_until_it_must_have_come(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dagster").mkdir()
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+    monkeypatch.setattr(runs_of_datasets, "started_elsewhere", lambda run: True)
+    with dg.DagsterInstance.get() as instance:
+        tags = {"dagster/partition": "points", "dagster/will_retry": "true"}
+        run = instance.create_run_for_job(definitions.defs.resolve_job_def("benchmark"), tags=tags)
+        instance.report_run_failed(run)
+    retry = f"the retry of run {run.run_id}"
+    assert f"  points: wait for {retry}, which Dagster announced" in said(capsys, "plan", "points")
+    status = said(capsys, "status", "points")
+    assert f"continues later by itself:\n  points: waits for {retry}\n" in status
+    assert "needs you" not in status
+
+    monkeypatch.setattr(runs_of_datasets, "RETRY_SECONDS", 0.0)
+    failed = f"run {run.run_id[:8]} failed before its first stage: "
+    assert f"; {failed}" in said(capsys, "plan", "points")
+    status = said(capsys, "status", "points")
+    assert f"needs you:\n  points: {failed}" in status
+    assert retry not in status
 
 
 @pytest.mark.parametrize("command", ["pin", "unpin"])

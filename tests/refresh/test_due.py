@@ -59,15 +59,17 @@ def test_what_would_be_made_is_due_and_what_follows_is_named(state: RefreshState
 
 def test_a_pause_stops_all(state: RefreshState) -> None:
     state.pause(reason="disks", now=_at(1))
+    paused = "refreshes are paused since 2026-11-01 12:00 UTC: disks"
     due = what_is_due(_plan(made="raw_dataset"), RefreshSpec(start=True), now=_at(20), state=state, at_once=True)
-    assert due == Due("digits", why_not=("refreshes are paused since 2026-11-01 12:00 UTC: disks",), closed=True)
+    assert due == Due("digits", why_not=(f"{paused}; `aflite resume` continues them",), closed=True)
     state.resume()
     assert _names(what_is_due(_plan(made="raw_dataset"), RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
 
 
 def test_never_is_never(state: RefreshState) -> None:
     due = what_is_due(_plan(made="raw_dataset"), "never", now=_at(20), state=state, at_once=True)
-    assert due == Due("digits", why_not=("refresh: never",), closed=True)
+    remedy = f"remove this setting, or start it by hand: `{launch_command('digits')}`"
+    assert due == Due("digits", why_not=(f"its file has `refresh: never`; {remedy}",), closed=True)
 
 
 def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState) -> None:
@@ -103,7 +105,8 @@ def test_three_failures_and_then_it_is_left(state: RefreshState) -> None:
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=RefreshState(state.folder))
     assert due.stages == ()
     assert due.why_not == (
-        "raw_dataset failed, and is not retried until its inputs change or a person starts it: the disk is slow",
+        "raw_dataset failed, and is not retried until its inputs change or a person starts it: the disk is slow; "
+        f"correct its inputs, or start it by hand: `{launch_command('digits')}`",
     )
     assert due.failed == due.given_up
     assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, at_once=True)) == ["raw_dataset"]
@@ -117,8 +120,8 @@ def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
     state.note_failure("digits", "raw_dataset", "abc", "no column x9", is_refused=True)
     due = what_is_due(plan, RefreshSpec(), now=_at(30), state=state, at_once=True)
     assert due.stages == ()
-    assert due.why_not == ("raw_dataset is refused, and is not retried until its inputs change: no column x9",)
-    assert due.given_up[0].remedy == "correct its inputs"
+    why = "raw_dataset refused its inputs, and is not retried until they change: no column x9; correct its inputs"
+    assert due.why_not == (why,)
     mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(20), state=state)
     assert _names(mended) == ["raw_dataset"]
     state.note_made("digits", "raw_dataset")
@@ -131,10 +134,18 @@ def test_what_a_cancelled_run_left_is_no_failure(state: RefreshState) -> None:
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
     assert (due.stages, due.failed) == ((), ())
     assert due.why_not == (
-        "raw_dataset is not retried until its inputs change or a person starts it: run 12345678 was cancelled",
+        "raw_dataset is not retried until its inputs change or a person starts it: run 12345678 was cancelled; "
+        f"start it by hand: `{launch_command('digits')}`",
     )
-    assert due.given_up[0].remedy == f"start it by hand: `{launch_command('digits')}`"
     assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, at_once=True)) == ["raw_dataset"]
+
+
+def test_a_first_run_that_failed_is_named_though_the_file_does_not_start_it(state: RefreshState) -> None:
+    plan = _plan(made="raw_dataset", before=False)
+    state.note_run("digits", "12345678", {"raw_dataset": Left("abc", "failed", "run 12345678 failed")})
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
+    assert (due.stages, due.never_begun, [one.stage.stage for one in due.failed]) == ((), False, ["raw_dataset"])
+    assert "run 12345678 failed; correct its inputs, or start it by hand: `" in due.why_not[0]
 
 
 def test_a_dry_run_writes_nothing(state: RefreshState) -> None:
@@ -147,7 +158,10 @@ def test_cron_is_when_changes_are_acted_on(state: RefreshState) -> None:
     plan = _plan(made="raw_dataset")
     # Switched on late: what went by is not made up for.
     due = what_is_due(plan, MONDAYS, now=_at(20), state=state)
-    assert due == Due("digits", why_not=("changes wait for 2026-11-23 02:00 UTC (cron '0 3 * * 1')",), closed=True)
+    wait = (
+        "changes wait for 2026-11-23 02:00 UTC (cron '0 3 * * 1'); `aflite refresh --now digits` acts on them at once"
+    )
+    assert due == Due("digits", why_not=(wait,), closed=True)
     assert what_is_due(plan, MONDAYS, now=_at(23, 1), state=state).closed
     assert _names(what_is_due(plan, MONDAYS, now=_at(23, 2), state=state)) == ["raw_dataset"]
     # Open until nothing is due, however long that takes, and then closed to the next Monday.
@@ -178,4 +192,4 @@ def test_a_result_that_is_found_but_not_current_is_due(state: RefreshState) -> N
 
 def test_a_file_that_was_not_understood_is_nobodys_run(state: RefreshState) -> None:
     due = what_is_due(DatasetPlan("digits", (), failure="no"), RefreshSpec(start=True), now=_at(20), state=state)
-    assert due == Due("digits", why_not=("its file is invalid",), closed=True)
+    assert due == Due("digits")

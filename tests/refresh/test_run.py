@@ -97,7 +97,7 @@ def test_a_refused_dataset_is_tried_once_and_mended(made_vectors: dict[str, Any]
     assert "NaN or infinite" in done.failed["raw_dataset"]
     done = refresh(made_vectors)
     assert (done.made, done.failed) == ((), {})
-    assert done.due.why_not[0].startswith("raw_dataset is refused, and is not retried until its inputs change: ")
+    assert done.due.why_not[0].startswith("raw_dataset refused its inputs, and is not retried until they change: ")
     np.save(path, features + 1)
     done = refresh(made_vectors)
     assert _made(done)[0] == "raw_dataset"
@@ -154,5 +154,6 @@ def test_never_and_cron_leave_it_alone(made_vectors: dict[str, Any], refresh: Re
     changed = {**made_vectors, "unlabelled": ["-"]}
     assert refresh({**changed, "refresh": "never"}, at_once=True).made == ()
     later = {**changed, "refresh": {"cron": "0 3 * * *"}}
-    assert refresh(later).due.why_not == ("changes wait for 2026-11-22 03:00 UTC (cron '0 3 * * *')",)
+    (why,) = refresh(later).due.why_not
+    assert why.startswith("changes wait for 2026-11-22 03:00 UTC (cron '0 3 * * *'); `aflite refresh --now vectors` ")
     assert _made(refresh(later)) == ["raw_dataset"]

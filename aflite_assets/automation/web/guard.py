@@ -1,9 +1,9 @@
 """ASGI middleware that refuses requests from web pages of other origins; it is independent of Dagster.
 
 Dagster's webserver answers any Host, runs GraphQL mutations sent by GET, reads JSON from bodies of any type and accepts
-websockets from any origin. So any page that is open in a browser on the machine can launch runs. The rules rely on
-browsers, in which a page cannot forge `Host`, `Origin` or `Sec-Fetch-*`. Programs can forge these headers, and there is
-no password, so other users and programs that reach the port are not refused.
+websockets from any origin. Any page that is open in a browser on the machine can therefore launch runs. The guard
+relies on browsers, in which a page cannot forge `Host`, `Origin` or `Sec-Fetch-*`. Programs can forge these headers,
+and there is no password, so other users and programs that reach the port are not refused.
 """
 
 import logging
@@ -47,7 +47,7 @@ class BrowserGuard:
     - GraphQL by GET, other methods and notebooks are refused. With `read_only`, only GraphQL accepts POST.
 
     `origins`: the origins of a proxy in front of the server, such as `https://dagster.example.org`, whether or not the
-    proxy rewrites `Host`. Under the proxy's name, other schemes count as foreign.
+    proxy rewrites `Host`. If `Host` is the proxy's name, an origin with another scheme counts as foreign.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class BrowserGuard:
 
 
 def _with_headers(send: Send) -> Send:
-    """Return a function that adds headers against framing and loading by other origins to every response."""
+    """Return a function that adds headers to every response, which forbid other origins to frame or load it."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":

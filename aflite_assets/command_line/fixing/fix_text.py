@@ -14,6 +14,8 @@ from aflite_assets.wording import counted
 MOST_SHOWN = 12
 """Cues that were not to be mended of which the table has a line; JSON has all."""
 
+_MOST_NEW = 3
+"""New cues that the sentence about them names; the table has more."""
 _NAME, _LABEL = 50, 16
 _NEXT = "Next: scan the copy and mend what it names, or begin again from the original with --by rebalance."
 _NEXT_OF_QUESTIONS = "Next: scan the copy and mend what it names, or rewrite the answers yourself."
@@ -54,7 +56,7 @@ def fixed_lines(fixed: Fixed) -> list[str]:
 
 
 def headline(fixed: Fixed) -> list[str]:
-    """Return one text for each cue that the user chose, and one sentence on the cues that are left in the copy."""
+    """Return a text for each cue that the user chose, and sentences on cues that are left or new in the copy."""
     compared = fixed.compared
     chosen = [one for one in compared if one.is_chosen and one.before is not None]
     sentences = []
@@ -64,7 +66,7 @@ def headline(fixed: Fixed) -> list[str]:
             sentences.append(" ".join(filter(None, [said, _column_sentence(one.before, fixed)])))
     if any(one.change != "gone" for one in chosen):
         sentences.append(_NEXT if fixed.before.blind is None else _NEXT_OF_QUESTIONS)
-    return [*sentences, left_sentence(fixed)]
+    return [*sentences, left_sentence(fixed), *_new_sentence(fixed)]
 
 
 def left_sentence(fixed: Fixed) -> str:
@@ -83,6 +85,18 @@ def left_sentence(fixed: Fixed) -> str:
         return f"No cue is left {place}."
     do = "Mend the artefacts too." if artefacts else "Candidates are yours to judge." if candidates else ""
     return f"Left {place}: {'; '.join(found)}. {do}".rstrip()
+
+
+def _new_sentence(fixed: Fixed) -> list[str]:
+    """Return a sentence that names the new cues of the copy, the strongest first, or nothing if no cue is new."""
+    new = [one.named for one in fixed.compared if one.change == "new"]
+    if not new:
+        return []
+    named = [f"{_called(cue)} ({'artefact' if cue.is_artefact else 'candidate'})" for cue in new[:_MOST_NEW]]
+    more = [f"and {len(new) - _MOST_NEW} more, listed below"] if len(new) > _MOST_NEW else []
+    return [
+        f"New after the fix, which may have exposed {'it' if len(new) == 1 else 'them'}: {', '.join(named + more)}."
+    ]
 
 
 def _counted(cues: Sequence[Cue], noun: str, new: Set[int]) -> str:

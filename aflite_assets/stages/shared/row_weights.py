@@ -20,7 +20,8 @@ def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Ar
     smaller if the features reveal the label, and larger if they point to another label.
 
     If the probabilities are right, every label is possible and nothing is clipped, the mean weight is 1 and the class
-    shares do not change. Under these conditions, the labels of the weighted rows are independent of the classifiers' input.
+    shares do not change. Under these conditions, the labels of the weighted rows are independent of the classifiers'
+    input.
 
     The method is reweighing (Kamiran and Calders 2012), with the classifiers' probability in place of the share counted
     in a group. In statistics, the weight is called a stabilised inverse probability weight; Cole and Hernan (2008) also

@@ -16,7 +16,7 @@ UNDER_WAY = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-PARTITION_TAG, WILL_RETRY = "dagster/partition", "dagster/will_retry"
+PARTITION_TAG, WILL_RETRY, RETRY = "dagster/partition", "dagster/will_retry", "dagster/auto_retry_run_id"
 _STEP_START, _RUN_FAILURE = dg.DagsterEventType.STEP_START, dg.DagsterEventType.RUN_FAILURE
 
 
@@ -75,7 +75,7 @@ def awaited_retry(record: dg.RunRecord, *, now: float) -> str | None:
     Dagster's tag `will_retry` is no proof: no retry comes for a run of `dg launch`, or if the daemon fails.
     """
     run, tags = record.dagster_run, record.dagster_run.tags
-    if tags.get(WILL_RETRY) != "true" or "dagster/auto_retry_run_id" in tags or not started_elsewhere(run):
+    if tags.get(WILL_RETRY) != "true" or RETRY in tags or not started_elsewhere(run):
         return None
     ended = record.end_time or record.update_timestamp.timestamp()
     return f"the retry of run {run.run_id}" if now - ended < RETRY_SECONDS else None

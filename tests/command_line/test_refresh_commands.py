@@ -213,7 +213,7 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, mo
         "  vectors: make nothing: its file has `refresh: never`; remove this setting, "
     )
     (vectors.parent / "broken.yaml").write_text("source: [")
-    assert would("broken") == ["  broken: skip it until its file is corrected"]
+    assert would("broken") == ["  broken: skip it; correct its file, as the table says"]
 
 
 def test_planning_keeps_no_time_of_cron(vectors: Path, run: Run, home: Path) -> None:

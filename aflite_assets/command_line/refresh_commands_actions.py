@@ -362,7 +362,7 @@ def _refusals(plan: DatasetPlan) -> bool:
 
 
 def _of(names: list[str], words: str) -> str:
-    """Return the words; if there is one dataset, with its name in the command."""
+    """Return the words; if there is one dataset, its name replaces the placeholder in the command."""
     return for_dataset(words, names[0]) if len(names) == 1 else words
 
 

@@ -139,7 +139,7 @@ class Tick:
             yield dg.RunRequest(run, partition_key=name, asset_selection=assets, tags=tags)
 
     def _note_end(self, plan: DatasetPlan, latest: dg.RunRecord, inputs: str) -> None:
-        """Note the stages that the latest run left without a result, if it ended badly with the present inputs.
+        """Note the stages that the latest run left without a result, if it failed or was cancelled.
 
         The notes are removed after a person has started a run.
         """
@@ -165,7 +165,7 @@ class Tick:
     def _runner(self, name: str, latest: dg.RunRecord | None) -> str | None:
         """Return in words the run of a dataset that is active or was active when the tick began, or None.
 
-        A run that ended since then counts, because the plan may not include its results.
+        A run that ended during the tick counts as active, because the plan may lack its results.
         """
         now = latest_run(self.instance, name, statuses=UNDER_WAY)
         run_id = self._under_way.get(name) or (now and now.dagster_run.run_id)

@@ -147,7 +147,8 @@ def plan_dataset(
     """Return what a refresh of one dataset would do, stage by stage.
 
     A stage is found if the store has a complete result for its key, which follows from the found results of earlier
-    stages. A found result need not be the current result. `contents`: the dataset's files and commits; by default, they are read now.
+    stages. A found result need not be the current result. `contents`: the dataset's files and commits; by default, they
+    are read now.
     """
     contents = contents or FieldContents(spec)
     plans: dict[str, StagePlan] = {}

@@ -20,7 +20,7 @@ import dagster as dg
 
 from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.automation.jobs import benchmark_job
-from aflite_assets.automation.runs_of_datasets import UNDER_WAY, awaited_retry, latest_run, under_way
+from aflite_assets.automation.runs_of_datasets import UNDER_WAY, awaited_retry, latest_run, start_failure, under_way
 from aflite_assets.automation.up_to_date import MOST_BYTES, evaluation, stale_lines
 from aflite_assets.automation.watched_versions import event_of, watched_version
 from aflite_assets.refresh.due import what_is_due
@@ -152,6 +152,7 @@ class Tick:
             return
         is_cancelled = run.status == dg.DagsterRunStatus.CANCELED
         ended = f"run {run.run_id[:8]} {'was cancelled' if is_cancelled else 'failed'}"
+        ended = ended if is_cancelled else start_failure(self.instance, run) or ended
         left: dict[str, Left] = {}
         for stage in plan.stale if run.tags.get(INPUTS_TAG, inputs) == inputs else ():
             key = stage.key or ""

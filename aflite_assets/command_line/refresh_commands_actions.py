@@ -110,7 +110,7 @@ def plan_lines(plans: Iterable[DatasetPlan], due_by_dataset: Mapping[str, Due]) 
             rows.append((*whole, "found", "", ""))
             seen.add("found")
         elif not plan.begun:
-            shown = [stage for stage in shown if stage.state in ("waiting", "refused")]
+            shown = [stage for stage in shown if stage.state in ("waiting", "refused") or stage.stage in left]
             rows += [] if shown else [(*whole, "never made", "", "")]
         for stage in shown:
             state, why = "left" if stage.stage in left else stage.state, "; ".join(map(str, stage.reasons))

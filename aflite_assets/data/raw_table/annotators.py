@@ -46,7 +46,7 @@ class LabelReader:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The labels in one column as texts, and the row number of each label (ascending int64). Empty labels are included."""
+    """The labels in one column as texts, including empty labels, and their row numbers (ascending int64)."""
 
     rows: np.ndarray
     texts: list[str | None]

@@ -244,7 +244,7 @@ def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Split:
-    """Labelled rows of one split of the raw table. `rows` contains row positions in the split `source` of the source."""
+    """Labelled rows of one split of the raw table, as positions in the split `source` of the dataset's source."""
 
     source: str
     rows: np.ndarray
